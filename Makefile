@@ -1,0 +1,57 @@
+# Two commands do all set-up: `make run` and `make test`. Everything lives in .venv; nothing is installed elsewhere.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+
+.PHONY: help run test check test-torch pictures clean
+
+help: ## this list
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+run: $(VENV)/.installed ## set up, then show the main jobs on the bundled assets
+	@$(BIN)/softset demo
+
+test: $(VENV)/.installed-dev ## set up, then run the tests with line and branch coverage
+	@$(BIN)/python -m pytest --cov --cov-report=term
+
+check: $(VENV)/.installed-dev ## ruff, mypy strict, and the direction of imports
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test-torch: $(VENV)/.installed-torch ## the same identities on torch, with gradients
+	@$(BIN)/python -m pytest -m torch tests
+
+pictures: $(VENV)/.installed-plot ## draw the pictures of docs/ again
+	$(BIN)/python docs/pictures.py
+
+clean: ## remove .venv and caches
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "softset needs Python 3.11 or newer; $(PYTHON) is `$(PYTHON) --version 2>&1`. Try: make PYTHON=python3.12 run"; exit 2; }
+	@echo "Creating $(VENV) with `$(PYTHON) --version`"
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: $(VENV)/bin/python pyproject.toml
+	@echo "Installing softset into $(VENV)"
+	@$(PIP) install --quiet --editable .
+	@touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.installed
+	@echo "Installing what the tests need into $(VENV)"
+	@$(PIP) install --quiet --editable '.[dev]'
+	@touch $@
+
+# One exact version, so that every machine tests the same torch.
+$(VENV)/.installed-torch: $(VENV)/.installed-dev
+	@echo "Installing torch into $(VENV)"
+	@$(PIP) install --quiet torch==2.13.0
+	@touch $@
+
+$(VENV)/.installed-plot: $(VENV)/.installed
+	@$(PIP) install --quiet --editable '.[plot]'
+	@touch $@

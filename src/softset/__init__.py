@@ -1,0 +1,43 @@
+"""Set algebra for embeddings.
+
+Build a set from a few examples, combine sets with AND, OR and NOT, and ask how much anything belongs:
+
+>>> from softset import Subspace
+>>> flat = Subspace.span([[1, 0, 0], [0, 1, 0]])
+>>> upright = Subspace.span([[0, 1, 0], [0, 0, 1]])
+>>> flat & upright
+Subspace(dim=1, ambient=3)
+>>> round(float(flat.membership([3, 0, 4])), 3)
+0.6
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from softset.algebra import GradedSubspace, SoftSet, Subspace
+    from softset.errors import SoftsetError
+
+__version__ = "0.1.0"
+
+__all__ = ["GradedSubspace", "SoftSet", "SoftsetError", "Subspace"]
+
+_HOME = {
+    "GradedSubspace": "softset.algebra",
+    "SoftSet": "softset.algebra",
+    "SoftsetError": "softset.errors",
+    "Subspace": "softset.algebra",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first asked for, so that `import softset` costs next to nothing."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'softset' has no attribute {name!r}")
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,79 @@
+"""AND, OR and NOT of memberships, not of sets: two families that each keep De Morgan's laws with NOT = sqrt(1 - m^2).
+
+==========  ================================  ================
+family      AND                               OR
+==========  ================================  ================
+product     a b                               sqrt(a^2 + b^2 - a^2 b^2)
+minmax      min(a, b)                         max(a, b)
+==========  ================================  ================
+
+A membership is a cosine, so its square is a share: NOT takes the rest of it, and the product family treats shares as
+independent probabilities. Negative cosines are clipped to 0 first.
+"""
+
+from typing import Any
+
+from softset.algebra.arrays import Array, namespace
+
+__all__ = ["and_min", "and_product", "not_", "or_max", "or_product"]
+
+
+def and_product(a: Array, b: Array) -> Array:
+    """Return a b.
+
+    >>> import numpy as np
+    >>> and_product(np.array([0.5, -0.1]), np.array([0.5, 1.0]))
+    array([0.25, 0.  ])
+    """
+    _, a, b = _memberships(a, b)
+    return a * b
+
+
+def and_min(a: Array, b: Array) -> Array:
+    """Return the smaller.
+
+    >>> import numpy as np
+    >>> and_min(np.array([0.5, -0.1]), np.array([0.2, 1.0]))
+    array([0.2, 0. ])
+    """
+    xp, a, b = _memberships(a, b)
+    return xp.minimum(a, b)
+
+
+def or_product(a: Array, b: Array) -> Array:
+    """Return sqrt(a^2 + b^2 - a^2 b^2).
+
+    >>> import numpy as np
+    >>> or_product(np.array([0.6, 0.0]), np.array([0.0, 1.0]))
+    array([0.6, 1. ])
+    """
+    xp, a, b = _memberships(a, b)
+    return xp.hypot(a, b * xp.sqrt((1 - a) * (1 + a)))
+
+
+def or_max(a: Array, b: Array) -> Array:
+    """Return the larger.
+
+    >>> import numpy as np
+    >>> or_max(np.array([0.5, -0.1]), np.array([0.2, -1.0]))
+    array([0.5, 0. ])
+    """
+    xp, a, b = _memberships(a, b)
+    return xp.maximum(a, b)
+
+
+def not_(a: Array) -> Array:
+    """Return sqrt(1 - a^2).
+
+    >>> import numpy as np
+    >>> not_(np.array([0.6, 0.0, -0.3]))
+    array([0.8, 1. , 1. ])
+    """
+    xp, a = _memberships(a)
+    return xp.sqrt((1 - a) * (1 + a))
+
+
+def _memberships(*arrays: Array) -> tuple[Any, ...]:
+    """Return the namespace, and each array clipped to [0, 1]."""
+    xp = namespace(*arrays)
+    return (xp, *(xp.clip(array, 0.0, 1.0) for array in arrays))

@@ -1,0 +1,64 @@
+"""Every error softset raises on purpose.
+
+    SoftsetError
+    ├── InputError            (also a ValueError)  the values given cannot be used
+    │   ├── ShapeError            wrong number of axes, ragged rows, sizes that do not fit
+    │   ├── NotFiniteError        NaN or infinity, with its place
+    │   ├── AmbientError          vectors or sets of different dimension
+    │   └── LibraryError          arrays of two libraries, or of none that is known
+    ├── FileError             (also a ValueError)  a file is not what it should be
+    └── MissingExtraError     (also an ImportError)  an optional package is not installed
+
+A message is one sentence: what was given, what was wanted, what to do.
+"""
+
+__all__ = [
+    "AmbientError",
+    "FileError",
+    "InputError",
+    "LibraryError",
+    "MissingExtraError",
+    "NotFiniteError",
+    "ShapeError",
+    "SoftsetError",
+]
+
+
+class SoftsetError(Exception):
+    """The root: catching it catches every deliberate error of softset, and nothing else.
+
+    >>> import softset
+    >>> try:
+    ...     softset.Subspace.empty(0)
+    ... except softset.SoftsetError as error:
+    ...     print(error)
+    a space needs at least 1 dimension, but 0 was given
+    """
+
+
+class InputError(SoftsetError, ValueError):
+    """A value that cannot be used."""
+
+
+class ShapeError(InputError):
+    """An array with the wrong number of axes, ragged rows, or sizes that do not fit together."""
+
+
+class NotFiniteError(InputError):
+    """NaN or infinity where a number was wanted."""
+
+
+class AmbientError(InputError):
+    """Vectors or sets that live in spaces of different dimension."""
+
+
+class LibraryError(InputError):
+    """Arrays of two libraries in one call, or of a library that is not known."""
+
+
+class FileError(SoftsetError, ValueError):
+    """A file that is not what it should be."""
+
+
+class MissingExtraError(SoftsetError, ImportError):
+    """An optional package that is not installed; the message names the command that installs it."""
