@@ -1,8 +1,8 @@
 """Sets to test the algebra on, in every library and type.
 
-The laws of a lattice hold for numbers only if canonical angles are zero to rounding or well above the tolerance. So sets
-are spanned by a few sparse integer vectors, some of them shared or combined, in a random orthonormal basis: exact ranks
-are known from the integers, and angles are either 0 or far from it.
+The laws of a lattice hold for numbers only if canonical angles are zero to rounding or well above the tolerance. So
+sets are spanned by a few sparse integer vectors, some of them shared or combined, in a random orthonormal basis: exact
+ranks are known from the integers, and angles are either 0 or far from it.
 """
 
 import importlib.util
@@ -77,7 +77,9 @@ class Case(NamedTuple):
 def cases(draw: st.DrawFn, sets: int = 3, max_d: int = 64, dtypes: tuple[str, ...] = ("float32", "float64")) -> Case:
     """Draw a case: sets share vectors, hold sums of their vectors, copies and zeros, in any order and scale."""
     d = draw(st.sampled_from([n for n in (1, 2, 3, 4, 5, 8, 16, 64) if n <= max_d]))
-    entries = st.tuples(st.integers(0, d - 1), st.sampled_from([-1, 1]), st.integers(0, d - 1), st.sampled_from([0, 0, 1]))
+    entries = st.tuples(
+        st.integers(0, d - 1), st.sampled_from([-1, 1]), st.integers(0, d - 1), st.sampled_from([0, 0, 1])
+    )
     pool = []
     for i, a, j, b in draw(st.lists(entries, min_size=1, max_size=6)):
         row = np.zeros(d)

@@ -1,7 +1,6 @@
 """The laws of the lattice, on sets whose angles are zero to rounding or well above the tolerance."""
 
 import numpy as np
-import pytest
 from hypothesis import given
 
 from softset import Subspace

@@ -21,6 +21,7 @@ __all__ = [
     "check_finite",
     "coarser",
     "detach",
+    "identity",
     "namespace",
     "row_norms",
     "to_numpy",
@@ -55,9 +56,9 @@ def as_rows(
         raise ShapeError(
             f"vectors must be one (d,) vector or (n, d) rows, but an array of shape {_shape(array)} was given"
         )
+    _check_ambient(array, ambient)
     single = array.ndim == 1
     rows = array[None, :] if single else array
-    _check_ambient(rows, ambient)
     if finite:
         check_finite(rows)
     return rows, single
@@ -98,7 +99,7 @@ def _is_half(dtype: Any) -> bool:
     return str(dtype).removeprefix("torch.") in ("float16", "bfloat16")
 
 
-def _from_nested(vectors: Any) -> np.ndarray:
+def _from_nested(vectors: Any) -> Array:
     """Turn nested sequences of numbers into an array; ragged ones are refused with the first odd row."""
     try:
         rows = list(vectors) if not hasattr(vectors, "__array__") else vectors
@@ -128,7 +129,10 @@ def _example(array: np.ndarray) -> str:
 def _check_ambient(array: Array, ambient: int | None) -> None:
     d = int(array.shape[-1])
     if d == 0:
-        raise ShapeError(f"vectors need at least 1 dimension, but an array of shape {_shape(array)} was given")
+        raise ShapeError(
+            f"vectors need at least 1 dimension, but an array of shape {_shape(array)} was given; "
+            "the set of no vectors is Subspace.empty(d)"
+        )
     if ambient is not None and d != ambient:
         raise AmbientError(f"the vectors have {d} dimensions, but the set lives in {ambient}")
 
@@ -176,6 +180,11 @@ def transpose(matrix: Array) -> Array:
     return namespace(matrix).matrix_transpose(matrix)
 
 
+def identity(like: Array) -> Array:
+    """Return the identity matrix of the size, type and place of a square one."""
+    return namespace(like).eye(like.shape[0], dtype=like.dtype, device=array_api_compat.device(like))
+
+
 def _wide_type(array: Array) -> Any:
     """Return float64, or float32 on the one kind of device that has no float64."""
     xp = namespace(array)
@@ -212,5 +221,5 @@ def detach(array: Array) -> Array:
 
 
 def attach(values: Array, source: Array) -> Array:
-    """Return these exact values with the derivative of `source`, an array of the same shape and nearly the same values."""
+    """Return these exact values with the derivative of `source`, whose values are nearly the same."""
     return values + (source - detach(source)) if traces_gradient(source) else values

@@ -6,14 +6,12 @@ digits. The same value comes without inverting a grade: restricted and inverted 
 (the shorted operator), and C^-1 + B^-1 - I = C^-1 (C + B - C B) B^-1, so that C AND B = B (C + B - C B)^-1 C there.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from array_api_compat import device
-
-from softset.algebra.arrays import Array, namespace, transpose
+from softset.algebra.arrays import Array, identity, namespace, transpose
 from softset.algebra.subspace import Subspace
 
-__all__ = ["Spectrum", "conjunction", "conjunction_of_invertible", "conjunction_of_numbers"]
+__all__ = ["Spectrum", "conjunction", "conjunction_of_numbers", "conjunction_of_regular", "grade_cut"]
 
 
 class Spectrum(NamedTuple):
@@ -31,33 +29,35 @@ class Spectrum(NamedTuple):
         """Return its symmetric square root."""
         return _matrix(self.directions, self.grades**0.5, self.rest**0.5)
 
-    def range(self, cut: float) -> Subspace:
-        """Return the directions of grade above the cut, as a set."""
-        if self.rest > cut:
-            return ~Subspace._of(self.directions[self.grades <= cut, :], self.directions.dtype)
-        return Subspace._of(self.directions[self.grades > cut, :], self.directions.dtype)
+    def above(self, threshold: float, dtype: Any) -> Subspace:
+        """Return the directions with a grade above a threshold, as a crisp set."""
+        kept = self.grades <= threshold if self.rest > threshold else self.grades > threshold
+        return Subspace._of(self.directions[kept, :], dtype, complemented=self.rest > threshold)
+
+    def range(self, dtype: Any) -> Subspace:
+        """Return the directions with a grade above what rounding in a type may have made."""
+        return self.above(grade_cut(self.grades, dtype), dtype)
 
 
 def _matrix(directions: Array, grades: Array, rest: float) -> Array:
-    return transpose(directions) @ (directions * (grades - rest)[:, None]) + rest * _identity(directions)
+    inside = transpose(directions) @ (directions * (grades - rest)[:, None])
+    return inside + rest * identity(inside)
 
 
-def _identity(like: Array) -> Array:
-    """Return the identity of the space that rows live in."""
-    return namespace(like).eye(like.shape[-1], dtype=like.dtype, device=device(like))
-
-
-def conjunction(C: Spectrum, B: Spectrum, cut: float) -> tuple[Array, bool]:
-    """Return C AND B as a (j, j) matrix, and whether both ranges are the whole space; grades up to the cut are 0."""
-    range_C, range_B = C.range(cut), B.range(cut)
+def conjunction(C: Spectrum, B: Spectrum, dtype: Any) -> tuple[Array, bool]:
+    """Return C AND B as a (j, j) matrix, and whether `conjunction_of_regular` holds for them, in the eyes of a type."""
+    range_C, range_B = C.range(dtype), B.range(dtype)
     common = range_C & range_B
-    Z = common.basis
-    conjoined = conjunction_of_invertible(_shorted(C, range_C, common, Z), _shorted(B, range_B, common, Z))
-    return transpose(Z) @ conjoined @ Z, common.dim == common.ambient
+    Z = common._wide_basis()
+    conjoined = conjunction_of_regular(_shorted(C, range_C - common, Z), _shorted(B, range_B - common, Z))
+    return transpose(Z) @ conjoined @ Z, (range_C | range_B).dim == common.ambient
 
 
-def conjunction_of_invertible(C: Array, B: Array) -> Array:
-    """Return C AND B of two invertible matrices."""
+def conjunction_of_regular(C: Array, B: Array) -> Array:
+    """Return C AND B of two matrices that have no null vector in common, which makes C + B - C B invertible.
+
+    Accurate where both are invertible. Where the ranges nearly meet it loses digits, but it has a derivative.
+    """
     X = B @ namespace(C).linalg.solve(C + B - C @ B, C)
     return (X + transpose(X)) / 2
 
@@ -67,10 +67,15 @@ def conjunction_of_numbers(c: float, b: float) -> float:
     return c * b / (c + b - c * b) if c and b else 0.0
 
 
-def _shorted(C: Spectrum, range_C: Subspace, common: Subspace, Z: Array) -> Array:
-    """Return the inverse of Z C^+ Z', by a QR of the square root of C: first the part of its range outside Z, then Z."""
+def _shorted(C: Spectrum, beyond: Subspace, Z: Array) -> Array:
+    """Return the inverse of Z C^+ Z', by a QR of the square root of C: first its range beyond Z, then Z."""
     xp = namespace(Z)
-    W = (range_C & ~common).basis
+    W = beyond._wide_basis()
     R = xp.linalg.qr(C.root() @ transpose(xp.concat([W, Z])))[1]
     corner = R[W.shape[0] :, W.shape[0] :]
     return transpose(corner) @ corner
+
+
+def grade_cut(like: Array, dtype: Any) -> float:
+    """Return the grade up to which rounding in a type may have made it: 16 eps."""
+    return 16 * float(namespace(like).finfo(dtype).eps)

@@ -10,10 +10,10 @@ binet-cauchy        sqrt(1 - prod cos^2 t_i)      1
 squared-angles      sum t_i^2                     m pi^2/4
 ==================  ============================  =======================
 
-For dimensions k and l there are min(k, l) angles. Ye and Lim (2016) give two readings for k != l, and both are here: with
-|k - l| right angles added, which makes a metric on subspaces of all dimensions; and without them ("containment"), the
-distance to the nearest subspace that contains, or lies in, the other one. `squared-angles`, from the code of the paper,
-is the square of the geodesic distance, and so no metric.
+For dimensions k and l there are min(k, l) angles. Ye and Lim (2016) give two readings for k != l, and both are here:
+with |k - l| right angles added, which makes a metric on subspaces of all dimensions; and without them ("containment"),
+the distance to the nearest subspace that contains, or lies in, the other one. `squared-angles`, from the code of the
+paper, is the square of the geodesic distance, and so no metric.
 """
 
 from math import hypot, pi, sqrt
@@ -28,7 +28,7 @@ KINDS = ("geodesic", "chordal", "projection", "binet-cauchy", "squared-angles")
 
 
 def distance(cosines: np.ndarray, sines: np.ndarray, right_angles: int, kind: str) -> float:
-    """Return one of the distances from canonical angles, given by cosine and sine, and a number of further right angles."""
+    """Return a distance from canonical angles, given by cosine and sine, and a number of further right angles."""
     if kind not in KINDS:
         raise InputError(f"the distance {kind!r} is not known: use one of {', '.join(KINDS)}")
     s = np.concatenate([sines, np.ones(right_angles)])

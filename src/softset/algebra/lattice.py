@@ -96,7 +96,7 @@ def outside(A: Array, B: Array, cut: float, alpha: float = 0.0) -> Array:
 
 
 def near_join(A: Array, B: Array, cut: float, alpha: float) -> Array:
-    """Return the frame whose complement is the alpha intersection of ~A and ~B: near pairs bisected, the rest joined."""
+    """Return what the alpha intersection of ~A and ~B is the complement of: near pairs bisected, the rest joined."""
     pairs = join(*closest(A, B, mutual(canonical(A, B), cut, alpha)), cut)
     others = join(outside(A, pairs, cut), outside(B, pairs, cut), cut)
     return namespace(A).concat([meet(A, B, cut, alpha), others])

@@ -2,13 +2,15 @@
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from softset.algebra.arrays import Array, as_rows, check_finite, detach, namespace, row_norms, traces_gradient
 
 __all__ = ["Measured", "measured", "share"]
 
 
 class Measured(NamedTuple):
-    """Rows (n, d) ready for a product, their lengths (n,), and whether they came as one (d,) vector."""
+    """Rows (n, d) ready for a product, their lengths (n,) or 1 if zero, and whether they came as one (d,) vector."""
 
     rows: Array
     norms: Array
@@ -24,13 +26,14 @@ def measured(v: Array, frame: Array, dtype: Any) -> Measured:
     rows, single = as_rows(v, ambient=int(frame.shape[1]), like=frame, finite=False)
     xp = namespace(rows, frame)
     rows = xp.astype(rows, xp.result_type(rows.dtype, dtype), copy=False)
-    norms = row_norms(rows)
+    with np.errstate(over="ignore", invalid="ignore"):
+        norms = row_norms(rows)
     if not _in_safe_range(norms, rows.shape[1]):
         check_finite(rows)
         largest = detach(xp.max(xp.abs(rows), axis=-1, keepdims=True))
         rows = rows / xp.where(largest > 0, largest, xp.ones_like(largest))
         norms = row_norms(rows)
-    return Measured(rows, norms, single)
+    return Measured(rows, xp.where(norms > 0, norms, xp.ones_like(norms)), single)
 
 
 def _in_safe_range(norms: Array, d: int) -> bool:
@@ -43,11 +46,10 @@ def _in_safe_range(norms: Array, d: int) -> bool:
 
 
 def share(part: Array, whole: Measured) -> Array:
-    """Return |part| / |v| in [0, 1] for rows (n, any) that are a part of v; a zero vector has 0."""
+    """Return |part| / |v| (n,) in [0, 1] for rows that are a part of v; a zero vector has 0."""
     xp = namespace(part)
-    m = row_norms(part) / xp.where(whole.norms > 0, whole.norms, xp.ones_like(whole.norms))
+    m = row_norms(part) / whole.norms
     if traces_gradient(m):
         # Where nothing but rounding is left, the direction of the derivative is noise: take the subgradient 0.
         m = xp.where(m > 8 * float(xp.finfo(m.dtype).eps), m, detach(m))
-    m = xp.clip(m, 0.0, 1.0)
-    return m[0] if whole.single else m
+    return xp.clip(m, 0.0, 1.0)

@@ -23,7 +23,8 @@ def tolerance(d: int, dtype: Any, xp: Any) -> float:
     each operation divides by the smallest sine it met; eps^(3/4) leaves room for both, and stays far below the sines of
     words that differ (about .1 and more).
     """
-    return sqrt(d) * float(xp.finfo(dtype).eps) ** 0.75
+    eps = float(xp.finfo(dtype).eps)
+    return sqrt(d) * sqrt(eps) * sqrt(sqrt(eps))
 
 
 class Frame(NamedTuple):
@@ -106,11 +107,11 @@ def _indices(like: Array, values: Iterable[int]) -> Array:
 
 
 def carried(directions: Array, rows: Array) -> Array:
-    """Return the orthonormal directions (r, d) with the derivative they have as a function of the r rows that span them.
+    """Return the orthonormal directions (r, d) with their derivative as a function of the r rows that span them.
 
     A constant change of basis makes the rows equal to the directions in value, so that their Gram matrix is the
-    identity; its Cholesky factor then keeps them orthonormal to first order. No step divides by a difference of singular
-    values, so the derivative is finite on orthonormal rows too, where that of an SVD is not.
+    identity; its Cholesky factor then keeps them orthonormal to first order. No step divides by a difference of
+    singular values, so the derivative is finite on orthonormal rows too, where that of an SVD is not.
     """
     xp = namespace(directions)
     if not directions.shape[0]:

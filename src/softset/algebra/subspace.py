@@ -2,7 +2,7 @@
 
 import os
 from math import sqrt
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from array_api_compat import device
 
@@ -11,8 +11,8 @@ from softset.algebra.arrays import (
     Array,
     as_rows,
     as_stack,
-    coarser,
     detach,
+    identity,
     namespace,
     to_numpy,
     traces_gradient,
@@ -22,15 +22,17 @@ from softset.algebra.arrays import (
 )
 from softset.algebra.distance import distance
 from softset.algebra.membership import measured, share
-from softset.algebra.protocol import SoftSet
 from softset.algebra.rank import Frame, carried, independent, independent_stack, tolerance
-from softset.algebra.value import Value, read_set, write_set
-from softset.errors import AmbientError, FileError, InputError, ShapeError
+from softset.algebra.value import SetValue, moved, read_set, write_set
+from softset.errors import FileError, InputError, ShapeError
+
+if TYPE_CHECKING:
+    from softset.algebra.protocol import SoftSet
 
 __all__ = ["Subspace"]
 
 
-class Subspace(Value):
+class Subspace(SetValue):
     """The set that some vectors span, as in quantum logic.
 
     ==================  ==================================================================
@@ -56,12 +58,9 @@ class Subspace(Value):
 
     # The set is the span of `_frame`, orthonormal rows (r, d) in the wide type, or with `_complemented` all that is
     # orthogonal to it. At most d - 1 rows: the whole space is the complement of the empty set.
-    __slots__ = ("_complemented", "_dtype", "_frame")
-    __hash__ = None  # type: ignore[assignment]  # equality has a tolerance, so no hash can agree with it
+    __slots__ = ("_complemented",)
 
-    _frame: Array
     _complemented: bool
-    _dtype: Any
 
     def __init__(self) -> None:
         raise TypeError("make a Subspace with Subspace.span(vectors), Subspace.empty(d) or Subspace.whole(d)")
@@ -142,16 +141,9 @@ class Subspace(Value):
         dtype('float32')
         """
         rows, _ = as_rows(array)
-        xp = namespace(rows)
-        frame = xp.asarray(to_numpy(self._frame), dtype=widen(rows).dtype, device=device(rows))
-        return self._of(frame, rows.dtype, complemented=self._complemented)
+        return self._of(moved(self._frame, rows), rows.dtype, complemented=self._complemented)
 
     # Looking
-
-    @property
-    def ambient(self) -> int:
-        """The dimension d of the space that the set lives in."""
-        return int(self._frame.shape[1])
 
     @property
     def dim(self) -> int:
@@ -168,13 +160,18 @@ class Subspace(Value):
         >>> Subspace.span([[0.0, 3.0]]).basis
         array([[0., 1.]])
         """
+        frame = self._wide_basis()
+        return namespace(frame).astype(frame, self._dtype) + 0.0  # a copy, and without negative zeros
+
+    def _wide_basis(self) -> Array:
+        """Return `basis` in the wide type that the set is kept in."""
         frame = detach(self._frame)
-        xp = namespace(frame)
-        if self._complemented:
-            rank = frame.shape[0]
-            Q = xp.linalg.qr(transpose(frame), mode="complete")[0] if rank else xp.eye(self.ambient, dtype=frame.dtype)
-            frame = transpose(Q)[rank:, :]
-        return xp.astype(frame, self._dtype) + 0.0  # a copy, and without negative zeros
+        if not self._complemented:
+            return frame
+        xp, rank = namespace(frame), frame.shape[0]
+        if not rank:
+            return identity(transpose(frame) @ frame)
+        return transpose(xp.linalg.qr(transpose(frame), mode="complete")[0])[rank:, :]
 
     @property
     def chance(self) -> float:
@@ -207,7 +204,8 @@ class Subspace(Value):
         part = given.rows @ transpose(Q)
         if self._complemented:  # by the residual: sqrt(1 - m^2) would lose half the digits of vectors inside
             part = given.rows - part @ Q
-        return share(part, given)
+        m = share(part, given)
+        return m[0] if given.single else m
 
     def project(self, v: Array) -> Array:
         """Return the part of one (d,) vector, or of each of (n, d) vectors, that lies in the set.
@@ -309,7 +307,7 @@ class Subspace(Value):
                 return l <= k and bool(xp.all(angles.sines <= cut))
             case False, True:
                 return bool(xp.all(angles.cosines <= cut))
-        return max(k, l) + int(xp.sum(angles.sines > cut)) == self.ambient
+        return bool(max(k, l) + xp.sum(angles.sines > cut) == self.ambient)
 
     def __ge__(self, other: "Subspace") -> bool:
         return other <= self if isinstance(other, Subspace) else NotImplemented
@@ -338,7 +336,7 @@ class Subspace(Value):
         return xp.astype(xp.atan2(angles.sines, angles.cosines), self._shared_dtype(other), copy=False)
 
     def _canonical(self, other: "Subspace") -> lattice.Canonical:
-        """Return the canonical angles of the sets themselves: those of the frames, exchanged and padded as flags say."""
+        """Return the canonical angles of the sets themselves, from those of their frames."""
         A, B, _ = self._pair(other)
         angles, count = lattice.canonical(A, B), min(self.dim, other.dim)
         if self._complemented == other._complemented:
@@ -350,8 +348,8 @@ class Subspace(Value):
     def distance(self, other: "Subspace", kind: str = "geodesic", *, containment: bool = False) -> float:
         """Return a distance to another set, of equal or other dimension: see `softset.algebra.distance` for the kinds.
 
-        Sets of dimensions k and l have |k - l| further right angles. With `containment` these are left out: the distance is
-        then 0 when one set contains the other.
+        Sets of dimensions k and l have |k - l| further right angles. With `containment` these are left out, and the
+        distance is 0 when one set contains the other.
 
         >>> plane, line = Subspace.span([[1, 0, 0], [0, 1, 0]]), Subspace.span([[1, 0, 0]])
         >>> plane.distance(line, "chordal"), plane.distance(line, "chordal", containment=True)
@@ -362,7 +360,7 @@ class Subspace(Value):
         return distance(to_numpy(angles.cosines), to_numpy(angles.sines), missing, kind)
 
     def similarity(self, other: "SoftSet") -> float:
-        """Return the cosine between the two projectors, tr(P Q) / sqrt(dim dim): 1 for equal sets, 0 for orthogonal ones.
+        """Return the cosine between the projectors, tr(P Q) / sqrt(dim dim): 1 for equal sets, 0 for orthogonal ones.
 
         Two empty sets are equal; an empty set is unlike every other.
 
@@ -393,7 +391,12 @@ class Subspace(Value):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read what `save` wrote, as a NumPy set (see `like`); a broken file is refused in one sentence."""
+        """Read what `save` wrote, as a NumPy set (see `like`); a broken file is refused in one sentence.
+
+        >>> Subspace.load("absent.safetensors")
+        Traceback (most recent call last):
+        FileNotFoundError: No such file or directory: absent.safetensors
+        """
         arrays, dtype, facts = read_set(path, "Subspace", ("directions",))
         if facts.get("complemented") not in ("True", "False"):
             raise FileError(f"{path} does not say whether its Subspace is complemented: save it again")
@@ -403,14 +406,8 @@ class Subspace(Value):
 
     def _pair(self, other: "Subspace") -> tuple[Array, Array, float]:
         """Return both frames without gradients, and the cut for sines that they share."""
-        if self.ambient != other.ambient:
-            raise AmbientError(f"the sets live in {self.ambient} and in {other.ambient} dimensions: they cannot meet")
-        A, B = detach(self._frame), detach(other._frame)
-        xp = namespace(A, B)
-        return A, B, tolerance(self.ambient, self._shared_dtype(other), xp)
-
-    def _shared_dtype(self, other: "Subspace") -> Any:
-        return coarser(namespace(self._frame), self._dtype, other._dtype)
+        cut = self._cut(other)
+        return detach(self._frame), detach(other._frame), cut
 
     def _traces(self, other: "Subspace") -> bool:
         return traces_gradient(self._frame) or traces_gradient(other._frame)

@@ -1,22 +1,28 @@
-"""What the set types have in common: they never change, and they are kept in files the same way."""
+"""What the two set types have in common: they never change, live in one space, and are kept in files the same way."""
 
 import os
 from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
+from array_api_compat import device
 
-from softset.algebra.arrays import Array, as_rows, to_numpy
-from softset.errors import FileError, InputError
+from softset.algebra.arrays import Array, as_rows, coarser, namespace, to_numpy, widen
+from softset.algebra.rank import tolerance
+from softset.errors import AmbientError, FileError, InputError
 from softset.files import read_tensors, write_tensors
 
-__all__ = ["Value", "read_set", "write_set"]
+__all__ = ["SetValue", "moved", "read_set", "write_set"]
 
 
-class Value:
-    """An object whose slots are filled once, by `_make`."""
+class SetValue:
+    """A set that is filled once, by `_make`: orthonormal rows `_frame` (r, d), wide, and the caller's `_dtype`."""
 
-    __slots__ = ()
+    __slots__ = ("_dtype", "_frame")
+    __hash__ = None  # type: ignore[assignment]  # equality has a tolerance, so no hash can agree with it
+
+    _frame: Array
+    _dtype: Any
 
     @classmethod
     def _make(cls, **slots: Any) -> Self:
@@ -31,13 +37,32 @@ class Value:
     def __delattr__(self, name: str) -> None:
         raise AttributeError(f"a {type(self).__name__} never changes: {name} cannot be deleted")
 
+    @property
+    def ambient(self) -> int:
+        """The dimension d of the space that the set lives in."""
+        return int(self._frame.shape[1])
+
+    def _shared_dtype(self, other: "SetValue") -> Any:
+        """Return the type of what two sets make together."""
+        return coarser(namespace(self._frame, other._frame), self._dtype, other._dtype)
+
+    def _check_space(self, other: "SetValue") -> None:
+        if self.ambient != other.ambient:
+            raise AmbientError(f"the sets live in {self.ambient} and in {other.ambient} dimensions: they cannot meet")
+
+    def _cut(self, other: "SetValue") -> float:
+        """Return the largest sine that counts as zero between two sets, which must live in one space."""
+        self._check_space(other)
+        return tolerance(self.ambient, self._shared_dtype(other), namespace(self._frame))
+
+
+def moved(part: Array, rows: Array) -> Array:
+    """Return a part of a set in the wide type, in the library and on the device of some rows."""
+    return namespace(rows).asarray(to_numpy(part), dtype=widen(rows).dtype, device=device(rows))
+
 
 def write_set(
-    path: str | os.PathLike[str],
-    kind: str,
-    tensors: Mapping[str, Array],
-    dtype: Any,
-    facts: Mapping[str, str],
+    path: str | os.PathLike[str], kind: str, tensors: Mapping[str, Array], dtype: Any, facts: Mapping[str, str]
 ) -> None:
     """Write a set's directions, its other arrays and its facts."""
     arrays = {name: to_numpy(tensor) for name, tensor in tensors.items()}
@@ -47,7 +72,7 @@ def write_set(
 def read_set(
     path: str | os.PathLike[str], kind: str, names: tuple[str, ...]
 ) -> tuple[dict[str, np.ndarray], Any, dict[str, str]]:
-    """Read what `write_set` wrote: float64 arrays of these names with orthonormal directions, the type, the facts."""
+    """Read what `write_set` wrote: float64 arrays of these names, the directions orthonormal; the type; the facts."""
     tensors, facts = read_tensors(path, kind)
     dtype = {"float32": np.float32, "float64": np.float64}.get(facts.get("dtype", ""))
     if dtype is None or set(tensors) != set(names) or tensors["directions"].ndim != 2:

@@ -33,7 +33,7 @@ class Verbs(click.Group):
 @click.command(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="softset")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
-def softset(debug: bool) -> None:  # noqa: ARG001 (`main` reads it)
+def softset(debug: bool) -> None:
     """Set algebra for embeddings.
 
     Build a set from a few examples, combine sets with AND, OR and NOT, and ask how much anything belongs.

@@ -1,0 +1,5 @@
+"""`python -m softset` is `softset`."""
+
+from softset.cli import main
+
+main()

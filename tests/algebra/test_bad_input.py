@@ -1,0 +1,135 @@
+"""Bad input gets one sentence that names the place."""
+
+import numpy as np
+import pytest
+
+from softset import GradedSubspace, SoftsetError, Subspace
+from softset.errors import AmbientError, InputError, LibraryError, NotFiniteError, ShapeError
+
+PLANE = Subspace.span([[1.0, 0, 0], [0, 1, 0]])
+NAN, INF = float("nan"), float("inf")
+
+VECTORS = [
+    (3.0, ShapeError, r"vectors must be an array or a sequence of rows, but 3.0 was given"),
+    (np.float64(3), ShapeError, r"one \(d,\) vector or \(n, d\) rows, but an array of shape \(\) was given"),
+    (np.array(3), ShapeError, r"one \(d,\) vector or \(n, d\) rows, but an array of shape \(\) was given"),
+    (np.zeros((1, 2, 3, 4)), ShapeError, r"shape \(1, 2, 3, 4\) was given"),
+    ([[1, 2], [3]], ShapeError, "row 1 has 1 numbers where row 0 has 2"),
+    ([np.ones(2), np.ones(3)], ShapeError, "row 1 has 3 numbers where row 0 has 2"),
+    ([[1, 2], 3], ShapeError, "row 1 has 0 numbers where row 0 has 2"),
+    ([], ShapeError, r"vectors need at least 1 dimension, but an array of shape \(0,\) was given"),
+    (np.zeros((3, 0)), ShapeError, r"vectors need at least 1 dimension, but an array of shape \(3, 0\) was given"),
+    ([[1, NAN, 3]], NotFiniteError, "row 0, column 1 is nan: every number must be finite"),
+    ([[1, 2, 3], [4, 5, -INF]], NotFiniteError, "row 1, column 2 is -inf"),
+    (np.array([[1, 2, NAN]], dtype="float16"), NotFiniteError, "row 0, column 2 is nan"),
+    (["red", "blue"], LibraryError, "vectors must be numbers, but 'red' was given"),
+    ("red", LibraryError, "vectors must be numbers, but 'r' was given"),
+    ([[1, None]], LibraryError, "vectors must be numbers, but 1 was given"),
+    (np.array([1j, 2]), LibraryError, "vectors must be real numbers, but their type is complex128"),
+    (None, ShapeError, "vectors must be an array or a sequence of rows, but None was given"),
+]
+
+
+@pytest.mark.parametrize(("vectors", "kind", "sentence"), VECTORS)
+@pytest.mark.parametrize("make", [Subspace.span, GradedSubspace.of])
+def test_vectors_to_span(vectors, kind, sentence, make) -> None:
+    with pytest.raises(kind, match=sentence) as caught:
+        make(vectors)
+    assert isinstance(caught.value, ValueError) and isinstance(caught.value, SoftsetError)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("vectors", "kind", "sentence"), VECTORS)
+@pytest.mark.parametrize("ask", ["membership", "project", "__contains__"])
+def test_vectors_to_ask_about(vectors, kind, sentence, ask) -> None:
+    with pytest.raises((kind, AmbientError)):
+        getattr(PLANE, ask)(vectors)
+
+
+def test_the_wrong_dimension() -> None:
+    for ask in (PLANE.membership, PLANE.project, GradedSubspace.from_crisp(PLANE).membership):
+        with pytest.raises(AmbientError, match="the vectors have 4 dimensions, but the set lives in 3"):
+            ask(np.ones((2, 4)))
+    other = Subspace.span(np.eye(4)[:2])
+    for operation in (
+        lambda: PLANE | other,
+        lambda: PLANE & other,
+        lambda: PLANE <= other,
+        lambda: PLANE.angles(other),
+        lambda: GradedSubspace.from_crisp(PLANE) & other,
+        lambda: GradedSubspace.from_crisp(PLANE).similarity(other),
+        lambda: PLANE.similarity(other),
+    ):
+        with pytest.raises(AmbientError, match="the sets live in 3 and in 4 dimensions"):
+            operation()
+    assert other != PLANE
+    assert GradedSubspace.from_crisp(other) != PLANE
+
+
+def test_a_stack_names_the_set() -> None:
+    stack = np.ones((3, 2, 4))
+    stack[2, 1, 3] = NAN
+    with pytest.raises(NotFiniteError, match="set 2, row 1, column 3 is nan"):
+        Subspace.span(stack)
+    with pytest.raises(
+        ShapeError, match=r"a stack of sets must have shape \(sets, vectors, d\), but \(2, 4\) was given"
+    ):
+        Subspace.spans(np.ones((2, 4)))
+
+
+def test_many_vectors_at_once_name_the_row() -> None:
+    v = np.ones((1000, 3), dtype="float32")
+    v[700, 1] = INF
+    with pytest.raises(NotFiniteError, match="row 700, column 1 is inf"):
+        PLANE.membership(v)
+
+
+def test_in_asks_about_one_vector() -> None:
+    with pytest.raises(ShapeError, match="`in` asks about one vector, but 2 were given"):
+        _ = np.eye(3)[:2] in PLANE
+
+
+@pytest.mark.parametrize("d", [0, -1])
+def test_spaces_without_dimensions(d: int) -> None:
+    with pytest.raises(InputError, match=f"a space needs at least 1 dimension, but {d} was given"):
+        Subspace.empty(d)
+
+
+@pytest.mark.parametrize("kind", [Subspace, GradedSubspace])
+def test_sets_are_made_by_name(kind: type) -> None:
+    with pytest.raises(TypeError, match=f"make a {kind.__name__} with {kind.__name__}"):
+        kind()
+
+
+def test_sets_never_change() -> None:
+    for A in (PLANE, GradedSubspace.of([[1.0, 2]])):
+        with pytest.raises(AttributeError, match="never changes"):
+            A.dim = 3
+        with pytest.raises(AttributeError, match="never changes"):
+            A._dtype = None
+        with pytest.raises(AttributeError, match="never changes"):
+            del A._dtype
+        with pytest.raises(TypeError, match="unhashable"):
+            hash(A)
+    rows = np.eye(3)[:2]
+    A = Subspace.span(rows)
+    rows[:] = 7
+    A.basis[:] = 7
+    GradedSubspace.from_crisp(A).grades[:] = 0
+    assert A == PLANE
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int8", "uint64", "bool"])
+def test_types_are_promoted(dtype: str) -> None:
+    rows = np.eye(4)[:2].astype(dtype)
+    A = Subspace.span(rows)
+    assert A.basis.dtype == A.membership(rows).dtype == ("float32" if dtype in ("float16", "float32") else "float64")
+    assert A.membership(rows).tolist() == [1, 1]
+
+
+def test_a_set_is_no_more_exact_than_its_least_exact_part() -> None:
+    x = np.random.default_rng(0).standard_normal((3, 50))
+    rough, exact = Subspace.span(x.astype("float32")), Subspace.span(x)
+    assert rough == exact and (rough | exact).dim == 3
+    assert (rough | exact).basis.dtype == "float32"
+    assert rough.membership(x[0]).dtype == "float64"

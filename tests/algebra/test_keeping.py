@@ -1,0 +1,101 @@
+"""Sets in files: what comes back is what went in, and a broken file is refused in one sentence."""
+
+import json
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import save
+
+from softset import GradedSubspace, Subspace
+from softset.errors import FileError
+
+ROWS = np.random.default_rng(0).standard_normal((3, 10))
+SETS = [
+    Subspace.span(ROWS),
+    ~Subspace.span(ROWS.astype("float32")),
+    Subspace.empty(4),
+    Subspace.whole(4),
+    GradedSubspace.of(ROWS, aperture=2),
+    ~GradedSubspace.of(ROWS.astype("float32")),
+    GradedSubspace.of(ROWS).with_floor(0.25),
+]
+
+
+@pytest.mark.parametrize("A", SETS)
+def test_round_trip(A: Subspace | GradedSubspace, tmp_path: Path) -> None:
+    path = tmp_path / "set.safetensors"
+    A.save(path)
+    B = type(A).load(path)
+    assert B == A and repr(B) == repr(A)
+    v = np.random.default_rng(1).standard_normal((5, A.ambient)).astype("float32")
+    assert np.array_equal(A.membership(v), B.membership(v)) and A.membership(v).dtype == B.membership(v).dtype
+    assert [p.name for p in tmp_path.iterdir()] == ["set.safetensors"]
+
+
+def write(path: Path, tensors: dict[str, np.ndarray], facts: dict[str, str]) -> None:
+    path.write_bytes(save(tensors, metadata=facts))
+
+
+GOOD = {"softset": "Subspace", "dtype": "float64", "complemented": "False"}
+GRADED = {"softset": "GradedSubspace", "dtype": "float64", "rest": "0.0"}
+Q = np.eye(4)[:2]
+
+
+@pytest.mark.parametrize(
+    ("tensors", "facts", "sentence"),
+    [
+        ({"directions": Q}, {}, "a safetensors file that softset did not write, but a softset Subspace was wanted"),
+        ({"directions": Q}, {**GOOD, "softset": "TokenSets"}, "holds a softset TokenSets, but a softset Subspace"),
+        ({"directions": Q}, {**GOOD, "dtype": "int8"}, "lacks a part of a softset Subspace"),
+        ({"directions": Q}, {**GOOD, "complemented": "maybe"}, "does not say whether its Subspace is complemented"),
+        ({"frame": Q}, GOOD, "lacks a part"),
+        ({"directions": Q, "more": Q}, GOOD, "or has one too many"),
+        ({"directions": Q[0]}, GOOD, "lacks a part"),
+        ({"directions": 2 * Q}, GOOD, "directions that are not orthonormal: it was changed"),
+        ({"directions": Q * np.nan}, GOOD, "numbers that are no softset Subspace: row 0, column 0 is nan"),
+    ],
+)
+def test_a_file_that_is_something_else(tensors, facts, sentence, tmp_path: Path) -> None:
+    path = tmp_path / "set"
+    write(path, tensors, facts)
+    with pytest.raises(FileError, match=sentence):
+        Subspace.load(path)
+
+
+@pytest.mark.parametrize(
+    ("grades", "rest"),
+    [([0.5], "0.0"), ([0.5, 1.5], "0.0"), ([0.5, 0.2], "none"), ([0.5, 0.2], "2"), ([0.1, 0.2], "nan")],
+)
+def test_grades_that_cannot_be(grades: list[float], rest: str, tmp_path: Path) -> None:
+    path = tmp_path / "set"
+    write(path, {"directions": Q, "grades": np.array(grades)}, {**GRADED, "rest": rest})
+    with pytest.raises(FileError, match="needs one grade from 0 to 1"):
+        GradedSubspace.load(path)
+
+
+def test_a_truncated_file(tmp_path: Path) -> None:
+    whole = tmp_path / "whole"
+    SETS[0].save(whole)
+    content = whole.read_bytes()
+    for size in (0, 1, 7, 8, 20, len(content) // 2, len(content) - 1):
+        path = tmp_path / "cut"
+        path.write_bytes(content[:size])
+        with pytest.raises(FileError, match="is not a whole safetensors file"):
+            Subspace.load(path)
+
+
+def test_a_header_that_lies(tmp_path: Path) -> None:
+    header = json.dumps({"directions": {"dtype": "F64", "shape": [10**6, 10**6], "data_offsets": [0, 8]}}).encode()
+    path = tmp_path / "lie"
+    path.write_bytes(struct.pack("<Q", len(header)) + header + bytes(8))
+    with pytest.raises(FileError):
+        Subspace.load(path)
+
+
+def test_missing_and_unwritable_places(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        Subspace.load(tmp_path / "absent")
+    with pytest.raises(FileNotFoundError):
+        SETS[0].save(tmp_path / "absent" / "set")

@@ -1,0 +1,100 @@
+"""The command line as a person meets it: help, version, one sentence and exit code 2."""
+
+import subprocess
+import sys
+
+import click
+import pytest
+
+import softset
+from softset import cli
+from softset.errors import InputError
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "softset", *arguments], capture_output=True, text=True, timeout=60)
+
+
+def test_version_and_help() -> None:
+    assert run("--version").stdout == f"softset, version {softset.__version__}\n"
+    for flag in ("--help", "-h"):
+        shown = run(flag)
+        assert shown.returncode == 0
+        assert "softset demo" in shown.stdout and "Show the algebra" in shown.stdout
+
+
+def test_the_demo_is_a_table_of_memberships() -> None:
+    shown = run("demo")
+    assert (shown.returncode, shown.stderr) == (0, "")
+    orange = {line.rsplit(maxsplit=8)[0].strip(): line.split()[-6] for line in shown.stdout.splitlines()[3:9]}
+    assert (orange["colour"], orange["fruit"], orange["colour | fruit"]) == ("0.67", "0.75", "1.00")
+    assert "~colour & ~fruit  is True" in shown.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["frobnicate"], "No such command 'frobnicate'"),
+        (["demo", "--frobnicate"], "No such option"),
+        (["demo", "extra"], "unexpected extra argument (extra)"),
+        (["--frobnicate"], "No such option"),
+    ],
+)
+def test_wrong_arguments_are_exit_code_2(arguments: list[str], sentence: str) -> None:
+    shown = run(*arguments)
+    assert shown.returncode == 2
+    assert sentence in shown.stderr and "Traceback" not in shown.stderr
+    assert shown.stdout == ""
+
+
+def failing(error: BaseException) -> click.Command:
+    @click.command()
+    def demo() -> None:
+        raise error
+
+    return demo
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "sentence"),
+    [
+        (InputError("two words are missing"), 2, "softset: two words are missing\n"),
+        (
+            FileNotFoundError(2, "No such file or directory", "words.txt"),
+            2,
+            "softset: words.txt: No such file or directory\n",
+        ),
+        (OSError("the disk is full"), 2, "softset: the disk is full\n"),
+        (
+            ZeroDivisionError("division by zero"),
+            1,
+            "softset: unexpected ZeroDivisionError: division by zero (add --debug",
+        ),
+        (KeyboardInterrupt(), 130, ""),
+    ],
+)
+def test_errors_end_in_words(error, code, sentence, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    monkeypatch.setattr("softset.cli.demo.demo", failing(error))
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["demo"])
+    assert ended.value.code == code
+    assert capsys.readouterr().err.startswith(sentence)
+
+
+def test_debug_shows_the_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("softset.cli.demo.demo", failing(InputError("two words are missing")))
+    with pytest.raises(InputError, match="two words are missing"):
+        cli.main(["--debug", "demo"])
+
+
+def test_a_closed_pipe_is_no_error() -> None:
+    command = f"{sys.executable} -m softset demo | head -n 1"
+    shown = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60)
+    assert shown.stderr == "" and shown.stdout.startswith("Sets spanned")
+
+
+def test_every_verb_has_a_file_help_and_an_example() -> None:
+    for verb in cli.VERBS:
+        command = cli.softset.get_command(click.Context(cli.softset), verb)
+        assert command is not None and command.name == verb
+        assert command.help and f"softset {verb}" in command.help
