@@ -25,7 +25,7 @@ test-torch: $(VENV)/.installed-torch ## the same identities on torch, with gradi
 	@$(BIN)/python -m pytest -m torch tests
 
 pictures: $(VENV)/.installed-plot ## draw the pictures of docs/ again
-	$(BIN)/python docs/pictures.py
+	$(BIN)/python tools/pictures.py
 
 clean: ## remove .venv and caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage

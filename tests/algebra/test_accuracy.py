@@ -37,11 +37,27 @@ def test_angles_and_memberships(library: str, angles: list[float], seed: int, dt
     a, b = (rows.astype(dtype) for rows in tilted(8, angles, seed))
     A, B = Subspace.span(array(a, library, dtype)), Subspace.span(array(b, library, dtype))
     expected = np.array([float(t) for t in exact.angles(a, b)])
-    np.testing.assert_allclose(numbers(A.angles(B)), expected, atol=BOUND[dtype])
+    np.testing.assert_allclose(numbers(A.angles(B)), expected, atol=BOUND[dtype], rtol=0)
     for v in b:
         given_v = array(v, library, dtype)
         assert abs(float(A.membership(given_v)) - exact.membership(a, v)) < BOUND[dtype]
         assert abs(float((~A).membership(given_v)) - exact.outside(a, v)) < BOUND[dtype]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(("d", "k"), [(300, 5), (4096, 2)])
+def test_the_error_hardly_grows_with_the_dimension(library: str, d: int, k: int, dtype: str) -> None:
+    random = np.random.default_rng(d)
+    rows = (random.standard_normal((k, d)) + random.standard_normal(d)).astype(dtype)
+    others = (random.standard_normal((2, d)) + rows.mean(axis=0)).astype(dtype)
+    A, B = Subspace.span(array(rows, library, dtype)), Subspace.span(array(others, library, dtype))
+    np.testing.assert_allclose(
+        numbers(A.angles(B)), [float(t) for t in exact.angles(rows, others)], atol=2 * BOUND[dtype], rtol=0
+    )
+    for v in (others[0], rows[0]):
+        given_v = array(v, library, dtype)
+        assert abs(float(A.membership(given_v)) - exact.membership(rows, v)) < 2 * BOUND[dtype]
+        assert abs(float((~A).membership(given_v)) - exact.outside(rows, v)) < 2 * BOUND[dtype]
 
 
 @settings(max_examples=25)
