@@ -5,7 +5,9 @@
     │   ├── ShapeError            wrong number of axes, ragged rows, sizes that do not fit
     │   ├── NotFiniteError        NaN or infinity, with its place
     │   ├── AmbientError          vectors or sets of different dimension
-    │   └── LibraryError          arrays of two libraries, or of none that is known
+    │   ├── LibraryError          arrays of two libraries, or of none that is known
+    │   ├── UnknownWordError      a word that has no vector, with words spelled like it
+    │   └── QueryError            a query that cannot be read, with the place
     ├── FileError             (also a ValueError)  a file is not what it should be
     └── MissingExtraError     (also an ImportError)  an optional package is not installed
 
@@ -19,8 +21,10 @@ __all__ = [
     "LibraryError",
     "MissingExtraError",
     "NotFiniteError",
+    "QueryError",
     "ShapeError",
     "SoftsetError",
+    "UnknownWordError",
 ]
 
 
@@ -54,6 +58,23 @@ class AmbientError(InputError):
 
 class LibraryError(InputError):
     """Arrays of two libraries in one call, or of a library that is not known."""
+
+
+class UnknownWordError(InputError, KeyError):
+    """A word that has no vector."""
+
+    __str__ = Exception.__str__  # a KeyError would show the sentence in quotes
+
+
+class QueryError(InputError):
+    """A query that cannot be read; `position` is where, counted in characters from 0."""
+
+    def __init__(self, sentence: str, query: str, position: int) -> None:
+        """Keep the sentence, and show the query with a caret under the place."""
+        self.sentence, self.query, self.position = sentence, query, position
+        start = max(position - 60, 0)
+        shown = query[start : position + 60].replace("\n", " ").replace("\t", " ")
+        super().__init__(f"{sentence}\n  {shown}\n  {' ' * (position - start)}^")
 
 
 class FileError(SoftsetError, ValueError):

@@ -1,9 +1,11 @@
 """Files that are whole or absent: written beside and renamed, and checked when they are read."""
 
+import errno
 import os
-import tempfile
-from collections.abc import Mapping
-from contextlib import suppress
+import secrets
+import stat
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -12,27 +14,38 @@ from safetensors.numpy import save
 
 from softset.errors import FileError
 
-__all__ = ["read_tensors", "write_atomically", "write_tensors"]
+__all__ = ["locked", "read_tensors", "write_atomically", "write_tensors"]
 
 
 def write_atomically(path: str | os.PathLike[str], content: bytes) -> None:
     """Write a file so that a reader, or a crash, sees the old content or the new and nothing between."""
-    target = Path(path)
-    handle, beside = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    target = Path(path).resolve()  # a link stays a link
+    if not target.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+    beside = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+    mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666  # the system takes its umask from it
     try:
-        with os.fdopen(handle, "wb") as stream:
+        with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as stream:
             stream.write(content)
             stream.flush()
             os.fsync(stream.fileno())
-        # mkstemp makes private files; a saved file has the permissions that any new file would have.
-        umask = os.umask(0)
-        os.umask(umask)
-        Path(beside).chmod(0o666 & ~umask)
-        Path(beside).replace(target)
+        beside.replace(target)
     except BaseException:
-        with suppress(FileNotFoundError):
-            Path(beside).unlink()
+        beside.unlink(missing_ok=True)
         raise
+
+
+@contextmanager
+def locked(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Let one process at a time through; others wait. Where the system has no such locks, all pass."""
+    with Path(path).open("a") as file:
+        try:
+            import fcntl
+        except ImportError:  # not a Unix
+            yield
+            return
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield  # closing the file unlocks it
 
 
 def write_tensors(
@@ -45,6 +58,8 @@ def write_tensors(
 
 def read_tensors(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, np.ndarray], dict[str, str]]:
     """Read what `write_tensors` wrote; a file of another kind, or a broken one, is refused in one sentence."""
+    with Path(path).open("rb"):
+        pass  # what the system says of a missing or closed file names it; what the reader below says does not
     try:
         with safe_open(path, framework="numpy") as file:
             facts = dict(file.metadata() or {})
@@ -53,5 +68,5 @@ def read_tensors(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, np.
                 what = f"a softset {found}" if found else "a safetensors file that softset did not write"
                 raise FileError(f"{path} holds {what}, but a softset {kind} was wanted")
             return {name: file.get_tensor(name) for name in file.keys()}, facts  # noqa: SIM118 (no mapping)
-    except SafetensorError as error:
+    except (SafetensorError, OSError, TypeError, AttributeError) as error:  # the last two: types that NumPy lacks
         raise FileError(f"{path} is not a whole safetensors file ({error}); save it again") from error

@@ -33,6 +33,9 @@ def test_bases_and_angles_agree_with_scipy(library: str, case: Case) -> None:
         rows = rows[np.linalg.norm(rows, axis=1) > 0]
         rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
         Q, N = scipy.linalg.orth(rows.T), scipy.linalg.null_space(rows)
+        eye = array(np.eye(X.ambient), library)
+        np.testing.assert_allclose(numbers(X.project(eye)), Q @ Q.T, atol=1e-12)
+        np.testing.assert_allclose(numbers((~X).project(eye)), N @ N.T, atol=1e-12)
         assert X == Subspace.span(array(Q.T, library))
         assert ~X == Subspace.span(array(N.T.reshape(-1, X.ambient), library))
     if A and B:

@@ -1,5 +1,8 @@
 """Bad input gets one sentence that names the place."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -24,8 +27,9 @@ VECTORS = [
     (np.array([[1, 2, NAN]], dtype="float16"), NotFiniteError, "row 0, column 2 is nan"),
     (["red", "blue"], LibraryError, "vectors must be numbers, but 'red' was given"),
     ("red", LibraryError, "vectors must be numbers, but 'r' was given"),
-    ([[1, None]], LibraryError, "vectors must be numbers, but 1 was given"),
+    ([[1, None]], LibraryError, "vectors must be numbers, but None was given"),
     (np.array([1j, 2]), LibraryError, "vectors must be real numbers, but their type is complex128"),
+    ([[1, 2], [3, [4]]], ShapeError, "the rows are nested unevenly"),
     (None, ShapeError, "vectors must be an array or a sequence of rows, but None was given"),
 ]
 
@@ -42,8 +46,9 @@ def test_vectors_to_span(vectors, kind, sentence, make) -> None:
 @pytest.mark.parametrize(("vectors", "kind", "sentence"), VECTORS)
 @pytest.mark.parametrize("ask", ["membership", "project", "__contains__"])
 def test_vectors_to_ask_about(vectors, kind, sentence, ask) -> None:
-    with pytest.raises((kind, AmbientError)):
-        getattr(PLANE, ask)(vectors)
+    for A in (PLANE, GradedSubspace.from_crisp(PLANE)):
+        with pytest.raises(kind, match=sentence):
+            getattr(A, ask)(vectors)
 
 
 def test_the_wrong_dimension() -> None:
@@ -59,6 +64,7 @@ def test_the_wrong_dimension() -> None:
         lambda: GradedSubspace.from_crisp(PLANE) & other,
         lambda: GradedSubspace.from_crisp(PLANE).similarity(other),
         lambda: PLANE.similarity(other),
+        lambda: Subspace.empty(3).similarity(Subspace.empty(4)),
     ):
         with pytest.raises(AmbientError, match="the sets live in 3 and in 4 dimensions"):
             operation()
@@ -85,8 +91,28 @@ def test_many_vectors_at_once_name_the_row() -> None:
 
 
 def test_in_asks_about_one_vector() -> None:
-    with pytest.raises(ShapeError, match="`in` asks about one vector, but 2 were given"):
-        _ = np.eye(3)[:2] in PLANE
+    for A in (PLANE, GradedSubspace.from_crisp(PLANE)):
+        with pytest.raises(ShapeError, match="`in` asks about one vector, but 2 were given"):
+            _ = np.eye(3)[:2] in A
+
+
+@pytest.mark.parametrize("other", [3, "fruit", None, GradedSubspace.from_crisp(PLANE)])
+def test_methods_of_crisp_sets_want_crisp_sets(other: object) -> None:
+    for ask in (PLANE.angles, PLANE.distance, lambda B: PLANE.intersection(B, alpha=0.5)):
+        with pytest.raises(InputError, match=f"a Subspace was wanted, but {type(other).__name__} was given"):
+            ask(other)
+    if not isinstance(other, GradedSubspace):
+        with pytest.raises(InputError, match="a Subspace was wanted"):
+            PLANE.similarity(other)
+        with pytest.raises(TypeError):
+            PLANE.without(other)
+
+
+def test_copies_are_the_set_itself_and_reach_other_processes() -> None:
+    for A in (PLANE, ~PLANE, GradedSubspace.of([[1.0, 2], [3, 1]])):
+        assert copy.copy(A) is copy.deepcopy(A) is A
+        B = pickle.loads(pickle.dumps(A))
+        assert B == A and repr(B) == repr(A)
 
 
 @pytest.mark.parametrize("d", [0, -1])
@@ -119,11 +145,17 @@ def test_sets_never_change() -> None:
     assert A == PLANE
 
 
-@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int8", "uint64", "bool"])
+@pytest.mark.parametrize(
+    "dtype", ["float16", "float32", ">f4", "float64", ">f8", "longdouble", "int8", "uint64", "bool"]
+)
 def test_types_are_promoted(dtype: str) -> None:
     rows = np.eye(4)[:2].astype(dtype)
     A = Subspace.span(rows)
-    assert A.basis.dtype == A.membership(rows).dtype == ("float32" if dtype in ("float16", "float32") else "float64")
+    assert (
+        A.basis.dtype
+        == A.membership(rows).dtype
+        == ("float32" if dtype in ("float16", "float32", ">f4") else "float64")
+    )
     assert A.membership(rows).tolist() == [1, 1]
 
 

@@ -213,11 +213,13 @@ def test_one_vector_many_and_none(library: str) -> None:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"aperture": 0}, "the aperture must be above 0"),
-        ({"aperture": float("nan")}, "the aperture must be above 0"),
-        ({"weights": [1, 2]}, "2 weights were given for 3 vectors"),
-        ({"weights": [1, -2, 1]}, r"weights must not be negative, but -2.0 was given"),
-        ({"weights": [1, float("nan"), 1]}, "row 0, column 1 is nan"),
+        ({"aperture": 0}, "the aperture must be from 1e-06 to infinity"),
+        ({"aperture": 1e-200}, "the aperture must be from 1e-06 to infinity"),
+        ({"aperture": float("nan")}, "the aperture must be from 1e-06 to infinity"),
+        ({"weights": [1, 2]}, r"weights of shape \(2,\) were given for 3 vectors"),
+        ({"weights": [[1, 2, 3], [1, 2, 3]]}, r"weights of shape \(2, 3\) were given for 3 vectors"),
+        ({"weights": [1, -2, 1]}, r"weight 1 is -2.0: weights must be finite and not negative"),
+        ({"weights": [1, float("nan"), 1]}, "weight 1 is nan"),
         ({"floor": 1}, "the floor must be at least 0 and below 1"),
     ],
 )
@@ -229,3 +231,47 @@ def test_bad_options(library: str, options: dict[str, object], sentence: str) ->
 def test_a_threshold_has_limits(library: str) -> None:
     with pytest.raises(InputError, match="the threshold must be"):
         GradedSubspace.of(array(np.eye(3), library)).crisp(1)
+
+
+def test_huge_weights_do_not_overflow(library: str) -> None:
+    x = array(np.eye(3), library)
+    assert GradedSubspace.of(x, weights=[1e308] * 3) == GradedSubspace.of(x)
+
+
+@pytest.mark.parametrize("aperture", [1e-3, 1e-2, 1e2, 3e3])
+def test_float32_sets_keep_small_and_large_apertures_apart(library: str, aperture: float) -> None:
+    """Grades are kept in float64, so that a float32 set is no coarser than its examples."""
+    x, y = np.random.default_rng(0).standard_normal((2, 3, 6))
+    A, B = (GradedSubspace.of(array(rows, library, "float32"), aperture=aperture) for rows in (x, y))
+    C, D = (GradedSubspace.of(array(rows, library), aperture=aperture) for rows in (x, y))
+    assert A.dim == 3 and A != B and A != Subspace.empty(6, like=A.directions)
+    v = np.random.default_rng(1).standard_normal((9, 6))
+    for rough, exact_one in ((A, C), (~A, ~C), (A & A, C & C), (A | B, C | D), (A.without(B), C.without(D))):
+        m = numbers(rough.membership(array(v, library, "float32")))
+        np.testing.assert_allclose(m, numbers(exact_one.membership(array(v, library))), rtol=2e-3, atol=1e-6)
+    assert A.similarity(B) == pytest.approx(C.similarity(D), abs=1e-5)
+
+
+@settings(max_examples=15)
+@given(seed=st.integers(0, 500), f=st.sampled_from([0.0, 0.1, 0.7]), g=st.sampled_from([0.2, 0.9]))
+def test_floors_and_full_grades_in_40_digits(library: str, seed: int, f: float, g: float) -> None:
+    """A rest strictly between 0 and 1, against crisp directions of grade exactly 1."""
+    x, y = vectors(6, seed, 1)
+    A = GradedSubspace.of(array(x, library), aperture=2, floor=f)
+    B = GradedSubspace.from_crisp(Subspace.span(array(y[:2], library))).with_floor(g)
+    eye = exact.matrix(np.eye(6))
+    C = f * eye + (1 - exact.mp.mpf(f)) * exact.conceptor(x, np.ones(4), 2)
+    Q = exact.frame(y[:2])
+    D = exact.mp.mpf(g) * eye + (1 - exact.mp.mpf(g)) * (Q.T * Q)
+    np.testing.assert_allclose(dense(A & B), exact.numbers(exact.conjunction(C, D, 1e-14)), atol=1e-10)
+    either = eye - exact.conjunction(eye - C, eye - D, 1e-14)
+    np.testing.assert_allclose(dense(A | B), exact.numbers(either), atol=1e-10)
+
+
+def test_hard_membership_and_strict_order(library: str) -> None:
+    A = GradedSubspace.from_crisp(Subspace.span(array(np.eye(3)[:2], library)))
+    assert array([1.0, 2.0, 0.0], library) in A and array([0.0, 0.0, 0.0], library) in A
+    assert array([1.0, 2.0, 0.1], library) not in A
+    B = GradedSubspace.of(array(np.eye(3)[:2], library))
+    assert B < A and A > B and not A < A
+    assert not GradedSubspace.empty(3, like=A.directions) and GradedSubspace.whole(3, like=A.directions).trace == 3

@@ -50,6 +50,26 @@ def test_two_sets(library: str, case: Case) -> None:
     assert (A <= B) == (case.rank(0, 1) == case.rank(1))
 
 
+def projector(A: Subspace) -> np.ndarray:
+    """Return the (d, d) projector, by which sets are compared without the code under test."""
+    eye = np.eye(A.ambient)
+    return numbers(A.project(array(eye, "numpy" if isinstance(A.basis, np.ndarray) else "torch")))
+
+
+@given(case=cases(sets=2))
+def test_order_and_equality_agree_with_projectors_for_sets_and_complements(library: str, case: Case) -> None:
+    A, B = case.sets(library)
+    sets = [A, B, A | B, A & B, A - B]
+    for X in [*sets, *(~S for S in sets)]:
+        for Y in (B, ~B, A | B, ~(A | B), ~A):
+            P, Q = projector(X), projector(Y)
+            inside = bool(np.abs(P @ Q - P).max() < 1e-3)
+            assert (X <= Y) == (Y >= X) == inside
+            assert (X < Y) == (Y > X) == (inside and X.dim < Y.dim)
+            assert (X == Y) == (Y == X) == bool(np.abs(P - Q).max() < 1e-3)
+            assert (X <= Y) == (X | Y == Y) == (X & Y == X) == (~Y <= ~X)
+
+
 @given(case=cases(sets=3))
 def test_three_sets(library: str, case: Case) -> None:
     A, B, C = case.sets(library)

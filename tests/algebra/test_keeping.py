@@ -20,6 +20,11 @@ SETS = [
     GradedSubspace.of(ROWS, aperture=2),
     ~GradedSubspace.of(ROWS.astype("float32")),
     GradedSubspace.of(ROWS).with_floor(0.25),
+    Subspace.span(ROWS) | Subspace.span(2 + ROWS),
+    Subspace.span(ROWS).without(Subspace.span(2 + ROWS.astype("float32"))),
+    GradedSubspace.of(ROWS) | GradedSubspace.of(2 + ROWS),
+    GradedSubspace.empty(3),
+    GradedSubspace.whole(3),
 ]
 
 
@@ -54,6 +59,7 @@ Q = np.eye(4)[:2]
         ({"directions": Q, "more": Q}, GOOD, "or has one too many"),
         ({"directions": Q[0]}, GOOD, "lacks a part"),
         ({"directions": 2 * Q}, GOOD, "directions that are not orthonormal: it was changed"),
+        ({"directions": Q.astype("complex64")}, GOOD, "numbers that are no softset Subspace|not a whole safetensors"),
         ({"directions": Q * np.nan}, GOOD, "numbers that are no softset Subspace: row 0, column 0 is nan"),
     ],
 )
@@ -94,7 +100,27 @@ def test_a_header_that_lies(tmp_path: Path) -> None:
         Subspace.load(path)
 
 
+def test_a_type_that_numpy_lacks(tmp_path: Path) -> None:
+    facts = json.dumps({"__metadata__": GOOD, "directions": {"dtype": "BF16", "shape": [1, 4], "data_offsets": [0, 8]}})
+    path = tmp_path / "half"
+    path.write_bytes(struct.pack("<Q", len(facts)) + facts.encode() + bytes(8))
+    with pytest.raises(FileError, match="half"):
+        Subspace.load(path)
+
+
+def test_directions_kept_in_fewer_digits_are_made_orthonormal_again(tmp_path: Path) -> None:
+    A = Subspace.span(np.random.default_rng(0).standard_normal((5, 300)))
+    path = tmp_path / "set"
+    write(path, {"directions": np.ascontiguousarray(A.basis, dtype="float32")}, GOOD)
+    B = Subspace.load(path)
+    assert B == B and (B | B).dim == (B & B).dim == 5
+
+
 def test_missing_and_unwritable_places(tmp_path: Path) -> None:
+    with pytest.raises(IsADirectoryError):
+        Subspace.load(tmp_path)
+    with pytest.raises(FileError, match="/dev/null is not a whole"):
+        Subspace.load("/dev/null")
     with pytest.raises(FileNotFoundError):
         Subspace.load(tmp_path / "absent")
     with pytest.raises(FileNotFoundError):

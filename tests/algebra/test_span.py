@@ -1,5 +1,7 @@
 """Rank: what may and what may not change it."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -49,6 +51,18 @@ def test_order_and_copies_change_nothing_inside_the_gap_either(library: str, see
         Subspace.span(array(rows[order], library)).dim for order in ([0, 1, 2], [2, 0, 1], [1, 2, 0, 0, 1], [2, 1, 0])
     }
     assert len(dims) == 1
+
+
+@pytest.mark.parametrize("power", [-7, -6.5, -6, -5, -4, -2])
+def test_the_order_does_not_matter_however_near_the_examples_are(library: str, power: float) -> None:
+    """From the tolerance up: a direction taken at a sine of s is known to eps / s, which the cut covers."""
+    for seed in range(10):
+        random = np.random.default_rng(seed)
+        a, n, c = np.linalg.qr(random.standard_normal((300, 3)))[0].T
+        s = 10.0**power * 3
+        rows = np.array([a, a + s * n, c])
+        A, B, C = (Subspace.span(array(x, library)) for x in (rows, 7 * rows[::-1], rows[[1, 0, 2, 1]]))
+        assert A == B == C and (A | B).dim == A.dim == (3 if s > tolerance(300, np.float64, np) else 2)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -106,6 +120,8 @@ def test_a_stack_is_one_call_and_the_same(library: str, dtype: str) -> None:
     stack[2] = 0
     stack[3, 1:] = stack[3, 0]
     sets = Subspace.span(array(stack, library, dtype))
+    assert len(Subspace.span(stack.tolist())) == 5
+    assert [A.dim for A in Subspace.spans(array(stack[:, :0], library, dtype))] == [0] * 5
     assert [A.dim for A in sets] == [4, 3, 0, 1, 4]
     for A, rows in zip(sets, stack, strict=True):
         assert A == Subspace.span(array(rows, library, dtype))
@@ -127,13 +143,17 @@ def test_one_vector_gives_its_own_direction(library: str) -> None:
     np.testing.assert_allclose(numbers(A.basis), [[0.0, -0.6, 0.8]], atol=1e-15)
 
 
-def test_the_complement_is_never_built_until_its_basis_is_asked_for(library: str) -> None:
-    d = 20_000  # a d x d matrix would take 3 GB
+def test_the_complement_is_never_built_until_its_basis_is_asked_for(library: str, monkeypatch) -> None:
+    d = 20_000
     random = np.random.default_rng(0)
+    monkeypatch.setattr(Subspace, "_wide_basis", lambda _: pytest.fail("a basis was built"))
     A, B = (Subspace.span(array(random.standard_normal((3, d)), library)) for _ in range(2))
     v = array(random.standard_normal((2, d)), library)
-    for X in (~A, ~A & ~B, ~A | B, A - B, ~A | ~B):
+    tracemalloc.start()
+    for X in (~A, ~A & ~B, ~A | B, A - B, ~A | ~B, (~A).intersection(~B, alpha=0.3)):
         assert X.membership(v).shape == (2,)
         assert X <= X and X == X
+    assert tracemalloc.get_traced_memory()[1] < 100 * 2**20  # a d x d matrix takes 3 GB
+    tracemalloc.stop()
     assert (~A & ~B).dim == d - 6
     assert (~A).distance(~B) == pytest.approx(A.distance(B))

@@ -155,6 +155,55 @@ def test_connectives_on_tensors() -> None:
     assert torch.autograd.gradcheck(not_, (a,))
 
 
+@pytest.mark.parametrize("value", [0.0, 1.0, -1.0])
+def test_connectives_have_finite_gradients_at_the_ends(value: float) -> None:
+    for f in (and_product, or_product, and_min, or_max):
+        a, b = (torch.full((3,), value, dtype=torch.float64, requires_grad=True) for _ in range(2))
+        f(a, b).sum().backward()
+        assert torch.isfinite(a.grad).all() and torch.isfinite(b.grad).all()
+    a = torch.full((3,), value, dtype=torch.float64, requires_grad=True)
+    not_(a).sum().backward()
+    assert torch.isfinite(a.grad).all()
+
+
+@pytest.mark.parametrize("make", [crisp, graded])
+def test_more_examples_than_dimensions(make: Callable[[Any], Set]) -> None:
+    rows = [[1.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0.5, 1]]
+    x = torch.tensor(rows, dtype=torch.float64, requires_grad=True)
+    v = tensor(2, 3)
+    assert torch.autograd.gradcheck(lambda v: make(x.detach()).membership(v), (v,))
+    if make is graded:
+        assert torch.autograd.gradcheck(lambda x: graded(x).membership(v.detach()), (x,))
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-3, 1e-5])
+def test_float32_gradients_are_those_of_float64(scale: float) -> None:
+    """Also of small memberships, and with a gradient asked of one side only."""
+    E = torch.linalg.qr(tensor(6, 6, seed=3).detach())[0]
+    results = []
+    for dtype in (torch.float32, torch.float64):
+        for make in (crisp, graded):
+            x = E[:3].to(dtype).requires_grad_()
+            v = (E[5] + scale * E[0]).to(dtype).requires_grad_()
+            make(x).membership(v).backward()
+            only = (E[5] + scale * E[0]).to(dtype).requires_grad_()
+            make(x.detach()).membership(only).backward()
+            assert (only.grad - v.grad).norm() < 0.03 * v.grad.norm()
+            results.append((x.grad.double(), v.grad.double()))
+    for rough, exact in zip(results[:2], results[2:], strict=True):
+        for a, b in zip(rough, exact, strict=True):
+            assert (a - b).norm() < 0.03 * b.norm()
+
+
+def test_moving_a_set_keeps_its_gradient() -> None:
+    x = tensor(2, 4)
+    for A in (crisp(x), graded(x)):
+        moved = A.like(torch.ones(4, dtype=torch.float32))
+        assert moved.membership(torch.ones(4)).dtype == torch.float32
+        if isinstance(A, Subspace):
+            assert moved.membership(torch.ones(4)).requires_grad
+
+
 def test_saved_and_read_back(tmp_path: Any) -> None:
     A = ~Subspace.span(tensor(2, 4))
     A.save(tmp_path / "a")

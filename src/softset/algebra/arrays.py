@@ -15,12 +15,14 @@ from softset.errors import AmbientError, LibraryError, NotFiniteError, ShapeErro
 __all__ = [
     "Array",
     "Namespace",
+    "as_array",
     "as_rows",
     "as_stack",
     "attach",
     "check_finite",
     "coarser",
     "detach",
+    "generic",
     "identity",
     "namespace",
     "row_norms",
@@ -51,7 +53,7 @@ def as_rows(
     vectors: Array, *, ambient: int | None = None, like: Array = None, finite: bool = True
 ) -> tuple[Array, bool]:
     """Return vectors as floating rows (n, d), checked to be finite, and whether a single (d,) vector was given."""
-    array = _floating(vectors, like)
+    array = as_array(vectors, like)
     if array.ndim not in (1, 2):
         raise ShapeError(
             f"vectors must be one (d,) vector or (n, d) rows, but an array of shape {_shape(array)} was given"
@@ -66,7 +68,7 @@ def as_rows(
 
 def as_stack(vectors: Array) -> Array:
     """Return a (b, k, d) stack of sets of equal size, finite and floating."""
-    stack = _floating(vectors, None)
+    stack = as_array(vectors)
     if stack.ndim != 3:
         raise ShapeError(f"a stack of sets must have shape (sets, vectors, d), but {_shape(stack)} was given")
     _check_ambient(stack, None)
@@ -76,22 +78,26 @@ def as_stack(vectors: Array) -> Array:
     return stack
 
 
-def _floating(vectors: Array, like: Array) -> Array:
-    """Return an array of float32 or float64, on the caller's device; `like` decides the library of plain lists."""
+def as_array(vectors: Array, like: Array = None) -> Array:
+    """Return numbers as an array of float32 or float64; plain lists become arrays of the library of `like`."""
     if not array_api_compat.is_array_api_obj(vectors):
         vectors = _from_nested(vectors)
-        if like is not None:
+        if like is not None and isinstance(vectors, np.ndarray):
             # Numbers without an array of their own follow the set they are asked about.
             vectors = namespace(like).asarray(vectors, device=array_api_compat.device(like))
     xp = namespace(vectors) if like is None else namespace(vectors, like)
+    if isinstance(vectors, np.ndarray):
+        vectors = vectors.astype(vectors.dtype.newbyteorder("="), copy=False)
     dtype = vectors.dtype
     if dtype in (xp.float32, xp.float64):
         return vectors
+    if _is_half(dtype):
+        return xp.astype(vectors, xp.float32)
+    if isinstance(dtype, np.dtype) and dtype.kind == "f":  # long double
+        return vectors.astype(np.float64)
     if xp.isdtype(dtype, ("integral", "bool")):
         return xp.astype(vectors, _wide_type(vectors))
-    if xp.isdtype(dtype, "complex floating") or not _is_half(dtype):
-        raise LibraryError(f"vectors must be real numbers, but their type is {dtype}")
-    return xp.astype(vectors, xp.float32)
+    raise LibraryError(f"vectors must be real numbers, but their type is {dtype}")
 
 
 def _is_half(dtype: Any) -> bool:
@@ -103,27 +109,30 @@ def _from_nested(vectors: Any) -> Array:
     """Turn nested sequences of numbers into an array; ragged ones are refused with the first odd row."""
     try:
         rows = list(vectors) if not hasattr(vectors, "__array__") else vectors
-        if isinstance(rows, list) and rows and all(array_api_compat.is_array_api_obj(row) for row in rows):
-            return namespace(*rows).stack(rows) if len({row.shape for row in rows}) == 1 else _ragged(rows)
-        array = np.asarray(rows)
     except TypeError:
         raise ShapeError(f"vectors must be an array or a sequence of rows, but {vectors!r} was given") from None
+    if isinstance(rows, list) and rows and all(array_api_compat.is_array_api_obj(row) for row in rows):
+        return namespace(*rows).stack(rows) if len({row.shape for row in rows}) == 1 else _ragged(rows)
+    try:
+        array = np.asarray(rows)
     except ValueError:
         array = _ragged(rows)
     if array.dtype.kind in "OUS":
-        raise LibraryError(f"vectors must be numbers, but {_example(array)} was given")
+        raise LibraryError(f"vectors must be numbers, but {_first_non_number(array)} was given")
     return array
 
 
 def _ragged(rows: list[Any]) -> Any:
     """Refuse rows of different lengths, naming the first that differs."""
     sizes = [len(row) if hasattr(row, "__len__") else 0 for row in rows]
-    odd = next((at for at, size in enumerate(sizes) if size != sizes[0]), 0)
+    odd = next((at for at, size in enumerate(sizes) if size != sizes[0]), None)
+    if odd is None:
+        raise ShapeError("the rows are nested unevenly: vectors must be equally long rows of numbers")
     raise ShapeError(f"row {odd} has {sizes[odd]} numbers where row 0 has {sizes[0]}: vectors must be equally long")
 
 
-def _example(array: np.ndarray) -> str:
-    return repr(array.reshape(-1)[0] if array.dtype.kind == "O" else str(array.reshape(-1)[0]))
+def _first_non_number(array: np.ndarray) -> str:
+    return repr(next((one for one in array.reshape(-1).tolist() if not isinstance(one, int | float)), array.dtype))
 
 
 def _check_ambient(array: Array, ambient: int | None) -> None:
@@ -180,6 +189,13 @@ def transpose(matrix: Array) -> Array:
     return namespace(matrix).matrix_transpose(matrix)
 
 
+def generic(like: Array) -> Array:
+    """Return a fixed, generic vector (d,): rows (n, d) ordered by it are ordered by their values alone."""
+    xp = namespace(like)
+    places = xp.arange(like.shape[-1], dtype=like.dtype, device=array_api_compat.device(like))
+    return xp.cos(places**1.5)
+
+
 def identity(like: Array) -> Array:
     """Return the identity matrix of the size, type and place of a square one."""
     return namespace(like).eye(like.shape[0], dtype=like.dtype, device=array_api_compat.device(like))
@@ -198,7 +214,7 @@ def widen(array: Array) -> Array:
 
 def coarser(xp: Namespace, *dtypes: Any) -> Any:
     """Return float32 if any of the types is: a set is no more exact than its least exact part."""
-    return xp.float32 if xp.float32 in dtypes else xp.float64
+    return next((dtype for dtype in dtypes if dtype == xp.float32), dtypes[0])
 
 
 def to_numpy(array: Array) -> np.ndarray:

@@ -35,8 +35,8 @@ class Spectrum(NamedTuple):
         return Subspace._of(self.directions[kept, :], dtype, complemented=self.rest > threshold)
 
     def range(self, dtype: Any) -> Subspace:
-        """Return the directions with a grade above what rounding in a type may have made."""
-        return self.above(grade_cut(self.grades, dtype), dtype)
+        """Return the directions with a grade above rounding, as a set of a type."""
+        return self.above(grade_cut(self.grades), dtype)
 
 
 def _matrix(directions: Array, grades: Array, rest: float) -> Array:
@@ -45,7 +45,7 @@ def _matrix(directions: Array, grades: Array, rest: float) -> Array:
 
 
 def conjunction(C: Spectrum, B: Spectrum, dtype: Any) -> tuple[Array, bool]:
-    """Return C AND B as a (j, j) matrix, and whether `conjunction_of_regular` holds for them, in the eyes of a type."""
+    """Return C AND B as a (j, j) matrix, and whether `conjunction_of_regular` holds for them, for sets of a type."""
     range_C, range_B = C.range(dtype), B.range(dtype)
     common = range_C & range_B
     Z = common._wide_basis()
@@ -76,6 +76,6 @@ def _shorted(C: Spectrum, beyond: Subspace, Z: Array) -> Array:
     return transpose(corner) @ corner
 
 
-def grade_cut(like: Array, dtype: Any) -> float:
-    """Return the grade up to which rounding in a type may have made it: 16 eps."""
-    return 16 * float(namespace(like).finfo(dtype).eps)
+def grade_cut(grades: Array) -> float:
+    """Return the grade up to which rounding may have made it: 16 eps of the wide type that grades are kept in."""
+    return 16 * float(namespace(grades).finfo(grades.dtype).eps)

@@ -13,7 +13,10 @@ independent probabilities. Negative cosines are clipped to 0 first.
 
 from typing import Any
 
-from softset.algebra.arrays import Array, namespace
+from array_api_compat import is_array_api_obj
+
+from softset.algebra.arrays import Array, as_array, namespace
+from softset.errors import NotFiniteError
 
 __all__ = ["and_min", "and_product", "not_", "or_max", "or_product"]
 
@@ -48,7 +51,7 @@ def or_product(a: Array, b: Array) -> Array:
     array([0.6, 1. ])
     """
     xp, a, b = _memberships(a, b)
-    return xp.hypot(a, b * xp.sqrt((1 - a) * (1 + a)))
+    return _root(xp, a**2 + b**2 * (1 - a) * (1 + a))
 
 
 def or_max(a: Array, b: Array) -> Array:
@@ -70,10 +73,23 @@ def not_(a: Array) -> Array:
     array([0.8, 1. , 1. ])
     """
     xp, a = _memberships(a)
-    return xp.sqrt((1 - a) * (1 + a))
+    return _root(xp, (1 - a) * (1 + a))
 
 
-def _memberships(*arrays: Array) -> tuple[Any, ...]:
-    """Return the namespace, and each array clipped to [0, 1]."""
+def _memberships(*given: Array) -> tuple[Any, ...]:
+    """Return the namespace, and each array or number clipped to [0, 1]."""
+    like = next((one for one in given if is_array_api_obj(one)), None)
+    arrays = [
+        as_array(one if is_array_api_obj(one) or not isinstance(one, int | float) else [one], like) for one in given
+    ]
     xp = namespace(*arrays)
+    for array in arrays:
+        if bool(xp.any(xp.isnan(array))):
+            raise NotFiniteError("a membership is nan: memberships are numbers from 0 to 1")
     return (xp, *(xp.clip(array, 0.0, 1.0) for array in arrays))
+
+
+def _root(xp: Any, square: Array) -> Array:
+    """Return the square root, with the subgradient 0 at 0, where the derivative is infinite."""
+    positive = square > 0
+    return xp.where(positive, xp.sqrt(xp.where(positive, square, xp.ones_like(square))), xp.zeros_like(square))

@@ -4,9 +4,12 @@ import os
 from math import sqrt
 from typing import Any, Self
 
+import numpy as np
+
 from softset.algebra import lattice
 from softset.algebra.arrays import (
     Array,
+    as_array,
     as_rows,
     attach,
     detach,
@@ -21,13 +24,15 @@ from softset.algebra.arrays import (
 from softset.algebra.conceptor import Spectrum, conjunction, conjunction_of_numbers, grade_cut
 from softset.algebra.membership import measured, share
 from softset.algebra.protocol import SoftSet
-from softset.algebra.rank import carried, independent, tolerance
+from softset.algebra.rank import independent, tolerance
 from softset.algebra.subspace import Subspace
 from softset.algebra.tangent import Tangent
 from softset.algebra.value import SetValue, moved, read_set, write_set
 from softset.errors import FileError, InputError, ShapeError
 
 __all__ = ["GradedSubspace"]
+
+SMALLEST_APERTURE = 1e-6  # below, grades would be lost in rounding
 
 
 class GradedSubspace(SetValue):
@@ -70,8 +75,10 @@ class GradedSubspace(SetValue):
         >>> GradedSubspace.of([[2, 0], [0, 5]], weights=[3, 1], aperture=1).grades
         array([0.42857143, 0.2       ])
         """
-        if not aperture > 0:
-            raise InputError(f"the aperture must be above 0 (up to infinity, which is crisp), but {aperture} was given")
+        if not aperture >= SMALLEST_APERTURE:
+            raise InputError(
+                f"the aperture must be from {SMALLEST_APERTURE} to infinity (crisp), but {aperture} was given"
+            )
         rows, _ = as_rows(vectors)
         units = unit_rows(rows)
         w = _shares(weights, units)
@@ -82,10 +89,27 @@ class GradedSubspace(SetValue):
         _, s, Vt = xp.linalg.svd(T, full_matrices=False)
         tangent = None
         if traces_gradient(units):
-            D = carried(frame.directions, xp.take(units, frame.pivots, axis=0))
-            tangent = Tangent.of(D, units, w, aperture)
+            tangent = Tangent.of(frame, units, w, aperture)
         made = cls._of(Vt @ frame.directions, s**2 / (s**2 + aperture**-2), 0.0, rows.dtype, tangent)
         return made.with_floor(floor) if floor else made
+
+    @classmethod
+    def empty(cls, d: int, *, like: Array = None) -> Self:
+        """Return the set that holds nothing of R^d, in the library and type of `like` (NumPy, float64).
+
+        >>> bool(GradedSubspace.empty(3))
+        False
+        """
+        return cls.from_crisp(Subspace.empty(d, like=like))
+
+    @classmethod
+    def whole(cls, d: int, *, like: Array = None) -> Self:
+        """Return all of R^d, in full.
+
+        >>> GradedSubspace.whole(3)
+        GradedSubspace(dim=3, ambient=3, trace=3)
+        """
+        return cls.from_crisp(Subspace.whole(d, like=like))
 
     @classmethod
     def from_crisp(cls, crisp: Subspace) -> Self:
@@ -106,7 +130,7 @@ class GradedSubspace(SetValue):
         xp = namespace(frame)
         grades = xp.clip(grades, 0.0, 1.0)
         order = xp.argsort(-grades, stable=True)
-        order = order[xp.abs(grades[order] - rest) > grade_cut(grades, frame.dtype)]
+        order = order[xp.abs(grades[order] - rest) > grade_cut(grades)]
         return cls._make(_frame=frame[order, :], _grades=grades[order], _rest=rest, _dtype=dtype, _tangent=tangent)
 
     def _shifted(self, floor: float, slope: float) -> Self:
@@ -157,7 +181,7 @@ class GradedSubspace(SetValue):
     @property
     def dim(self) -> int:
         """The number of directions with a grade above 0."""
-        cut = grade_cut(self._grades, self._dtype)
+        cut = grade_cut(self._grades)
         others = self.ambient - self._frame.shape[0]
         return int(namespace(self._grades).sum(self._grades > cut)) + (others if self._rest > cut else 0)
 
@@ -202,8 +226,19 @@ class GradedSubspace(SetValue):
             part = xp.concat([part, sqrt(self._rest) * (given.rows - c @ Q)], axis=1)
         m = share(part, given)
         if self._tangent is not None:
-            m = attach(detach(m), self._tangent.membership(given, detach(m)))
+            m = attach(detach(m), xp.astype(self._tangent.membership(given, detach(m)), m.dtype, copy=False))
         return m[0] if given.single else m
+
+    def factor(self) -> Array | None:
+        """Return rows S with membership |S v| / |v|, in the caller's type; None if the rest of the space belongs too.
+
+        >>> GradedSubspace.of([[0, 2.0]], aperture=1).factor()
+        array([[0.        , 0.70710678]])
+        """
+        if self._rest:
+            return None
+        xp = namespace(self._frame)
+        return xp.astype(xp.sqrt(self._grades)[:, None] * self._frame, self._dtype)
 
     def project(self, v: Array) -> Array:
         """Return C v for one (d,) vector, or for each of (n, d) vectors.
@@ -220,6 +255,12 @@ class GradedSubspace(SetValue):
             Q, g = (xp.astype(part, rows.dtype, copy=False) for part in (self._frame, self._grades))
             part = self._rest * rows + (rows @ transpose(Q) * (g - self._rest)) @ Q
         return part[0, :] if single else part
+
+    def __contains__(self, v: Array) -> bool:
+        rows, single = as_rows(v, ambient=self.ambient, like=self._frame)
+        if not single:
+            raise ShapeError(f"`in` asks about one vector, but {rows.shape[0]} were given")
+        return bool((~self).membership(rows)[0] <= tolerance(self.ambient, self._dtype, namespace(rows)))
 
     def crisp(self, threshold: float = 0.5) -> Subspace:
         """Return the crisp set of all directions with a grade above the threshold.
@@ -289,15 +330,29 @@ class GradedSubspace(SetValue):
 
     def __le__(self, other: SoftSet) -> bool:
         B = _graded(other)
-        return NotImplemented if B is None else B._least_excess(self) >= -self._cut(B)
+        return (
+            NotImplemented if B is None else B._least_excess(self) >= -self._cut(B) * max(self._largest(), B._largest())
+        )
 
     def __ge__(self, other: SoftSet) -> bool:
         B = _graded(other)
         return NotImplemented if B is None else B <= self
 
+    def __lt__(self, other: SoftSet) -> bool:
+        B = _graded(other)
+        return NotImplemented if B is None else self <= B and not B <= self
+
+    def __gt__(self, other: SoftSet) -> bool:
+        B = _graded(other)
+        return NotImplemented if B is None else B < self
+
     def __eq__(self, other: object) -> bool:
         B = _graded(other)
         return NotImplemented if B is None else self.ambient == B.ambient and self <= B and B <= self
+
+    def _largest(self) -> float:
+        """Return the largest grade, which small differences are measured by."""
+        return float(max([self._rest, *to_numpy(self._grades).tolist()]))
 
     def _least_excess(self, other: "GradedSubspace") -> float:
         """Return the smallest eigenvalue of self - other."""
@@ -313,13 +368,13 @@ class GradedSubspace(SetValue):
         0.5
         """
         B = _wanted(other)
+        self._check_space(B)
         if not self or not B:
             return float(self.dim == B.dim)
         return min(self._inner(B) / sqrt(self._inner(self) * B._inner(B)), 1.0)
 
     def _inner(self, other: "GradedSubspace") -> float:
         """Return tr(C B)."""
-        self._check_space(other)
         xp = namespace(self._frame)
         c, b = self._grades - self._rest, other._grades - other._rest
         crossed = xp.sum(c[:, None] * (self._frame @ transpose(other._frame)) ** 2 * b)
@@ -347,10 +402,10 @@ class GradedSubspace(SetValue):
 
         >>> GradedSubspace.load("absent.safetensors")
         Traceback (most recent call last):
-        FileNotFoundError: No such file or directory: absent.safetensors
+        FileNotFoundError: [Errno 2] No such file or directory: 'absent.safetensors'
         """
         arrays, dtype, facts = read_set(path, "GradedSubspace", ("directions", "grades"))
-        frame, grades = arrays["directions"], arrays["grades"].reshape(-1)
+        frame, grades = arrays["directions"], np.asarray(arrays["grades"], dtype=np.float64)
         try:
             rest = float(facts.get("rest", ""))
         except ValueError:
@@ -389,15 +444,25 @@ def _wanted(other: object) -> GradedSubspace:
 
 
 def _shares(weights: Array, units: Array) -> Array:
-    """Return each vector's share of the whole weight (k,); a zero vector has none."""
+    """Return each vector's share of the whole weight (k,), a constant; a zero vector has none."""
     xp = namespace(units)
     w = xp.astype(xp.any(detach(units) != 0, axis=-1), units.dtype)
     if weights is not None:
-        given = widen(as_rows(weights, like=units)[0])[0, :]
-        if given.shape[0] != units.shape[0]:
-            raise ShapeError(f"{given.shape[0]} weights were given for {units.shape[0]} vectors: give one for each")
-        if bool(xp.any(given < 0)):
-            raise InputError(f"weights must not be negative, but {float(xp.min(given))} was given")
-        w = w * given
-    total = float(xp.sum(w))
-    return w / total if total > 0 else w
+        w = w * _checked_weights(widen(as_array(weights, units)), units.shape[0])
+    largest = float(xp.max(w)) if w.shape[0] else 0.0
+    w = w / largest if largest else w  # first, or the sum might overflow
+    return w / xp.sum(w) if largest else w
+
+
+def _checked_weights(weights: Array, k: int) -> Array:
+    xp = namespace(weights)
+    if weights.ndim != 1 or weights.shape[0] != k:
+        raise ShapeError(
+            f"weights of shape {tuple(weights.shape)} were given for {k} vectors: give one number for each"
+        )
+    bad = to_numpy(xp.logical_or(weights < 0, ~xp.isfinite(weights))).nonzero()[0]
+    if bad.size:
+        raise InputError(
+            f"weight {int(bad[0])} is {float(weights[int(bad[0])])}: weights must be finite and not negative"
+        )
+    return weights

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from array_api_compat import device
 
-from softset.algebra.arrays import Array, detach, namespace, transpose
+from softset.algebra.arrays import Array, detach, generic, namespace, transpose
 
 __all__ = ["Canonical", "added", "canonical", "closest", "join", "meet", "mutual", "near_join", "outside"]
 
@@ -108,7 +108,7 @@ def _ordered(A: Array, B: Array) -> tuple[Array, Array]:
 
 
 def _fingerprint(A: Array) -> float:
-    return float(namespace(A).sum(detach(A)))
+    return float(namespace(A).sum((detach(A) @ generic(A)) * generic(transpose(detach(A))))) if A.shape[0] else 0.0
 
 
 def _residual(A: Array, B: Array) -> Array:

@@ -29,6 +29,9 @@ class SoftSet(Protocol):
     def membership(self, v: Any) -> Any:
         """Return how much one (d,) vector, or each of (n, d) vectors, belongs: numbers from 0 to 1."""
 
+    def factor(self) -> Any:
+        """Return rows S with membership |S v| / |v|, or None if the set has no such rows."""
+
     def project(self, v: Any) -> Any:
         """Return the part of each vector that belongs to the set."""
 

@@ -9,6 +9,7 @@ from array_api_compat import device
 from softset.algebra import lattice
 from softset.algebra.arrays import (
     Array,
+    as_array,
     as_rows,
     as_stack,
     detach,
@@ -82,7 +83,8 @@ class Subspace(SetValue):
         >>> Subspace.span([[1, 2], [2, 4], [0, 0]])
         Subspace(dim=1, ambient=2)
         """
-        if getattr(vectors, "ndim", 2) == 3:
+        vectors = as_array(vectors)
+        if vectors.ndim == 3:
             return cls.spans(vectors)  # type: ignore[return-value]  # no type tells the number of axes
         rows, _ = as_rows(vectors)
         units = unit_rows(rows)
@@ -207,6 +209,16 @@ class Subspace(SetValue):
         m = share(part, given)
         return m[0] if given.single else m
 
+    def factor(self) -> Array | None:
+        """Return rows S with membership |S v| / |v|, in the caller's type; None for a complement, which has too many.
+
+        What a search needs to ask many sets about many vectors by one product.
+
+        >>> Subspace.span([[0, 2.0]]).factor(), (~Subspace.span([[0, 2.0]])).factor()
+        (array([[0., 1.]]), None)
+        """
+        return None if self._complemented else self.basis
+
     def project(self, v: Array) -> Array:
         """Return the part of one (d,) vector, or of each of (n, d) vectors, that lies in the set.
 
@@ -266,7 +278,7 @@ class Subspace(SetValue):
         (0, array([[0., 1.]]))
         """
         result: Self = (self | other) & ~other
-        if self._complemented or other._complemented or not self._traces(other):
+        if not isinstance(other, Subspace) or self._complemented or other._complemented or not self._traces(other):
             return result
         A, B, cut = self._pair(other)
         rest = self._frame - (self._frame @ transpose(other._frame)) @ other._frame
@@ -284,7 +296,7 @@ class Subspace(SetValue):
         """
         if not 0 <= alpha < 1:
             raise InputError(f"alpha must be at least 0 and below 1, but {alpha} was given")
-        A, B, cut = self._pair(other)
+        A, B, cut = self._pair(_crisp(other))
         flags = (self._complemented, other._complemented)
         if flags == (False, False):
             return self._made(lattice.meet(A, B, cut, alpha), other)
@@ -307,7 +319,8 @@ class Subspace(SetValue):
                 return l <= k and bool(xp.all(angles.sines <= cut))
             case False, True:
                 return bool(xp.all(angles.cosines <= cut))
-        return bool(max(k, l) + xp.sum(angles.sines > cut) == self.ambient)
+        # What B has outside A must be all that there is outside A.
+        return bool(max(l - k, 0) + xp.sum(angles.cosines <= cut) == self.ambient - k)
 
     def __ge__(self, other: "Subspace") -> bool:
         return other <= self if isinstance(other, Subspace) else NotImplemented
@@ -337,7 +350,7 @@ class Subspace(SetValue):
 
     def _canonical(self, other: "Subspace") -> lattice.Canonical:
         """Return the canonical angles of the sets themselves, from those of their frames."""
-        A, B, _ = self._pair(other)
+        A, B, _ = self._pair(_crisp(other))
         angles, count = lattice.canonical(A, B), min(self.dim, other.dim)
         if self._complemented == other._complemented:
             return angles.resized(count)
@@ -367,12 +380,14 @@ class Subspace(SetValue):
         >>> Subspace.span([[1, 0, 0], [0, 1, 0]]).similarity(Subspace.span([[1, 0, 0]])).__round__(4)
         0.7071
         """
-        if not isinstance(other, Subspace):
+        if not isinstance(other, Subspace) and isinstance(other, SetValue):
             return other.similarity(self)
-        if not self or not other:
-            return float(self.dim == other.dim)
-        angles = self._canonical(other)
-        return min(float(namespace(angles.cosines).sum(angles.cosines**2)) / sqrt(self.dim * other.dim), 1.0)
+        B = _crisp(other)
+        self._check_space(B)
+        if not self or not B:
+            return float(self.dim == B.dim)
+        angles = self._canonical(B)
+        return min(float(namespace(angles.cosines).sum(angles.cosines**2)) / sqrt(self.dim * B.dim), 1.0)
 
     # Keeping
 
@@ -395,7 +410,7 @@ class Subspace(SetValue):
 
         >>> Subspace.load("absent.safetensors")
         Traceback (most recent call last):
-        FileNotFoundError: No such file or directory: absent.safetensors
+        FileNotFoundError: [Errno 2] No such file or directory: 'absent.safetensors'
         """
         arrays, dtype, facts = read_set(path, "Subspace", ("directions",))
         if facts.get("complemented") not in ("True", "False"):
@@ -422,3 +437,10 @@ class Subspace(SetValue):
             rows = namespace(frame).concat([self._frame, coefficients @ other._frame])
             frame = carried(frame, rows)
         return self._made(frame, other)
+
+
+def _crisp(other: object) -> Subspace:
+    """Return the argument of a method that only a crisp set can be."""
+    if not isinstance(other, Subspace):
+        raise InputError(f"a Subspace was wanted, but {type(other).__name__} was given; a graded set has .crisp()")
+    return other

@@ -12,7 +12,7 @@ from softset.algebra import lattice
 from softset.algebra.arrays import Array, detach, identity, namespace, transpose
 from softset.algebra.conceptor import conjunction_of_regular
 from softset.algebra.membership import Measured
-from softset.algebra.rank import carried
+from softset.algebra.rank import Frame, carried
 
 __all__ = ["Tangent"]
 
@@ -25,8 +25,11 @@ class Tangent(NamedTuple):
     rest: float
 
     @classmethod
-    def of(cls, D: Array, units: Array, weights: Array, aperture: float) -> Self:
-        """Return the form of R (R + aperture^-2 I)^-1, R the weighted mean of u u' over unit rows in the span of D."""
+    def of(cls, frame: Frame, units: Array, weights: Array, aperture: float) -> Self:
+        """Return the form of R (R + aperture^-2 I)^-1, R the weighted mean of u u' over unit rows with this frame."""
+        D = frame.directions
+        if D.shape[0] < D.shape[1]:  # the frame of the whole space does not move
+            D = carried(D, namespace(D).take(units, frame.pivots, axis=0))
         if aperture == inf:
             return cls(D, identity(detach(D) @ transpose(detach(D))), 0.0)
         T = units @ transpose(D)
@@ -58,10 +61,11 @@ class Tangent(NamedTuple):
     def membership(self, given: Measured, m: Array) -> Array:
         """Return the memberships (n,), known to be m, as a function of the examples; constant where m is rounding."""
         xp = namespace(given.rows)
-        inside, beyond = self._parts(given.rows)
-        square = (xp.vecdot(inside, given.rows) + self.rest * xp.vecdot(beyond, beyond)) / given.norms**2
-        # A square has an error of eps, so that a membership below sqrt(eps) has no digits, nor a derivative.
-        clear = m**2 > 16 * float(xp.finfo(m.dtype).eps)
+        # In the wide type: a square has an error of eps, so that memberships below sqrt(eps) would have no derivative.
+        rows, norms = (xp.astype(part, self.D.dtype, copy=False) for part in (given.rows, given.norms))
+        inside, beyond = self._parts(rows)
+        square = (xp.vecdot(inside, rows) + self.rest * xp.vecdot(beyond, beyond)) / norms**2
+        clear = xp.astype(m, square.dtype) ** 2 > 16 * float(xp.finfo(square.dtype).eps)
         return xp.sqrt(xp.where(clear, square, xp.ones_like(square)))
 
     def _parts(self, rows: Array) -> tuple[Array, Array]:

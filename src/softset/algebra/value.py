@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
-from array_api_compat import device
+from array_api_compat import device, is_torch_array, to_device
 
 from softset.algebra.arrays import Array, as_rows, coarser, namespace, to_numpy, widen
 from softset.algebra.rank import tolerance
@@ -37,6 +37,16 @@ class SetValue:
     def __delattr__(self, name: str) -> None:
         raise AttributeError(f"a {type(self).__name__} never changes: {name} cannot be deleted")
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        names = [name for kind in type(self).__mro__ for name in getattr(kind, "__slots__", ())]
+        return _rebuilt, (type(self), {name: getattr(self, name) for name in names})
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
+
     @property
     def ambient(self) -> int:
         """The dimension d of the space that the set lives in."""
@@ -56,9 +66,17 @@ class SetValue:
         return tolerance(self.ambient, self._shared_dtype(other), namespace(self._frame))
 
 
+def _rebuilt(kind: type[SetValue], slots: dict[str, Any]) -> SetValue:
+    """Return a set from its parts: how copies reach other processes."""
+    return kind._make(**slots)
+
+
 def moved(part: Array, rows: Array) -> Array:
-    """Return a part of a set in the wide type, in the library and on the device of some rows."""
-    return namespace(rows).asarray(to_numpy(part), dtype=widen(rows).dtype, device=device(rows))
+    """Return a part of a set in the wide type, in the library and on the device of some rows, with its gradient."""
+    xp = namespace(rows)
+    if is_torch_array(part) and is_torch_array(rows):
+        return xp.astype(to_device(part, device(rows)), widen(rows).dtype, copy=False)
+    return xp.asarray(to_numpy(part), dtype=widen(rows).dtype, device=device(rows))
 
 
 def write_set(
@@ -75,13 +93,16 @@ def read_set(
     """Read what `write_set` wrote: float64 arrays of these names, the directions orthonormal; the type; the facts."""
     tensors, facts = read_tensors(path, kind)
     dtype = {"float32": np.float32, "float64": np.float64}.get(facts.get("dtype", ""))
-    if dtype is None or set(tensors) != set(names) or tensors["directions"].ndim != 2:
+    shapes = {name: tensors[name].ndim for name in names if name in tensors}
+    if dtype is None or set(tensors) != set(names) or shapes != {name: 1 + (name == "directions") for name in names}:
         raise FileError(f"{path} lacks a part of a softset {kind}, or has one too many: save it again")
     try:
-        arrays = {name: as_rows(tensor)[0].astype(np.float64) for name, tensor in tensors.items()}
+        Q = as_rows(tensors["directions"])[0].astype(np.float64)
     except InputError as error:
         raise FileError(f"{path} holds numbers that are no softset {kind}: {error}") from error
-    Q = arrays["directions"]
-    if np.abs(Q @ Q.T - np.eye(len(Q))).max(initial=0.0) > 1e-6:
+    deviation = np.abs(Q @ Q.T - np.eye(len(Q))).max(initial=0.0)
+    if deviation > 1e-6:
         raise FileError(f"{path} holds directions that are not orthonormal: it was changed since it was saved")
-    return arrays, np.dtype(dtype), facts
+    if deviation > 1e-13:  # kept in fewer digits than ours
+        Q = np.linalg.qr(Q.T)[0].T
+    return {**tensors, "directions": Q}, np.dtype(dtype), facts

@@ -1,5 +1,6 @@
 """The command line: parsing and printing only. Each verb is a file of its own, loaded when it is called."""
 
+import signal
 import sys
 from importlib import import_module
 from typing import Any
@@ -12,7 +13,7 @@ from softset.errors import SoftsetError
 __all__ = ["main"]
 
 # One line a verb: the module softset.cli.VERB holds a command of the same name.
-VERBS = ("demo",)
+VERBS = ("find", "vectors", "demo")
 
 
 class Verbs(click.Group):
@@ -47,32 +48,42 @@ def softset(debug: bool) -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line: exit code 0, or 2 and one sentence for an error of the user's."""
-    given = sys.argv[1:] if arguments is None else arguments
+    given, debug = _without_debug(sys.argv[1:] if arguments is None else arguments)
+    if hasattr(signal, "SIGPIPE"):
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # when the reader of a pipe leaves, so do we, without a word
     try:
         outcome: Any = softset.main(given, prog_name="softset", standalone_mode=False)
         code = outcome if isinstance(outcome, int) else 0
-    except Exception as error:  # noqa: BLE001 (the outermost frame: everything ends here in words)
-        code = _report(error, debug="--debug" in given)
+    except click.Abort:
+        code = 130
+    except click.ClickException as error:
+        click.echo(f"softset: {_usage_sentence(error)}", err=True)
+        code = 2
+    except Exception as error:
+        if debug:
+            raise
+        code = _report(error)
     sys.exit(code)
 
 
-def _report(error: Exception, *, debug: bool) -> int:
+def _without_debug(given: list[str]) -> tuple[list[str], bool]:
+    """Take --debug out of the arguments: it may stand before a verb or after it."""
+    end = given.index("--") if "--" in given else len(given)
+    return [one for one in given[:end] if one != "--debug"] + given[end:], "--debug" in given[:end]
+
+
+def _report(error: Exception) -> int:
     """Print an error for a person and return the exit code that programs read."""
-    if debug and not isinstance(error, click.Abort):
-        raise error
-    if isinstance(error, click.Abort):
-        return 130
-    if isinstance(error, BrokenPipeError):
-        sys.stderr.close()  # the reader left: nobody wants the interpreter's complaint about it
-        return 0
-    if isinstance(error, click.ClickException):
-        error.show()
-        return 2
     if isinstance(error, SoftsetError | OSError):
         click.echo(f"softset: {_sentence(error)}", err=True)
         return 2
     click.echo(f"softset: unexpected {type(error).__name__}: {error} (add --debug for the traceback)", err=True)
     return 1
+
+
+def _usage_sentence(error: click.ClickException) -> str:
+    where = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "softset"
+    return f"{error.format_message().rstrip('.')} (see {where} --help)"
 
 
 def _sentence(error: SoftsetError | OSError) -> str:
