@@ -17,16 +17,19 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from softset.algebra import GradedSubspace, SoftSet, Subspace
     from softset.errors import SoftsetError
+    from softset.retrieval import WordVectors, load_words
 
 __version__ = "0.1.0"
 
-__all__ = ["GradedSubspace", "SoftSet", "SoftsetError", "Subspace"]
+__all__ = ["GradedSubspace", "SoftSet", "SoftsetError", "Subspace", "WordVectors", "load_words"]
 
 _HOME = {
     "GradedSubspace": "softset.algebra",
     "SoftSet": "softset.algebra",
     "SoftsetError": "softset.errors",
     "Subspace": "softset.algebra",
+    "WordVectors": "softset.retrieval",
+    "load_words": "softset.retrieval",
 }
 
 

@@ -13,7 +13,7 @@ from softset.errors import SoftsetError
 __all__ = ["main"]
 
 # One line a verb: the module softset.cli.VERB holds a command of the same name.
-VERBS = ("find", "vectors", "demo")
+VERBS = ("find", "vectors", "index", "add", "delete", "demo")
 
 
 class Verbs(click.Group):

@@ -1,0 +1,29 @@
+"""`softset add`: more items for a collection."""
+
+import click
+
+from softset.cli.index import item_options, read_vectors_file
+
+__all__ = ["add"]
+
+
+@click.command()
+@click.argument("collection", type=click.Path())
+@click.argument("items", type=click.Path())
+@item_options
+def add(collection: str, items: str, text_column: str | None, id_column: str | None, vectors_file: str | None) -> None:
+    """Add ITEMS to a COLLECTION; an id that is there already is refused.
+
+    \b
+    Example:
+      softset add books.softset more.tsv
+    """
+    from softset.retrieval.collection import Collection
+    from softset.retrieval.encoders import text_encoder
+    from softset.retrieval.items import read_items
+
+    opened = Collection.open(collection)
+    opened = Collection.open(collection, embed=None if vectors_file else text_encoder(opened.encoder))
+    found = read_items(items, text_column=text_column, id_column=id_column, first=len(opened) + 1)
+    grown = opened.add(found, vectors=read_vectors_file(vectors_file))
+    click.echo(f"{collection}: {grown.size} items, {grown.size - opened.size} of them new")

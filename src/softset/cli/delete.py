@@ -1,0 +1,21 @@
+"""`softset delete`: items out of a collection."""
+
+import click
+
+__all__ = ["delete"]
+
+
+@click.command()
+@click.argument("collection", type=click.Path())
+@click.argument("ids", nargs=-1, required=True)
+def delete(collection: str, ids: tuple[str, ...]) -> None:
+    """Delete the items with these IDS from a COLLECTION; if one is not there, none is deleted.
+
+    \b
+    Example:
+      softset delete books.softset 17 23
+    """
+    from softset.retrieval.collection import Collection
+
+    left = Collection.open(collection).delete(ids)
+    click.echo(f"{collection}: {left.size} items left")

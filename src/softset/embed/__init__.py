@@ -1,0 +1,1 @@
+"""Where vectors come from: word vectors, token encoders, what is bundled."""

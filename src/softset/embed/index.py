@@ -1,0 +1,93 @@
+"""Words in a fixed order, found by name without reading them all: four flat arrays that may be memory-mapped.
+
+A dictionary of 341,479 words takes 100 ms to fill each time a file is opened. Sorted 64-bit hashes need no filling: a
+look-up is a binary search, and the word found is compared with the word asked for, so that a collision cannot go
+unnoticed.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from hashlib import blake2b
+from itertools import pairwise
+from typing import Any, Self, overload
+
+import numpy as np
+
+__all__ = ["WordIndex", "word_hash"]
+
+Integers = np.ndarray[Any, np.dtype[np.integer[Any]]]
+
+
+def word_hash(word: str) -> int:
+    """Return the 64-bit number that a word is filed under."""
+    return int.from_bytes(blake2b(word.encode(), digest_size=8).digest(), "little")
+
+
+class WordIndex(Sequence[str]):
+    """A sequence of distinct words with `place(word)`, over a text of all words in one and where each begins.
+
+    >>> words = WordIndex.of(["red", "green", "blue"])
+    >>> words[1], words.place("blue"), words.place("pink"), len(words)
+    ('green', 2, None, 3)
+    """
+
+    __slots__ = ("hashes", "limit", "offsets", "places", "text")
+
+    def __init__(
+        self, text: Any, offsets: Integers, hashes: Integers, places: Integers, limit: int | None = None
+    ) -> None:
+        self.text = text
+        self.offsets = offsets
+        self.hashes = hashes
+        self.places = places
+        self.limit = len(offsets) - 1 if limit is None else min(limit, len(offsets) - 1)
+
+    @classmethod
+    def of(cls, words: Iterable[str]) -> Self:
+        """Return the index of some distinct words."""
+        encoded = [word.encode() for word in words]
+        offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
+        np.cumsum([len(word) for word in encoded], out=offsets[1:])
+        hashes = np.array([word_hash(word.decode()) for word in encoded], dtype=np.uint64)
+        places = np.argsort(hashes, kind="stable").astype(np.uint32)
+        return cls(b"".join(encoded), offsets, hashes[places], places)
+
+    def restricted(self, n: int) -> Self:
+        """Return the first n words."""
+        return type(self)(self.text, self.offsets, self.hashes, self.places, min(n, self.limit))
+
+    def __len__(self) -> int:
+        return self.limit
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[str]: ...
+    def __getitem__(self, at: int | slice) -> str | list[str]:
+        if isinstance(at, slice):
+            return [self._word(i) for i in range(*at.indices(self.limit))]
+        if not -self.limit <= at < self.limit:
+            raise IndexError(f"word {at} was asked for, but there are {self.limit}")
+        return self._word(at % self.limit)
+
+    def _word(self, at: int) -> str:
+        return bytes(self.text[int(self.offsets[at]) : int(self.offsets[at + 1])]).decode()
+
+    def __iter__(self) -> Iterator[str]:
+        content, ends = bytes(self.text[: int(self.offsets[self.limit])]), self.offsets[: self.limit + 1].tolist()
+        return (content[a:b].decode() for a, b in pairwise(ends))
+
+    def __contains__(self, word: object) -> bool:
+        return isinstance(word, str) and self.place(word) is not None
+
+    def place(self, word: str) -> int | None:
+        """Return where a word stands, or None."""
+        try:
+            wanted = np.uint64(word_hash(word))
+        except UnicodeEncodeError:  # a lone surrogate is in no file
+            return None
+        first = int(np.searchsorted(self.hashes, wanted, side="left"))
+        last = int(np.searchsorted(self.hashes, wanted, side="right"))
+        for place in self.places[first:last].tolist():
+            if place < self.limit and self._word(place) == word:
+                return int(place)
+        return None

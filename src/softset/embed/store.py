@@ -1,0 +1,166 @@
+"""Word vectors on disk: a folder of flat arrays that opens in milliseconds, memory-mapped and never unpickled.
+
+meta.json      what it is, and each file's size and SHA-256
+vectors.npy    (n, d) float32, or int8 with scales.npy (n,)
+norms.npy      (n,) lengths of the rows
+words.bin      all words in one; offsets.npy says where each begins
+hashes.npy     sorted hashes of the words; places.npy says which word each belongs to
+"""
+
+import hashlib
+import json
+import mmap
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from softset.embed.index import WordIndex
+from softset.errors import FileError
+
+__all__ = ["Stored", "open_store", "verify_store", "write_store"]
+
+VERSION = 1
+FILES = ("vectors.npy", "norms.npy", "words.bin", "offsets.npy", "hashes.npy", "places.npy")
+
+
+@dataclass(frozen=True)
+class Stored:
+    """The arrays of a folder as they lie there, and its facts."""
+
+    words: WordIndex
+    vectors: np.ndarray
+    scales: np.ndarray | None
+    norms: np.ndarray
+    facts: Mapping[str, Any]
+
+
+def write_store(
+    folder: str | os.PathLike[str],
+    blocks: Iterable[tuple[list[str], np.ndarray]],
+    facts: Mapping[str, Any],
+    *,
+    scales: np.ndarray | None = None,
+) -> int:
+    """Fill an empty folder from blocks of words and (b, d) rows, float32 or int8 with scales; return how many.
+
+    Rows go to disk as they come; only the words stay in memory.
+    """
+    target = Path(folder)
+    words: list[str] = []
+    norms: list[np.ndarray] = []
+    with (target / "vectors.npy").open("wb") as file:
+        dtype, d = _write_rows(file, blocks, words, norms)
+    lengths = np.concatenate(norms) if norms else np.zeros(0, dtype=np.float32)
+    index = WordIndex.of(words)
+    arrays = {
+        "norms.npy": lengths if scales is None else lengths * scales,
+        "offsets.npy": index.offsets,
+        "hashes.npy": index.hashes,
+        "places.npy": index.places,
+    }
+    if scales is not None:
+        arrays["scales.npy"] = scales
+    for name, array in arrays.items():
+        np.save(target / name, array, allow_pickle=False)
+    (target / "words.bin").write_bytes(index.text)
+    _seal(target, {**facts, "words": len(words), "dimensions": d, "dtype": str(dtype)})
+    return len(words)
+
+
+def _write_rows(
+    file: BinaryIO, blocks: Iterable[tuple[list[str], np.ndarray]], words: list[str], norms: list[np.ndarray]
+) -> tuple[np.dtype[Any], int]:
+    """Write a .npy file row block by row block; its header is written again when the number of rows is known."""
+    dtype, d = np.dtype(np.float32), 0
+    for some_words, rows in blocks:
+        if not words:
+            dtype, d = rows.dtype, rows.shape[1]
+            _write_header(file, dtype, 0, d)
+        file.write(np.ascontiguousarray(rows).tobytes())
+        words.extend(some_words)
+        norms.append(np.linalg.norm(rows.astype(np.float32), axis=1).astype(np.float32))
+    if not words:
+        raise FileError("there is no word with a vector in it: nothing was stored")
+    file.seek(0)
+    _write_header(file, dtype, len(words), d)
+    return dtype, d
+
+
+def _write_header(file: BinaryIO, dtype: np.dtype[Any], n: int, d: int) -> None:
+    # NumPy pads the header so that the number of rows can grow in place.
+    header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": (n, d)}
+    np.lib.format.write_array_header_1_0(file, header)
+
+
+def _seal(folder: Path, facts: Mapping[str, Any]) -> None:
+    """Write meta.json last, with the checksum of every other file: a folder without it is unfinished."""
+    files = {path.name: {"bytes": path.stat().st_size, "sha256": _sha256(path)} for path in sorted(folder.iterdir())}
+    meta = {"softset": "WordVectors", "version": VERSION, **facts, "files": files}
+    for path in folder.iterdir():
+        with path.open("rb") as file:
+            os.fsync(file.fileno())
+    (folder / "meta.json").write_text(json.dumps(meta, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def open_store(folder: str | os.PathLike[str]) -> Stored:
+    """Open a folder that `write_store` filled, by memory-mapping; sizes are checked, contents by `verify_store`."""
+    path = Path(folder)
+    facts = _read_meta(path)
+    try:
+        arrays = {name: np.load(path / name, mmap_mode="r", allow_pickle=False) for name in _array_names(facts)}
+        with (path / "words.bin").open("rb") as file:
+            text: Any = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except (OSError, ValueError, KeyError) as error:
+        raise FileError(f"{path} is not a whole folder of word vectors ({error}): import it again") from error
+    n, d = int(facts["words"]), int(facts["dimensions"])
+    shapes = {"vectors.npy": (n, d), "norms.npy": (n,), "offsets.npy": (n + 1,), "hashes.npy": (n,), "places.npy": (n,)}
+    for name, shape in shapes.items():
+        if arrays[name].shape != shape:
+            raise FileError(f"{path / name} has shape {arrays[name].shape}, but {shape} was wanted: import it again")
+    words = WordIndex(text, arrays["offsets.npy"], arrays["hashes.npy"], arrays["places.npy"])
+    return Stored(words, arrays["vectors.npy"], arrays.get("scales.npy"), arrays["norms.npy"], facts)
+
+
+def _array_names(facts: Mapping[str, Any]) -> Iterator[str]:
+    yield from (name for name in FILES if name.endswith(".npy"))
+    if facts.get("dtype") == "int8":
+        yield "scales.npy"
+
+
+def _read_meta(path: Path) -> dict[str, Any]:
+    try:
+        facts = json.loads((path / "meta.json").read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        if not path.exists():
+            raise
+        raise FileError(f"{path} is not a folder of word vectors: it has no meta.json") from None
+    except NotADirectoryError:
+        raise FileError(
+            f"{path} is a file, not a folder of word vectors: import it with softset vectors import"
+        ) from None
+    except ValueError as error:
+        raise FileError(f"{path / 'meta.json'} cannot be read ({error}): import the vectors again") from error
+    if not isinstance(facts, dict) or facts.get("softset") != "WordVectors" or facts.get("version") != VERSION:
+        raise FileError(f"{path} is not a folder of word vectors of version {VERSION}: import the vectors again")
+    for name, file in facts.get("files", {}).items():
+        found = path / Path(name).name
+        if not found.is_file() or found.stat().st_size != file.get("bytes"):
+            raise FileError(f"{found} is missing or has the wrong size: import the vectors again")
+    return facts
+
+
+def verify_store(folder: str | os.PathLike[str]) -> None:
+    """Read every file of a folder and compare its SHA-256 with the one noted when it was written."""
+    path = Path(folder)
+    for name, file in _read_meta(path).get("files", {}).items():
+        if _sha256(path / Path(name).name) != file.get("sha256"):
+            raise FileError(f"{path / name} was changed since it was written: import the vectors again")

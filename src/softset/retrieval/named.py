@@ -1,0 +1,55 @@
+"""Named sets from files: TOML or JSON (name = list of examples), or a folder of NAME.txt, an example a line."""
+
+import json
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from softset.errors import FileError
+
+__all__ = ["read_sets"]
+
+
+def read_sets(path: str | os.PathLike[str]) -> dict[str, list[str]]:
+    """Return the named sets of a file or folder.
+
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = pathlib.Path(folder, "colour.txt").write_text("red\\nblue\\n")
+    ...     read_sets(folder)
+    {'colour': ['red', 'blue']}
+    """
+    source = Path(path)
+    if source.is_dir():
+        return {file.stem: _lines(file) for file in sorted(source.glob("*.txt"))}
+    text = _text(source)
+    try:
+        found: Any = json.loads(text) if source.suffix.lower() == ".json" else tomllib.loads(text)
+    except ValueError as error:
+        raise FileError(
+            f"{source} cannot be read as {'JSON' if source.suffix == '.json' else 'TOML'}: {error}"
+        ) from error
+    return _checked(source, found)
+
+
+def _text(source: Path) -> str:
+    try:
+        return source.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise FileError(f"{source} is not UTF-8 (byte {error.start}): convert it first") from error
+
+
+def _lines(file: Path) -> list[str]:
+    lines = [line.strip() for line in _text(file).splitlines()]
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+def _checked(source: Path, found: Any) -> dict[str, list[str]]:
+    if not isinstance(found, Mapping):
+        raise FileError(f"{source} must map names to lists of examples, but holds a {type(found).__name__}")
+    for name, examples in found.items():
+        if not isinstance(examples, list) or not all(isinstance(one, str) and one.strip() for one in examples):
+            raise FileError(f"{source}: the set {name!r} must be a list of words or phrases")
+    return dict(found)

@@ -1,0 +1,219 @@
+"""Text to tree, by recursive descent. docs/queries.md has the grammar; an error points at the wrong character."""
+
+import re
+from typing import NamedTuple
+
+from softset.errors import QueryError
+from softset.retrieval.tree import BARE_WORD, RESERVED, And, Example, Examples, Minus, Named, Not, Or, Tree
+
+__all__ = ["LIMITS", "parse"]
+
+
+class Limits(NamedTuple):
+    """How large a query may be."""
+
+    characters: int = 10_000
+    depth: int = 50
+    sets: int = 100
+    examples: int = 1_000
+
+
+LIMITS = Limits()
+
+TOKEN = re.compile(
+    rf"""\s*(?:
+      (?P<quoted>"(?:[^"\\]|\\.)*")
+    | (?P<number>\^[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)
+    | (?P<word>{BARE_WORD})
+    | (?P<mark>[{{}}()&|~,@\-])
+    )""",
+    re.VERBOSE | re.DOTALL,
+)
+OPERATORS = {"AND": "&", "OR": "|", "NOT": "~"}
+BUT_NOT = "BUT NOT"
+
+
+class Token(NamedTuple):
+    """A piece of a query: its kind (a mark, "word", "quoted", "number" or "end"), its text, and where it stands."""
+
+    kind: str
+    text: str
+    position: int
+
+
+def parse(query: str) -> Tree:
+    """Return the tree of a query.
+
+    >>> print(parse('{red, blue} AND fruit BUT NOT "passion fruit"'))
+    ({red, blue} & {fruit}) - {passion fruit}
+    >>> parse("{red, blue")
+    Traceback (most recent call last):
+    softset.errors.QueryError: a comma or } was expected here
+      {red, blue
+                ^
+    """
+    if len(query) > LIMITS.characters:
+        raise QueryError(
+            f"a query may have {LIMITS.characters} characters, but this has {len(query)}", query, LIMITS.characters
+        )
+    return _Parser(query).whole()
+
+
+class _Parser:
+    def __init__(self, query: str) -> None:
+        self.query = query
+        self.tokens = _tokens(query)
+        self.at = 0
+        self.depth = self.sets = self.examples = 0
+
+    def whole(self) -> Tree:
+        if self.next.kind == "end":
+            raise self.error("a query is empty: give a word or a set such as {red, blue}")
+        tree = self.exception()
+        if self.next.kind != "end":
+            raise self.error("the end of the query, or one of & | - was expected here")
+        return tree
+
+    @property
+    def next(self) -> Token:
+        return self.tokens[self.at]
+
+    def take(self, kind: str) -> bool:
+        """Step over the next token if it is of a kind."""
+        found = self.next.kind == kind
+        self.at += found
+        return found
+
+    def error(self, sentence: str) -> QueryError:
+        return QueryError(sentence, self.query, self.next.position)
+
+    def exception(self) -> Tree:
+        """Read sets joined by BUT NOT, which as in English takes from all that was said before."""
+        tree = self.union()
+        while self.take(BUT_NOT):
+            tree = Minus(tree, self.union())
+        return tree
+
+    def union(self) -> Tree:
+        tree = self.intersection()
+        while self.take("|"):
+            tree = Or(tree, self.intersection())
+        return tree
+
+    def intersection(self) -> Tree:
+        tree = self.difference()
+        while self.take("&"):
+            tree = And(tree, self.difference())
+        return tree
+
+    def difference(self) -> Tree:
+        tree = self.complement()
+        while self.take("-"):
+            tree = Minus(tree, self.complement())
+        return tree
+
+    def complement(self) -> Tree:
+        self.depth += 1
+        if self.depth > LIMITS.depth:
+            raise self.error(f"sets may be nested {LIMITS.depth} deep, and this is deeper")
+        tree = Not(self.complement()) if self.take("~") else self.primary()
+        self.depth -= 1
+        return tree
+
+    def primary(self) -> Tree:
+        if self.take("("):
+            tree = self.exception()
+            if not self.take(")"):
+                raise self.error("a ) was expected here")
+            return tree
+        self.sets += 1
+        if self.sets > LIMITS.sets:
+            raise self.error(f"a query may have {LIMITS.sets} sets, and this has more")
+        if self.take("{"):
+            return self.braces()
+        if self.take("@"):
+            return self.named()
+        if self.next.kind in ("word", "quoted"):
+            return Examples((self.example(),))
+        raise self.error("a word, {examples}, @name, ~ or ( was expected here")
+
+    def braces(self) -> Examples:
+        if self.next.kind == "}":
+            raise self.error("a set needs at least one example, but this one is empty")
+        items = [self.example()]
+        while self.take(","):
+            items.append(self.example())
+        if not self.take("}"):
+            raise self.error("a comma or } was expected here")
+        return Examples(tuple(items))
+
+    def named(self) -> Named:
+        if self.next.kind not in ("word", "quoted"):
+            raise self.error("the name of a set was expected after @")
+        token = self.next
+        self.at += 1
+        return Named(_unquoted(token))
+
+    def example(self) -> Example:
+        """Read a phrase (words side by side, or a quoted text) and its weight."""
+        self.examples += 1
+        if self.examples > LIMITS.examples:
+            raise self.error(f"a query may have {LIMITS.examples} examples, and this has more")
+        if self.next.kind not in ("word", "quoted"):
+            raise self.error("a word or a quoted phrase was expected here")
+        first = self.next
+        self.at += 1
+        words = [_unquoted(first)]
+        while first.kind == "word" and self.next.kind == "word":
+            words.append(self.next.text)
+            self.at += 1
+        if not "".join(words).strip():
+            self.at -= 1
+            raise self.error("an example must not be empty")
+        return Example(" ".join(words), self.weight())
+
+    def weight(self) -> float:
+        if self.next.kind != "number":
+            return 1.0
+        value = float(self.next.text[1:])
+        if not 0 < value < 1e9:
+            raise self.error("a weight must be above 0 and below 1e9")
+        self.at += 1
+        return value
+
+
+def _tokens(query: str) -> list[Token]:
+    tokens: list[Token] = []
+    at = 0
+    while at < len(query.rstrip()):
+        found = TOKEN.match(query, at)
+        if found is None:
+            raise _bad_character(query, at)
+        kind = str(found.lastgroup)
+        text = found[kind]
+        tokens.append(_token(kind, text, found.start(kind), tokens, query))
+        at = found.end()
+    if tokens and tokens[-1].kind == "but":
+        raise QueryError("NOT was expected after BUT", query, len(query))
+    return [*(token for token in tokens if token.kind != "but"), Token("end", "", len(query))]
+
+
+def _token(kind: str, text: str, position: int, before: list[Token], query: str) -> Token:
+    """Return a token, with AND, OR, NOT and BUT NOT as the marks they stand for."""
+    after_but = bool(before) and before[-1].kind == "but"
+    if after_but and (kind, text) != ("word", "NOT"):
+        raise QueryError("NOT was expected after BUT", query, position)
+    if kind == "word" and text in RESERVED:
+        return Token(BUT_NOT if after_but else OPERATORS.get(text, "but"), text, position)
+    return Token(text if kind == "mark" else kind, text, position)
+
+
+def _bad_character(query: str, at: int) -> QueryError:
+    position = at + len(query[at:]) - len(query[at:].lstrip())
+    if query[position] == '"':
+        return QueryError("this quotation mark is never closed", query, position)
+    return QueryError("a number was expected after ^, as in red^2", query, position)
+
+
+def _unquoted(token: Token) -> str:
+    return re.sub(r"\\(.)", r"\1", token.text[1:-1], flags=re.DOTALL) if token.kind == "quoted" else token.text

@@ -1,0 +1,144 @@
+"""Between a query and its scores: what stands for the examples, which sets these make, how sets are combined."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from softset.algebra import SoftSet
+from softset.errors import InputError, UnknownWordError
+from softset.retrieval.logic import Logic
+from softset.retrieval.tree import Example, Examples, Named, Tree, leaves
+
+__all__ = ["Leaf", "Plan", "Resolved", "Resolver", "make_plan"]
+
+NamedSets = Mapping[str, Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """The vector (d,) that stands for an example, how it was found, and which items it is, if it is any."""
+
+    vector: np.ndarray
+    how: str
+    places: tuple[int, ...]
+
+
+class Resolver(Protocol):
+    """Whatever can give a text a vector: word vectors, a collection."""
+
+    def resolve(self, text: str) -> Resolved:
+        """Return what stands for a text, or raise UnknownWordError."""
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A set of examples with their vectors (k, d)."""
+
+    tree: Examples | Named
+    examples: tuple[Example, ...]
+    resolved: tuple[Resolved, ...]
+    members: SoftSet
+
+    @property
+    def vectors(self) -> np.ndarray:
+        """The examples' vectors (k, d)."""
+        return np.stack([one.vector for one in self.resolved])
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A query ready to be scored."""
+
+    query: str
+    tree: Tree
+    logic: Logic
+    leaves: tuple[Leaf, ...]
+    combined: SoftSet | None
+    notes: tuple[str, ...]
+    unknown: tuple[str, ...]
+
+    @property
+    def places(self) -> frozenset[int]:
+        """The items that are examples of the query themselves."""
+        return frozenset(place for leaf in self.leaves for one in leaf.resolved for place in one.places)
+
+    @property
+    def sets(self) -> tuple[SoftSet, ...]:
+        """The sets whose memberships the score is made of."""
+        return (self.combined,) if self.combined is not None else tuple(leaf.members for leaf in self.leaves)
+
+    def score(self, memberships: Sequence[Any]) -> Any:
+        """Return the scores (n,) from the memberships (n,) in each of `sets`."""
+        if self.combined is not None:
+            return memberships[0]
+        by_leaf = {leaf.tree: m for leaf, m in zip(self.leaves, memberships, strict=True)}
+        return self.logic.memberships(self.tree, by_leaf)
+
+    def __str__(self) -> str:
+        """Return the plan for a person to read."""
+        lines = [f"query   {self.tree}", f"logic   {self.logic}"]
+        for leaf in self.leaves:
+            lines.append(f"set     {leaf.tree}  ->  {leaf.members!r}")
+            lines += [
+                f"          {one.text}: {found.how}" for one, found in zip(leaf.examples, leaf.resolved, strict=True)
+            ]
+        if self.combined is not None:
+            lines.append(f"makes   {self.combined!r}, then ranks by membership in it")
+        else:
+            lines.append(f"then    combines {len(self.leaves)} memberships")
+        return "\n".join([*lines, *(f"note    {note}" for note in self.notes)])
+
+
+def make_plan(
+    query: str,
+    tree: Tree,
+    resolver: Resolver,
+    logic: Logic,
+    *,
+    named: NamedSets | None = None,
+    skip_unknown: bool = False,
+) -> Plan:
+    """Return the plan of a parsed query; with `skip_unknown` examples without a vector are left out and listed."""
+    unknown: list[str] = []
+    made = {leaf: _leaf(leaf, resolver, logic, named or {}, unknown if skip_unknown else None) for leaf in leaves(tree)}
+    notes: list[str] = []
+    combined = None
+    if logic.on_sets:
+        combined = logic.combine(tree, {leaf: one.members for leaf, one in made.items()}, notes)
+        _refuse_nothing_and_everything(tree, combined, notes)
+    return Plan(query, tree, logic, tuple(made.values()), combined, tuple(notes), tuple(dict.fromkeys(unknown)))
+
+
+def _refuse_nothing_and_everything(tree: Tree, combined: Any, notes: list[str]) -> None:
+    if not combined:
+        raise InputError("nothing belongs to this query: " + (notes[-1] if notes else f"{tree} is empty"))
+    if combined.chance > 1 - 1e-9:
+        raise InputError(f"everything belongs to this query alike: {tree} is the whole space")
+
+
+def _leaf(
+    tree: Examples | Named, resolver: Resolver, logic: Logic, named: NamedSets, unknown: list[str] | None
+) -> Leaf:
+    examples = tree.items if isinstance(tree, Examples) else _examples_of(tree, named)
+    kept: list[tuple[Example, Resolved]] = []
+    for example in examples:
+        try:
+            kept.append((example, resolver.resolve(example.text)))
+        except UnknownWordError:
+            if unknown is None:
+                raise
+            unknown.append(example.text)
+    if not kept:
+        raise InputError(f"no example of {tree} has a vector here: give others")
+    texts, found = zip(*kept, strict=True)
+    weights = np.array([example.weight for example in texts])
+    return Leaf(tree, texts, found, logic.leaf(np.stack([one.vector for one in found]), weights))
+
+
+def _examples_of(tree: Named, named: NamedSets) -> tuple[Example, ...]:
+    if tree.name not in named:
+        known = f"known are {', '.join(sorted(named)[:20])}" if named else "no named sets were given: use --sets FILE"
+        raise InputError(f"there is no set named @{tree.name}; {known}")
+    return tuple(Example(text) for text in named[tree.name])

@@ -1,0 +1,110 @@
+"""What a search answers: hits with their memberships, explained on request, for people and for programs."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from softset.retrieval.plan import Leaf, Plan
+
+__all__ = ["Hit", "LeafShare", "Result", "explain"]
+
+
+@dataclass(frozen=True)
+class LeafShare:
+    """A hit's membership in one set of the query, and the examples it is nearest to."""
+
+    leaf: str
+    membership: float
+    examples: tuple[tuple[str, float], ...]
+
+
+@dataclass(frozen=True)
+class Hit:
+    """An item that was found."""
+
+    item: str
+    membership: float
+    percentile: float
+    place: int
+    leaves: tuple[LeafShare, ...] = ()
+    metadata: dict[str, Any] | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what programs read."""
+        shown: dict[str, Any] = {"item": self.item, "membership": self.membership, "percentile": self.percentile}
+        if self.metadata:
+            shown["metadata"] = self.metadata
+        if self.leaves:
+            shown["leaves"] = [
+                {"leaf": one.leaf, "membership": one.membership, "examples": dict(one.examples)} for one in self.leaves
+            ]
+        return shown
+
+
+@dataclass(frozen=True)
+class Result:
+    """The hits of one query, best first, with all that they depend on."""
+
+    query: str
+    logic: str
+    signature: str
+    hits: tuple[Hit, ...]
+    plan: Plan
+    notes: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+
+    def __iter__(self) -> Iterator[Hit]:
+        return iter(self.hits)
+
+    def __len__(self) -> int:
+        return len(self.hits)
+
+    def __getitem__(self, at: int) -> Hit:
+        return self.hits[at]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what programs read."""
+        return {
+            "query": self.query,
+            "logic": self.logic,
+            "signature": self.signature,
+            "results": [hit.to_dict() for hit in self.hits],
+            **({"notes": list(self.notes)} if self.notes else {}),
+            **({"unknown": list(self.unknown)} if self.unknown else {}),
+        }
+
+    def to_json(self) -> str:
+        """Return what programs read, on one line."""
+        return json.dumps(self.to_dict(), ensure_ascii=False)
+
+    def __str__(self) -> str:
+        """Return a table for a person."""
+        width = max((len(hit.item) for hit in self.hits), default=0)
+        return "\n".join(line for hit in self.hits for line in _lines(hit, width))
+
+    __repr__ = __str__
+
+
+def _lines(hit: Hit, width: int) -> Iterator[str]:
+    text = " ".join(str((hit.metadata or {}).get("text", "")).split())
+    shown = text if len(text) <= 60 else text[:57] + "..."
+    yield f"{hit.membership:.3f}  {hit.item:{width}}  {hit.percentile:6.2f} %  {shown}".rstrip()
+    for one in hit.leaves:
+        carried = ", ".join(f"{text} {cosine:.2f}" for text, cosine in one.examples)
+        yield f"         {one.membership:.3f} in {one.leaf}, by {carried}"
+
+
+def explain(vector: np.ndarray, leaves: tuple[Leaf, ...], most: int = 3) -> tuple[LeafShare, ...]:
+    """Return a vector's (d,) membership in each set of a query, and the examples with the largest cosine."""
+    return tuple(_share(vector, leaf, most) for leaf in leaves)
+
+
+def _share(vector: np.ndarray, leaf: Leaf, most: int) -> LeafShare:
+    lengths = np.linalg.norm(leaf.vectors, axis=1) * np.linalg.norm(vector)
+    cosines = leaf.vectors @ vector / np.where(lengths > 0, lengths, 1)
+    best = np.argsort(-cosines, kind="stable")[:most]
+    nearest = tuple((leaf.examples[i].text, round(float(cosines[i]), 6)) for i in best.tolist())
+    return LeafShare(str(leaf.tree), float(leaf.members.membership(vector)), nearest)

@@ -1,0 +1,132 @@
+"""Words and vectors: look-up, phrases, views, preprocessing."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from softset import WordVectors
+from softset.embed.index import WordIndex
+from softset.embed.spelling import similar_spellings
+from softset.errors import InputError, NotFiniteError, ShapeError, UnknownWordError
+
+WORDS = ["the", "New_York", "new", "york", "red", "Apple", "apple", "ice-cream", "café", "new york city"]
+
+
+def small() -> WordVectors:
+    return WordVectors.of(WORDS, np.arange(1, 31, dtype="f4").reshape(10, 3) ** 1.1)
+
+
+def test_look_up() -> None:
+    words = small()
+    assert np.array_equal(words["red"], words.matrix[4])
+    assert words[["red", "the"]].shape == (2, 3)
+    assert words[[]].shape == (0, 3)
+    assert "red" in words and "RED" in words and "blue" not in words and 3 not in words
+    assert len(words) == 10 and words.words[-1] == "new york city"
+    assert words.words[2:4] == ["new", "york"] and list(words.words) == WORDS
+    with pytest.raises(IndexError):
+        _ = words.words[10]
+
+
+@pytest.mark.parametrize(
+    ("text", "entries", "how"),
+    [
+        ("red", ("red",), "as it is"),
+        ("RED", ("red",), "as red"),
+        ("Apple", ("Apple",), "as it is"),
+        ("apple", ("apple",), "as it is"),
+        ("APPLE", ("apple",), "as apple"),
+        ("New York", ("New_York",), "as New_York"),
+        ("new york", ("new", "york"), "the mean of new, york"),
+        ("ice cream", ("ice-cream",), "as ice-cream"),
+        ("new york city", ("new york city",), "as it is"),
+        ("New  York  City", ("new york city",), "as new york city"),
+        ("Red Apple", ("red", "Apple"), "the mean of red, Apple"),
+    ],
+)
+def test_the_exact_form_comes_first_then_lower_case_then_the_mean(text: str, entries: tuple[str, ...], how: str) -> None:
+    words = small()
+    found = words.find_entry(text)
+    assert found.entries == entries and found.how == how
+    np.testing.assert_allclose(words[text], words.take(found.places).mean(axis=0))
+
+
+def test_unknown_words_come_with_spellings() -> None:
+    with pytest.raises(UnknownWordError, match="'aple' has no vector here; words spelled like it: apple") as caught:
+        _ = small()["aple"]
+    assert isinstance(caught.value, KeyError) and isinstance(caught.value, ValueError)
+    with pytest.raises(UnknownWordError, match="'zzzz' has no vector here$"):
+        _ = small()["red zzzz"]
+    for odd in ("", " ", "\ud800", "a" * 10_000):
+        with pytest.raises(UnknownWordError):
+            _ = small()[odd]
+
+
+def test_spelling_is_quick_on_many_words() -> None:
+    many = [f"word{i}" for i in range(300_000)] + ["orange"]
+    assert similar_spellings("oragne", many) == ["orange"]
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6), unique=True, max_size=30))
+def test_every_word_is_at_its_place_and_no_other_is(words: list[str]) -> None:
+    index = WordIndex.of(words)
+    assert list(index) == index[:] == words
+    assert [index.place(word) for word in words] == list(range(len(words)))
+    assert index.place("".join(words) + "!") is None
+    assert [index.restricted(2).place(word) for word in words[2:]] == [None] * len(words[2:])
+
+
+def test_restrict() -> None:
+    words = small().restrict(4)
+    assert len(words) == 4 and words.matrix.shape == (4, 3) and words.norms.shape == (4,)
+    assert "york" in words and "red" not in words
+    assert len(small().restrict(99)) == 10
+    assert "words:4" in words.signature
+    with pytest.raises(InputError, match=r"restrict\(0\)"):
+        small().restrict(0)
+
+
+def test_normalised() -> None:
+    unit = small().normalised()
+    np.testing.assert_allclose(np.linalg.norm(unit.matrix, axis=1), 1, rtol=1e-6)
+    np.testing.assert_allclose(unit.norms, 1, rtol=1e-6)
+    assert unit.signature.endswith("preprocessing:normalised")
+    zero = WordVectors.of(["nil", "one"], [[0, 0], [3, 4]]).normalised()
+    assert zero["nil"].tolist() == [0, 0]
+
+
+def test_preprocessing() -> None:
+    random = np.random.default_rng(0)
+    rows = random.standard_normal((400, 8)) @ np.diag([5, 3, 1, 1, 1, 1, 1, 1]) + 7
+    words = WordVectors.of([f"w{i}" for i in range(400)], rows)
+    centred = words.preprocess("centre")
+    np.testing.assert_allclose(centred.matrix, rows - rows.mean(axis=0), atol=1e-4)
+    np.testing.assert_allclose(centred.norms, np.linalg.norm(centred.matrix, axis=1), rtol=1e-5)
+    top = words.preprocess("all-but-the-top(2)")
+    U = np.linalg.svd(rows - rows.mean(axis=0), full_matrices=False)[2][:2]
+    expected = (rows - rows.mean(axis=0)) @ (np.eye(8) - U.T @ U)
+    np.testing.assert_allclose(top.matrix, expected, atol=1e-4)
+    assert top.signature.endswith("preprocessing:all-but-the-top(2)")
+    assert words.preprocess("all-but-the-top").signature.endswith("all-but-the-top(1)")
+    assert centred.normalised().signature.endswith("preprocessing:centre+normalised")
+    for name in ("center", "centre(2)", "all-but-the-top(9)", ""):
+        with pytest.raises(InputError):
+            words.preprocess(name)
+    with pytest.raises(InputError, match="these vectors are centre already"):
+        centred.preprocess("centre")
+
+
+def test_bad_vectors() -> None:
+    with pytest.raises(ShapeError, match=r"2 words need vectors of shape \(2, d\), but \(3, 2\) was given"):
+        WordVectors.of(["a", "b"], np.ones((3, 2)))
+    with pytest.raises(NotFiniteError, match="the vector of 'b' has a number that is not finite"):
+        WordVectors.of(["a", "b"], [[1, 2], [np.nan, 1]])
+    with pytest.raises(InputError, match="'a' is there twice"):
+        WordVectors.of(["a", "b", "a"], np.ones((3, 2)))
+
+
+def test_sets_of_words() -> None:
+    words = small()
+    assert words.span(["red", "apple", "new"]).dim == 3
+    assert words.graded(["red", "apple"], aperture=2, weights=[1, 2]).ambient == 3

@@ -1,0 +1,204 @@
+"""Finding words: against plain formulas, on the bundled vectors, and in every logic."""
+
+import json
+from math import inf
+
+import numpy as np
+import pytest
+
+from softset import GradedSubspace, Subspace, WordVectors, load_words
+from softset.algebra import and_min, and_product, not_, or_max, or_product
+from softset.errors import InputError, QueryError, UnknownWordError
+from softset.retrieval import Logic, exact
+
+QUERY = "{red, blue, green} & {apple, peach, banana}"
+
+
+@pytest.fixture(scope="module")
+def words() -> WordVectors:
+    return load_words()
+
+
+def toy(n: int = 500, d: int = 12, seed: int = 0) -> WordVectors:
+    random = np.random.default_rng(seed)
+    return WordVectors.of([f"w{i}" for i in range(n)], random.standard_normal((n, d)) + random.standard_normal(d))
+
+
+def names(result) -> list[str]:
+    return [hit.item for hit in result]
+
+
+@pytest.mark.parametrize("logic", Logic.NAMES)
+def test_the_papers_example(words: WordVectors, logic: str) -> None:
+    """Orange belongs to colour and fruit."""
+    assert names(words.find(QUERY, logic=logic))[0] == "orange"
+
+
+def expected_scores(words: WordVectors, query: str, logic: str) -> np.ndarray:
+    """Score (A & B), A | B, A - B, ~A & B of two fixed sets by formula, for all words."""
+    M = words.matrix
+    a, b = words[["w1", "w2", "w3"]], words[["w4", "w5"]]
+    if logic == "lattice":
+        A, B = Subspace.span(a), Subspace.span(b)
+        sets = {"&": A.intersection(B, alpha=0.9), "|": A | B, "-": A.without(B), "~": (~A).intersection(B, alpha=0.9)}
+        return sets[query].membership(M)
+    A, B = GradedSubspace.of(a, aperture=1.5), GradedSubspace.of(b, aperture=1.5)
+    if logic == "graded":
+        sets = {"&": A.intersection(B, floor=0.1), "|": A | B, "-": A.without(B), "~": (~A).intersection(B, floor=0.1)}
+        return sets[query].membership(M)
+    both, either = (and_product, or_product) if logic == "product" else (and_min, or_max)
+    x, y = A.membership(M), B.membership(M)
+    return {"&": both(x, y), "|": either(x, y), "-": both(x, not_(y)), "~": both(not_(x), y)}[query]
+
+
+@pytest.mark.parametrize("logic", Logic.NAMES)
+@pytest.mark.parametrize(
+    ("operator", "query"),
+    [
+        ("&", "{w1,w2,w3} & {w4,w5}"),
+        ("|", "{w1,w2,w3} | {w4,w5}"),
+        ("-", "{w1,w2,w3} - {w4,w5}"),
+        ("~", "~{w1,w2,w3} & {w4,w5}"),
+    ],
+)
+def test_every_logic_is_its_formula(logic: str, operator: str, query: str) -> None:
+    words = toy()
+    result = words.find(query, top=20, logic=logic, alpha=0.9, aperture=1.5, floor=0.1)
+    scores = expected_scores(words, operator, logic)
+    scores[1:6] = -1
+    best = np.argsort(-scores, kind="stable")[:20]
+    assert [hit.place for hit in result] == best.tolist()
+    np.testing.assert_allclose([hit.membership for hit in result], scores[best], atol=2e-6)
+
+
+def test_blocks_and_batches_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = toy(2000)
+    queries = ["{w1, w2} & w7", "w3 | w4", "~w5 & w6", "w1 - w2"]
+    alone = [words.find(query, top=15).to_dict() for query in queries]
+    assert [result.to_dict() for result in words.find_many(queries, top=15)] == alone
+    monkeypatch.setattr(exact, "BLOCK_BYTES", 4 * 12 * 7)  # seven rows a block
+    small = [result.to_dict() for result in words.find_many(queries, top=15)]
+    for one, other in zip(small, alone, strict=True):
+        assert [hit["item"] for hit in one["results"]] == [hit["item"] for hit in other["results"]]
+        a, b = ([hit["membership"] for hit in result["results"]] for result in (one, other))
+        np.testing.assert_allclose(a, b, atol=1e-6)
+
+
+def test_ties_are_broken_by_the_order_of_the_vocabulary() -> None:
+    same = WordVectors.of([f"w{i}" for i in range(50)], np.tile([1.0, 0.0], (50, 1)))
+    assert names(same.find("w7", top=5)) == ["w0", "w1", "w2", "w3", "w4"]
+    assert names(same.find("w0", top=60)) == [f"w{i}" for i in range(1, 50)]
+
+
+def test_query_words_are_left_out_unless_asked_for(words: WordVectors) -> None:
+    assert not {"red", "blue"} & set(names(words.find("{red, blue}", top=50)))
+    assert set(names(words.find("{red, blue}", top=2, with_examples=True))) == {"red", "blue"}
+    assert "york" not in names(words.find("New York", top=50))
+
+
+def test_percentile_and_least(words: WordVectors) -> None:
+    result = words.find("banana", top=100)
+    assert result[0].percentile == pytest.approx(100 * (33752 - 1) / 33752, abs=1e-4)
+    assert [hit.percentile for hit in result] == sorted((hit.percentile for hit in result), reverse=True)
+    least = result[9].membership
+    assert len(words.find("banana", top=100, least=least)) == 10
+    assert len(words.find("banana", least=0.999)) == 0
+
+
+def test_weights_count_in_graded_sets_only(words: WordVectors) -> None:
+    plain, heavy = (words.find(query, top=5) for query in ("{paris, beer}", "{paris, beer^9}"))
+    assert names(plain) != names(heavy) and "beers" in names(heavy)
+    crisp = [names(words.find(query, logic="lattice")) for query in ("{paris, beer}", "{paris, beer^9}")]
+    assert crisp[0] == crisp[1]
+    assert names(words.find("{paris, beer}", aperture=inf)) == crisp[0]
+
+
+def test_explained(words: WordVectors) -> None:
+    hit = words.find(QUERY, top=1, explained=True)[0]
+    colour, fruit = hit.leaves
+    assert colour.leaf == "{red, blue, green}" and fruit.leaf == "{apple, peach, banana}"
+    assert hit.membership == pytest.approx(colour.membership * fruit.membership, rel=1e-5)
+    assert colour.examples[0][0] == "red"
+    for text, cosine in colour.examples:
+        a, b = words["orange"], words[text]
+        assert cosine == pytest.approx(a @ b / np.linalg.norm(a) / np.linalg.norm(b), abs=1e-5)
+    assert "in {red, blue, green}, by red" in str(words.find(QUERY, top=1, explained=True))
+
+
+def test_named_sets(words: WordVectors) -> None:
+    sets = {"colour": ["red", "blue", "green"], "fruit": ["apple", "peach", "banana"]}
+    named, plain = words.find("@colour & @fruit", sets=sets), words.find(QUERY)
+    assert [hit.to_dict() for hit in named] == [hit.to_dict() for hit in plain]
+    with pytest.raises(InputError, match="there is no set named @animal; known are colour, fruit"):
+        words.find("@animal", sets=sets)
+
+
+def test_json_has_what_programs_read(words: WordVectors) -> None:
+    found = json.loads(words.find("{red, bleu}", top=2, skip_unknown=True, explained=True).to_json())
+    assert found["query"] == "{red, bleu}" and found["logic"] == "product" and found["unknown"] == ["bleu"]
+    assert found["signature"].startswith("vectors:glove-840b-300d|words:33753|d:300|preprocessing:none|logic:product(")
+    assert set(found["results"][0]) == {"item", "membership", "percentile", "leaves"}
+
+
+def test_nothing_and_everything_are_said(words: WordVectors) -> None:
+    with pytest.raises(
+        InputError, match=r"nothing belongs.*largest canonical cosine is 0\.\d+; with alpha above 0\.\d+ it"
+    ):
+        words.find("{dog, cat, horse} & {small, tiny}", logic="lattice", alpha=0.2)
+    with pytest.raises(InputError, match=r"nothing belongs to this query: \{red\} - \{red, blue\} is empty"):
+        words.find("red - {red, blue}", logic="lattice")
+    with pytest.raises(InputError, match="everything belongs to this query alike"):
+        words.find("red | ~red", logic="lattice")
+    result = words.find("({dog, cat} & {small, tiny}) | red", logic="lattice", alpha=0.1)
+    assert "is empty" in result.notes[0] and len(result) == 10
+
+
+def test_bad_questions(words: WordVectors) -> None:
+    with pytest.raises(UnknownWordError, match="'oragne' has no vector here; words spelled like it: orange"):
+        words.find("{red, oragne}")
+    with pytest.raises(InputError, match=r"no example of \{qqqzz, xxqqz\} has a vector"):
+        words.find("{qqqzz, xxqqz}", skip_unknown=True)
+    with pytest.raises(QueryError):
+        words.find("{red")
+    with pytest.raises(InputError, match="top is 0"):
+        words.find("red", top=0)
+    with pytest.raises(InputError, match="the logic 'fuzzy' is not known: use one of lattice, graded, product, minmax"):
+        words.find("red", logic="fuzzy")
+    with pytest.raises(InputError, match="beta is no option of find"):
+        words.find("red", beta=1)
+    for parameters in ({"alpha": 1}, {"aperture": 0}, {"floor": 0}):
+        with pytest.raises(InputError, match="must be"):
+            words.find("red", **parameters)
+
+
+def test_most_similar_is_gensims_formula(words: WordVectors) -> None:
+    found = words.most_similar(positive=["woman", "king"], negative=["man"], topn=5)
+    assert found[0][0] == "queen"
+    unit = words.normalised()
+    target = unit["woman"] + unit["king"] - unit["man"]
+    cosines = unit.matrix @ (target / np.linalg.norm(target))
+    for word, score in found:
+        assert score == pytest.approx(cosines[words.words.place(word)], abs=1e-5)
+    assert len(words.most_similar("king", topn=3)) == 3
+    near = words.most_similar("king", restrict_vocab=1000)
+    assert all(words.words.place(word) < 1000 for word, _ in near)
+    with pytest.raises(InputError, match="needs at least one positive or negative"):
+        words.most_similar()
+
+
+def test_most_similar_agrees_with_gensim() -> None:
+    gensim = pytest.importorskip("gensim.models")
+    words = toy()
+    keyed = gensim.KeyedVectors(12)
+    keyed.add_vectors(list(words.words), words.matrix)
+    theirs = keyed.most_similar(positive=["w1", "w2"], negative=["w3"], topn=20)
+    ours = words.most_similar(positive=["w1", "w2"], negative=["w3"], topn=20)
+    assert [word for word, _ in ours] == [word for word, _ in theirs]
+    np.testing.assert_allclose([s for _, s in ours], [s for _, s in theirs], atol=1e-5)
+
+
+def test_the_plan_can_be_read(words: WordVectors) -> None:
+    shown = str(words.plan("{red, New York} & ~dog", logic="lattice"))
+    assert "New York: the mean of new, york" in shown
+    assert "lattice(alpha=0.5)" in shown and "Subspace(dim=2, ambient=300)" in shown
+    assert "combines 2 memberships" in str(words.plan("red & dog"))

