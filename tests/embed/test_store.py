@@ -2,9 +2,9 @@
 
 import json
 import os
-import shutil
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -38,7 +38,9 @@ def test_saved_vectors_open_as_they_were(tmp_path: Path) -> None:
         words.save(tmp_path / "store")
 
 
-@pytest.mark.parametrize("name", ["vectors.npy", "norms.npy", "words.bin", "offsets.npy", "hashes.npy", "places.npy", "meta.json"])
+@pytest.mark.parametrize(
+    "name", ["vectors.npy", "norms.npy", "words.bin", "offsets.npy", "hashes.npy", "places.npy", "meta.json"]
+)
 def test_a_broken_folder_is_refused(tmp_path: Path, name: str) -> None:
     WordVectors.of(["red", "blue"], [[1, 2], [3, 4]]).save(tmp_path / "store")
     file = tmp_path / "store" / name
@@ -171,9 +173,5 @@ def test_read_and_gensim_like_objects(tmp_path: Path) -> None:
     words = WordVectors.read(text_file(tmp_path / "a.txt"))
     assert len(words) == 50 and words.name == "a.txt"
 
-    class Keyed:
-        index_to_key = list(words.words)
-        vectors = words.matrix
-
-    assert np.array_equal(WordVectors.from_gensim(Keyed()).matrix, words.matrix)
-    shutil.rmtree(tmp_path)
+    keyed = SimpleNamespace(index_to_key=list(words.words), vectors=words.matrix)
+    assert np.array_equal(WordVectors.from_gensim(keyed).matrix, words.matrix)

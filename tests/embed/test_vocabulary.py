@@ -45,7 +45,9 @@ def test_look_up() -> None:
         ("Red Apple", ("red", "Apple"), "the mean of red, Apple"),
     ],
 )
-def test_the_exact_form_comes_first_then_lower_case_then_the_mean(text: str, entries: tuple[str, ...], how: str) -> None:
+def test_the_exact_form_comes_first_then_lower_case_then_the_mean(
+    text: str, entries: tuple[str, ...], how: str
+) -> None:
     words = small()
     found = words.find_entry(text)
     assert found.entries == entries and found.how == how
@@ -56,7 +58,7 @@ def test_unknown_words_come_with_spellings() -> None:
     with pytest.raises(UnknownWordError, match="'aple' has no vector here; words spelled like it: apple") as caught:
         _ = small()["aple"]
     assert isinstance(caught.value, KeyError) and isinstance(caught.value, ValueError)
-    with pytest.raises(UnknownWordError, match="'zzzz' has no vector here$"):
+    with pytest.raises(UnknownWordError, match=r"'zzzz' has no vector here$"):
         _ = small()["red zzzz"]
     for odd in ("", " ", "\ud800", "a" * 10_000):
         with pytest.raises(UnknownWordError):

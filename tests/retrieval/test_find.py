@@ -136,7 +136,8 @@ def test_named_sets(words: WordVectors) -> None:
 def test_json_has_what_programs_read(words: WordVectors) -> None:
     found = json.loads(words.find("{red, bleu}", top=2, skip_unknown=True, explained=True).to_json())
     assert found["query"] == "{red, bleu}" and found["logic"] == "product" and found["unknown"] == ["bleu"]
-    assert found["signature"].startswith("vectors:glove-840b-300d|words:33753|d:300|preprocessing:none|logic:product(")
+    signature = "vectors:glove-840b-300d|words:33753|d:300|preprocessing:none|engine:exact|logic:product(aperture=2)|"
+    assert found["signature"].startswith(signature)
     assert set(found["results"][0]) == {"item", "membership", "percentile", "leaves"}
 
 
@@ -202,3 +203,27 @@ def test_the_plan_can_be_read(words: WordVectors) -> None:
     assert "New York: the mean of new, york" in shown
     assert "lattice(alpha=0.5)" in shown and "Subspace(dim=2, ambient=300)" in shown
     assert "combines 2 memberships" in str(words.plan("red & dog"))
+
+
+def test_threads_are_under_control(words: WordVectors) -> None:
+    one, two = (words.find(QUERY, top=50, threads=n) for n in (1, 2))
+    assert names(one) == names(two)
+    np.testing.assert_allclose([hit.membership for hit in one], [hit.membership for hit in two], atol=1e-6)
+    with pytest.raises(InputError, match="at least 1 thread, but 0 were given"):
+        words.find("red", threads=0)
+
+
+def test_memory_is_that_of_a_block(tmp_path) -> None:
+    """Ten blocks of memory-mapped vectors are searched within the memory of about one."""
+    import tracemalloc
+
+    n, d = 400_000, 100
+    WordVectors.of([f"w{i}" for i in range(n)], np.random.default_rng(0).standard_normal((n, d), dtype="f4")).save(
+        tmp_path / "s"
+    )
+    words = WordVectors.open(tmp_path / "s")
+    tracemalloc.start()
+    words.find("{w1, w2} & ~w3", top=10)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 4 * exact.BLOCK_BYTES < n * d * 4 / 2

@@ -34,6 +34,9 @@ DEFAULT = Logic()
 )
 @click.option("--explain", is_flag=True, help="Show each set's share, and the examples that carry it.")
 @click.option("--plan", is_flag=True, help="Show how the query is understood, and stop.")
+@click.option("--approximate", is_flag=True, help="Look only near the examples: faster on millions of items.")
+@click.option("--recall-check", is_flag=True, help="Say how much of the exact answer --approximate finds.")
+@click.option("--threads", type=click.IntRange(1), help="How many threads to use.  [default: all]")
 @click.option("--with-examples", is_flag=True, help="Keep the query's own words among the results.")
 @click.option("--skip-unknown", is_flag=True, help="Leave out words that have no vector, and say how many.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a query.")
@@ -52,6 +55,9 @@ def find(
     queries: IO[str] | None,
     explain: bool,
     plan: bool,
+    approximate: bool,
+    recall_check: bool,
+    threads: int | None,
     with_examples: bool,
     skip_unknown: bool,
     as_json: bool,
@@ -81,7 +87,11 @@ def find(
     if plan:
         click.echo("\n\n".join(str(items.plan(one, **options)) for one in asked))
         return
-    results = items.find_many(asked, top, least=least, with_examples=with_examples, explained=explain, **options)
+    options |= {"least": least, "with_examples": with_examples, "threads": threads}
+    results = items.find_many(asked, top, explained=explain, approximate=approximate, **options)
+    if recall_check:
+        share = items.recall(asked, top, **options)
+        click.echo(f"softset: the approximate engine finds {share:.1%} of the exact top {top}", err=True)
     for result in results:
         for sentence in [*result.notes, *_about_unknown(result.unknown)]:
             click.echo(f"softset: {sentence}", err=True)

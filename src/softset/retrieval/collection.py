@@ -161,6 +161,15 @@ class Collection(Searchable):
         ]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
+    def take(self, places: Sequence[int]) -> np.ndarray:
+        """Return the vectors (k, d) of items at some places."""
+        wanted = np.asarray(places, dtype=np.int64)
+        taken = np.empty((len(wanted), self.dimensions), dtype=np.float32)
+        for segment, first in zip(self._segments, self._starts, strict=False):
+            here = (wanted >= first) & (wanted < first + len(segment))
+            taken[here] = segment.stored.vectors[wanted[here] - first]
+        return taken
+
     def place(self, name: str) -> int | None:
         """Return where the newest item with an id stands, or None."""
         for segment, first in reversed(list(zip(self._segments, self._starts, strict=False))):

@@ -28,6 +28,9 @@ class Items(Protocol):
     def rows(self, start: int, stop: int) -> np.ndarray:
         """Return the vectors (stop - start, d) of consecutive items."""
 
+    def take(self, places: Sequence[int]) -> np.ndarray:
+        """Return the vectors (k, d) of items at some places."""
+
     def __len__(self) -> int: ...
 
 

@@ -80,7 +80,7 @@ def _table(source: Path, delimiter: str) -> Iterator[tuple[int, dict[str, Any]]]
     """Read a table with a header; TSV is split on tabs only, CSV knows quotes."""
     csv.field_size_limit(LONGEST_FIELD)
     dialect: Any = {"delimiter": delimiter, "quoting": csv.QUOTE_NONE if delimiter == "\t" else csv.QUOTE_MINIMAL}
-    reader = csv.reader((line for _, line in _lines(source)), **dialect)
+    reader = csv.reader((line for _, line in _lines(source)), strict=True, **dialect)
     try:
         header = next(reader, None)
         if header is None:

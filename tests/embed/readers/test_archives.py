@@ -111,6 +111,17 @@ def test_a_flipped_byte_fails_the_checksum(tmp_path: Path) -> None:
         read(path)
 
 
+@pytest.mark.parametrize("at", [-6, -5, -4])
+def test_a_zip_directory_that_points_astray(at: int, tmp_path: Path) -> None:
+    """The last bytes of a zip archive say where its directory begins."""
+    path = tmp_path / "vectors"
+    whole = bytearray(zipped({"a": text()}))
+    whole[at] ^= 0x7F
+    path.write_bytes(whole)
+    with pytest.raises(FileError, match="is a truncated or broken archive"):
+        read(path)
+
+
 @pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
 def test_other_compressions(method: int, tmp_path: Path) -> None:
     path = tmp_path / "vectors"

@@ -1,5 +1,6 @@
 """A file's bytes, whether it lies plain or as the one file of vectors inside a .gz, .zip, .tar or .tgz."""
 
+import errno
 import gzip
 import os
 import struct
@@ -72,22 +73,30 @@ def _zip_member(name: str, file: BinaryIO, opened: ExitStack) -> tuple[Readable,
     """Return the one file of vectors in a zip archive, and its compressed size."""
     try:
         archive = opened.enter_context(zipfile.ZipFile(file))
-        files = ((i, info.filename) for i, info in enumerate(archive.infolist()) if not info.is_dir())
+        files = ((i, info.filename) for i, info in enumerate(archive.infolist()) if not info.filename.endswith("/"))
         wanted, title = _only(name, files)
         info = archive.infolist()[wanted]
         _check_zip_member(name, title, info)
         return opened.enter_context(archive.open(info)), info.compress_size
-    except (zipfile.BadZipFile, EOFError, NotImplementedError, OverflowError, struct.error) as error:
+    except FileError:
+        raise
+    except OSError as error:
+        if error.errno != errno.EINVAL:
+            raise
+        raise broken_archive(name, error) from error  # a directory that points to before the file
+    except (zipfile.BadZipFile, EOFError, NotImplementedError, OverflowError, ValueError, struct.error) as error:
         raise broken_archive(name, error) from error
 
 
 def _check_zip_member(name: str, title: str, info: zipfile.ZipInfo) -> None:
     # bz2 and lzma members are unpacked without a bound on what one read may give.
     if info.flag_bits & 1 or info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise FileError(f"{name} holds {title!r} encrypted or in a compression other than deflate; unpack it yourself")
+        raise FileError(
+            f"{name} holds {title[:100]!r} encrypted or in a compression other than deflate; unpack it yourself"
+        )
     if info.file_size > limits.MAX_CONTENT_BYTES:
         raise FileError(
-            f"{name} holds {title!r} of {info.file_size:,} bytes, but at most {limits.MAX_CONTENT_BYTES:,} can be read"
+            f"{name} holds {title[:100]!r} of {info.file_size:,} bytes, but at most {limits.MAX_CONTENT_BYTES:,} can be read"
         )
 
 
@@ -96,7 +105,7 @@ def _only(name: str, files: Iterable[tuple[int, str]]) -> tuple[int, str]:
     candidates = list(islice(((i, title) for i, title in files if not _is_paper(title)), MAX_CANDIDATES))
     if len(candidates) == 1:
         return candidates[0]
-    titles = ", ".join(repr(title) for _, title in candidates[:5]) + (", ..." if len(candidates) > 5 else "")
+    titles = ", ".join(repr(title[:100]) for _, title in candidates[:5]) + (", ..." if len(candidates) > 5 else "")
     found = f"{len(candidates)} files ({titles})" if candidates else "no file"
     raise FileError(f"{name} holds {found} where one file of vectors was wanted; unpack it and name the one to read")
 

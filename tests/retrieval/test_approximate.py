@@ -1,0 +1,85 @@
+"""The approximate engine: nearly the exact answer, or a refusal; never silently wrong."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from softset import WordVectors, load_words
+from softset.errors import InputError, MissingExtraError
+from softset.retrieval.approximate import _has_candidates
+from softset.retrieval.parser import parse
+
+
+@pytest.mark.parametrize(
+    ("query", "possible"),
+    [
+        ("a", True),
+        ("~a", False),
+        ("~~a", True),
+        ("a & ~b", True),
+        ("~a & ~b", False),
+        ("a | ~b", False),
+        ("a - b", True),
+        ("~a - b", False),
+        ("a - ~b", True),
+        ("~(a & b)", False),
+        ("~(~a & ~b)", True),
+        ("~(~a | b)", True),
+        ("~(a - b)", False),
+        ("~(a | ~b)", True),
+        ("(a | ~b) & c", True),
+        ("(a | ~b) | c", False),
+    ],
+)
+def test_which_queries_have_candidates(query: str, possible: bool) -> None:
+    assert _has_candidates(parse(query)) == possible
+
+
+def test_without_faiss_the_command_that_installs_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "faiss", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'softset\[approximate\]'"):
+        load_words().find("red", approximate=True)
+
+
+@pytest.fixture(scope="module")
+def words() -> WordVectors:
+    pytest.importorskip("faiss")
+    return load_words()
+
+
+QUERIES = [
+    "{red, blue, green} & {apple, peach, banana}",
+    "{dog, cat}",
+    "{paris, rome} | {beer, wine}",
+    "{doctor, nurse} - {hospital, clinic}",
+    "{king, queen} & woman",
+    "{snow, ice} & ~winter",
+]
+
+
+@pytest.mark.parametrize("logic", ["product", "minmax", "lattice", "graded"])
+def test_it_finds_nearly_what_the_exact_engine_finds(words: WordVectors, logic: str) -> None:
+    assert words.recall(QUERIES, top=10, logic=logic, alpha=0.9) > 0.95
+    assert words.recall(QUERIES, top=100, logic=logic, alpha=0.9) > 0.85
+
+
+def test_scores_are_exact(words: WordVectors) -> None:
+    exact = {hit.item: hit.membership for hit in words.find(QUERIES[0], top=100)}
+    found = words.find(QUERIES[0], top=20, approximate=True)
+    assert found[0].item == "orange" and "engine:approximate" in found.signature
+    for hit in found:
+        assert hit.membership == pytest.approx(exact[hit.item], abs=1e-5)
+
+
+def test_complements_are_refused_with_the_reason(words: WordVectors) -> None:
+    with pytest.raises(InputError, match=r"one side of ~\{red\} holds nearly everything.*search exactly"):
+        words.find("~red", approximate=True)
+    assert len(words.find("~red")) == 10
+
+
+def test_few_items_and_the_examples_left_out() -> None:
+    pytest.importorskip("faiss")
+    small = WordVectors.of([f"w{i}" for i in range(5)], np.eye(5) + 1)
+    assert {hit.item for hit in small.find("{w0, w1}", approximate=True)} == {"w2", "w3", "w4"}
+    assert small.recall(["w0 | w1"], top=3) == 1
