@@ -28,9 +28,12 @@ def vectors() -> None:
 @click.option("--name", required=True, help="What the vectors will be called.")
 @click.option("--words", type=click.Path(), help="The words of a .npy or .safetensors file, one a line.")
 @click.option("--format", "kind", help="The file's format, where it is not recognised.")
+@click.option("--member", help="Which file of an archive to read, where it holds several.")
 @click.option("--skip-bad", is_flag=True, help="Leave out lines that are broken or repeated, and say how many.")
 @click.option("--replace", is_flag=True, help="Replace vectors of the same name.")
-def import_(file: str, name: str, words: str | None, kind: str | None, skip_bad: bool, replace: bool) -> None:
+def import_(
+    file: str, name: str, words: str | None, kind: str | None, member: str | None, skip_bad: bool, replace: bool
+) -> None:
     """Convert FILE once, so that it opens in milliseconds.
 
     Reads GloVe, word2vec (text and binary) and fastText .vec files, .npy or .safetensors with a list of words,
@@ -38,13 +41,15 @@ def import_(file: str, name: str, words: str | None, kind: str | None, skip_bad:
 
     \b
     Examples:
-      softset vectors import glove.6B.zip --name glove-6b
+      softset vectors import glove.6B.zip --member glove.6B.100d.txt --name glove-6b
       softset vectors import vectors.npy --words words.txt --name mine
     """
     from softset.embed.library import import_vectors
 
     progress = _Progress() if sys.stderr.isatty() else None
-    facts = import_vectors(file, name, replace=replace, progress=progress, words=words, format=kind, skip_bad=skip_bad)
+    facts = import_vectors(
+        file, name, replace=replace, progress=progress, words=words, format=kind, member=member, skip_bad=skip_bad
+    )
     if progress:
         progress.done()
     for reason, count in facts["skipped"].items():

@@ -2,6 +2,7 @@
 
 import tarfile
 import zipfile
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,9 @@ import pytest
 
 from softset.embed.readers import read_vectors
 from softset.embed.readers import source as limits
+from softset.embed.readers.opening import open_stream
+from softset.embed.readers.stream import Stream
+from softset.embed.readers.tar import Part
 from softset.errors import FileError
 from tests.embed.readers.files import ROWS, WORDS, binary, gz, read, tarred, text, wink, zipped
 
@@ -49,19 +53,59 @@ def test_names_inside_are_only_names(name: str, pack, tmp_path: Path) -> None:
     assert [p for p in tmp_path.rglob("*") if p.is_file()] == [path]
 
 
+def test_a_size_in_binary(tmp_path: Path) -> None:
+    """So GNU tar writes the size of a file beyond 8 GiB; the sum of the header's bytes must be right again."""
+    path = tmp_path / "vectors"
+    whole = bytearray(tarred({"a.txt": text()}, "w:", tarfile.GNU_FORMAT))
+    whole[124:136] = b"\x80" + len(text()).to_bytes(11, "big")
+    whole[148:156] = b" " * 8
+    whole[148:156] = b"%06o\0 " % sum(whole[:512])
+    path.write_bytes(whole)
+    assert read(path)[0] == WORDS
+
+
+def test_a_file_that_shrinks_between_two_looks(tmp_path: Path) -> None:
+    path = tmp_path / "vectors"
+    path.write_bytes(b"abc")
+    part = Part(open_stream(path), 5)
+    assert part.read(9) == b"abc"
+    with pytest.raises(EOFError, match="2 bytes are missing at the end"):
+        part.read(9)
+
+
+def test_the_fault_of_a_disk_is_not_that_of_a_file() -> None:
+    class Disk:
+        def read(self, _: int, /) -> bytes:
+            raise OSError(5, "Input/output error")
+
+    with pytest.raises(OSError, match="Input/output error"):
+        Stream("vectors", Disk(), packed=None, resources=ExitStack()).read(1)
+
+
+@pytest.mark.parametrize("pack", [zipped, tarred])
+def test_one_of_several_files_by_name(pack, tmp_path: Path) -> None:
+    path = tmp_path / "vectors"
+    path.write_bytes(pack({"glove/a.txt": b"red 1 2\n", "glove/b.txt": b"blue 3 4\n"}))
+    for name in ("b.txt", "glove/b.txt"):
+        (words, rows), *_ = read_vectors(path, member=name).blocks
+        assert words == ["blue"] and rows.tolist() == [[3, 4]]
+    with pytest.raises(FileError, match=r"but none or several of them called '\.\./b\.txt'; name the one.*--member"):
+        read_vectors(path, member="../b.txt")
+
+
 @pytest.mark.parametrize("pack", [zipped, tarred])
 def test_two_files_are_one_too_many(pack, tmp_path: Path) -> None:
     path = tmp_path / "vectors"
     path.write_bytes(pack({"glove.50d.txt": text(), "glove.100d.txt": text()}))
     with pytest.raises(
-        FileError, match=r"holds 2 files \('glove.50d.txt', 'glove.100d.txt'\) where one file of vectors"
+        FileError, match=r"holds 2 files \('glove.50d.txt', 'glove.100d.txt'\), but one file of vectors"
     ):
         read(path)
     path.write_bytes(pack({f"{i}.txt": text() for i in range(7)}))
     with pytest.raises(FileError, match=r"holds 7 files \('0.txt', .*, '4.txt', \.\.\.\)"):
         read(path)
     path.write_bytes(pack(PAPERS))
-    with pytest.raises(FileError, match="holds no file where one file of vectors was wanted"):
+    with pytest.raises(FileError, match="holds no file, but one file of vectors was wanted"):
         read(path)
 
 

@@ -141,6 +141,7 @@ F32 = ("F32", [3, 1], b"\0" * 12)
         (safetensors({"a": ("BOOL", [3, 1], b"\0" * 3)}), "has numbers of type BOOL"),
         (safetensors({"a": ("F32", [0, 3], b"")}), r"has an array of shape \(0, 3\)"),
         (safetensors({"a": ("F32", [4, 1], b"\0" * 12)}), "is not a whole safetensors file: its header cannot be read"),
+        (safetensors({"a": ("F32", [-3, -1], b"\0" * 12)}), "its header cannot be read"),
         (safetensors({"a": F32})[:-1], "it has 11 bytes of numbers, and its header promises others"),
         (safetensors({"a": F32}) + b"\0", "it has 13 bytes of numbers, and its header promises others"),
         (safetensors({"a": F32})[:40], "its header is cut off"),

@@ -113,6 +113,12 @@ def test_a_bad_row_is_named_or_skipped(tmp_path: Path) -> None:
     assert words == ["red", "Ġ"] and source.skipped == {"not finite": 1}
 
 
+def test_a_tokenizer_of_no_sane_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("softset.embed.readers.tokenizer.MAX_BYTES", 10)
+    with pytest.raises(FileError, match="has more than 10 bytes, as no tokenizer has"):
+        read(model2vec(tmp_path / "model", VOCAB, TABLE))
+
+
 def test_half_a_surrogate_pair_is_no_word(tmp_path: Path) -> None:
     folder = model2vec(tmp_path / "model", {"\ud800": 0, "a": 1}, TABLE)
     with pytest.raises(FileError, match="token 0 has a word that is not UTF-8"):

@@ -146,6 +146,12 @@ def test_a_broken_file_is_an_error_either_way(content: bytes, sentence: str, ski
     assert str(path) in str(caught.value) and "\n" not in str(caught.value)
 
 
+def test_an_empty_file_said_to_be_text(path: Path) -> None:
+    path.write_bytes(b"\n")
+    with pytest.raises(FileError, match="is empty, but a word and its numbers a line were wanted"):
+        read(path, format="text")
+
+
 def test_no_more_rows_than_can_be_kept(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "MAX_ROWS", 3)
     path.write_bytes(b"a 1\nb 2\nc 3\nd 4\n")

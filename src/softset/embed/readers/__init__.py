@@ -31,6 +31,7 @@ def read_vectors(
     *,
     words: str | os.PathLike[str] | None = None,
     format: str | None = None,  # noqa: A002
+    member: str | None = None,
     skip_bad: bool = False,
 ) -> Source:
     """Read a file of words and vectors in any known format, plain or in a .gz, .zip or .tgz, block by block.
@@ -48,6 +49,7 @@ def read_vectors(
         words: the file of the words, one a line, of a .npy or .safetensors file; without it, a file of the same name
             that ends in .txt, .words or .vocab.
         format: one of `FORMATS`, where the content does not tell.
+        member: which file of an archive to read, where it holds several.
         skip_bad: leave out rows that are bad in themselves, and count them in `Source.skipped`.
     """
     if format is not None and format not in FORMATS:
@@ -56,7 +58,7 @@ def read_vectors(
         _check_fit(path, format or "model2vec", ["model2vec"], "a folder")
         _check_words("model2vec", words)
         return read_model2vec(Path(path), skip_bad=skip_bad)
-    stream = open_stream(path)
+    stream = open_stream(path, member)
     try:
         return _read(stream, path, words, format, skip_bad=skip_bad)
     except BaseException:

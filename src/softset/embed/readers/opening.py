@@ -25,20 +25,20 @@ PAPERS = {"acknowledgement", "changelog", "contributing", "copying", "license", 
 PAPER_SUFFIXES = {".css", ".htm", ".html", ".js", ".md", ".pdf", ".rst", ".ts"}
 
 
-def open_stream(path: str | os.PathLike[str]) -> Stream:
-    """Open a file; of an archive, the one member that is neither hidden nor documentation."""
+def open_stream(path: str | os.PathLike[str], member: str | None = None) -> Stream:
+    """Open a file; of an archive, the member of this name, or the one that is neither hidden nor documentation."""
     with ExitStack() as opened:
-        stream = _unpacked(path)
+        stream = _unpacked(path, member)
         opened.callback(stream.close)
         if is_tar(stream):
-            wanted, _ = _only(stream.name, _files(stream))
+            wanted, _ = _only(stream.name, _files(stream), member)
             stream.close()
-            stream = _tar_member(_unpacked(path), wanted)
+            stream = _tar_member(_unpacked(path, member), wanted)
         opened.pop_all()
     return stream
 
 
-def _unpacked(path: str | os.PathLike[str]) -> Stream:
+def _unpacked(path: str | os.PathLike[str], member: str | None) -> Stream:
     """Open a file as it lies, or through its compression."""
     name = os.fspath(path)
     with ExitStack() as opened:
@@ -50,7 +50,7 @@ def _unpacked(path: str | os.PathLike[str]) -> Stream:
             inner = opened.enter_context(gzip.GzipFile(fileobj=file))
             packed = os.fstat(file.fileno()).st_size
         elif magic in ZIP_MAGICS:
-            inner, packed = _zip_member(name, file, opened)
+            inner, packed = _zip_member(name, file, member, opened)
         resources = opened.pop_all()
     return Stream(name, inner, packed=packed, resources=resources)
 
@@ -69,12 +69,12 @@ def _tar_member(stream: Stream, wanted: int) -> Stream:
     return Stream(stream.name, part, packed=stream.packed or member.size, resources=resources)
 
 
-def _zip_member(name: str, file: BinaryIO, opened: ExitStack) -> tuple[Readable, int]:
+def _zip_member(name: str, file: BinaryIO, member: str | None, opened: ExitStack) -> tuple[Readable, int]:
     """Return the one file of vectors in a zip archive, and its compressed size."""
     try:
         archive = opened.enter_context(zipfile.ZipFile(file))
         files = ((i, info.filename) for i, info in enumerate(archive.infolist()) if not info.filename.endswith("/"))
-        wanted, title = _only(name, files)
+        wanted, title = _only(name, files, member)
         info = archive.infolist()[wanted]
         _check_zip_member(name, title, info)
         return opened.enter_context(archive.open(info)), info.compress_size
@@ -94,20 +94,21 @@ def _check_zip_member(name: str, title: str, info: zipfile.ZipInfo) -> None:
         raise FileError(
             f"{name} holds {title[:100]!r} encrypted or in a compression other than deflate; unpack it yourself"
         )
-    if info.file_size > limits.MAX_CONTENT_BYTES:
-        raise FileError(
-            f"{name} holds {title[:100]!r} of {info.file_size:,} bytes, but at most {limits.MAX_CONTENT_BYTES:,} can be read"
-        )
+    most = limits.MAX_CONTENT_BYTES
+    if info.file_size > most:
+        raise FileError(f"{name} holds {title[:100]!r} of {info.file_size:,} bytes, but at most {most:,} can be read")
 
 
-def _only(name: str, files: Iterable[tuple[int, str]]) -> tuple[int, str]:
-    """Return the place and name of the one file that may hold vectors."""
+def _only(name: str, files: Iterable[tuple[int, str]], member: str | None) -> tuple[int, str]:
+    """Return the place and name of the file that is asked for, or of the one that may hold vectors."""
     candidates = list(islice(((i, title) for i, title in files if not _is_paper(title)), MAX_CANDIDATES))
-    if len(candidates) == 1:
-        return candidates[0]
+    chosen = [one for one in candidates if member is None or member in (one[1], PurePosixPath(one[1]).name)]
+    if len(chosen) == 1:
+        return chosen[0]
     titles = ", ".join(repr(title[:100]) for _, title in candidates[:5]) + (", ..." if len(candidates) > 5 else "")
     found = f"{len(candidates)} files ({titles})" if candidates else "no file"
-    raise FileError(f"{name} holds {found} where one file of vectors was wanted; unpack it and name the one to read")
+    asked = f"none or several of them called {member!r}" if member else "one file of vectors was wanted"
+    raise FileError(f"{name} holds {found}, but {asked}; name the one to read with member (--member)")
 
 
 def _is_paper(title: str) -> bool:

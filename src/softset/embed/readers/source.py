@@ -124,9 +124,9 @@ class RowCheck:
         return next(islice(self._places, at, None))
 
 
-def streamed(format: str, dimensions: int, rows: int | None, blocks: Iterator[Block], check: RowCheck) -> Source:  # noqa: A002
+def streamed(kind: str, dimensions: int, rows: int | None, blocks: Iterator[Block], check: RowCheck) -> Source:
     """Return the source of the blocks that have any rows left."""
-    return Source(format, dimensions, rows, filter(lambda block: block[0], blocks), check.skipped)
+    return Source(kind, dimensions, rows, filter(lambda block: block[0], blocks), check.skipped)
 
 
 def block_rows(dimensions: int) -> int:
