@@ -93,7 +93,10 @@ class Vocabulary:
     @classmethod
     def _from_source(cls, source: Source, name: str) -> Self:
         words: list[str] = []
-        rows = [block for some, block in source.blocks if words.extend(some) is None]  # type: ignore[func-returns-value]
+        rows: list[np.ndarray] = []
+        for some_words, block in source.blocks:
+            words += some_words
+            rows.append(block)
         return cls.of(words, np.concatenate(rows) if rows else np.zeros((0, source.dimensions)), name=name)
 
     def save(self, folder: str | os.PathLike[str]) -> None:
