@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from softset.algebra import GradedSubspace, SoftSet, Subspace
     from softset.errors import SoftsetError
-    from softset.retrieval import WordVectors, load_words
+    from softset.retrieval.words import WordVectors, load_words
 
 __version__ = "0.1.0"
 
@@ -28,8 +28,8 @@ _HOME = {
     "SoftSet": "softset.algebra",
     "SoftsetError": "softset.errors",
     "Subspace": "softset.algebra",
-    "WordVectors": "softset.retrieval",
-    "load_words": "softset.retrieval",
+    "WordVectors": "softset.retrieval.words",
+    "load_words": "softset.retrieval.words",
 }
 
 

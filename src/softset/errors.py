@@ -14,6 +14,8 @@
 A message is one sentence: what was given, what was wanted, what to do.
 """
 
+import unicodedata
+
 __all__ = [
     "AmbientError",
     "FileError",
@@ -74,7 +76,8 @@ class QueryError(InputError):
         self.sentence, self.query, self.position = sentence, query, position
         start = max(position - 60, 0)
         shown = query[start : position + 60].replace("\n", " ").replace("\t", " ")
-        super().__init__(f"{sentence}\n  {shown}\n  {' ' * (position - start)}^")
+        before = sum(2 if unicodedata.east_asian_width(one) in "WF" else 1 for one in query[start:position])
+        super().__init__(f"{sentence}\n  {shown}\n  {' ' * before}^")
 
 
 class FileError(SoftsetError, ValueError):

@@ -3,6 +3,7 @@
 import errno
 import os
 import secrets
+import shutil
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -14,7 +15,7 @@ from safetensors.numpy import save
 
 from softset.errors import FileError
 
-__all__ = ["locked", "read_tensors", "write_atomically", "write_tensors"]
+__all__ = ["locked", "new_folder", "read_tensors", "sync", "write_atomically", "write_tensors"]
 
 
 def write_atomically(path: str | os.PathLike[str], content: bytes) -> None:
@@ -30,8 +31,37 @@ def write_atomically(path: str | os.PathLike[str], content: bytes) -> None:
             stream.flush()
             os.fsync(stream.fileno())
         beside.replace(target)
+        sync(target.parent)
     except BaseException:
         beside.unlink(missing_ok=True)
+        raise
+
+
+def sync(path: Path) -> None:
+    """See that a file, or the names in a folder, are on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def new_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Let a folder be filled beside its place and moved there when it is whole; on an error nothing is left."""
+    target = Path(path)
+    if target.exists():
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
+    if not target.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+    beside = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+    beside.mkdir()
+    try:
+        yield beside
+        beside.rename(target)
+        sync(target.parent)
+    except BaseException:
+        shutil.rmtree(beside, ignore_errors=True)
         raise
 
 

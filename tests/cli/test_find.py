@@ -1,6 +1,5 @@
 """`softset find`, `vectors`, `index`, `add` and `delete` as a person types them."""
 
-import io
 import json
 import subprocess
 import sys
@@ -60,12 +59,12 @@ def test_json_and_tsv(run) -> None:
     assert [line.split("\t")[:2] for line in out.splitlines()] == [[QUERY, "orange"], [QUERY, "purple"]]
 
 
-def test_many_queries_in_input_order(run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_queries_in_input_order(run, home: Path) -> None:
     (home / "q.txt").write_text("# colours\nred\n\n{dog, cat}\npiano & ~music\n")
     _, out, _ = run("find", "--queries", "q.txt", "--json", "--top", "1")
     assert [json.loads(line)["query"] for line in out.splitlines()] == ["red", "{dog, cat}", "piano & ~music"]
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"red\nblue\n")))
-    _, out, _ = run("find", "--queries", "-", "--top", "1")
+    command = [sys.executable, "-m", "softset", "find", "--queries", "-", "--top", "1"]
+    out = subprocess.run(command, input="red\nblue\n", capture_output=True, text=True, check=True).stdout
     assert out.startswith("red\n") and "\nblue\n" in out
 
 
@@ -77,7 +76,7 @@ def test_options_reach_the_search(run, home: Path) -> None:
     _, out, _ = run("find", "red", "--min", "0.99")
     assert out == "(nothing has that much membership)\n"
     _, out, _ = run("find", "red", "--restrict", "3000", "--json")
-    assert "words:3000" in json.loads(out)["signature"]
+    assert "|restrict:3000|" in json.loads(out)["signature"]
     _, out, _ = run("find", QUERY, "--logic", "lattice", "--alpha", "0.9", "--json", "--top", "1")
     assert "lattice(alpha=0.9)" in json.loads(out)["signature"]
     _, out, _ = run("find", QUERY, "--aperture", "inf", "--json", "--top", "1")
@@ -97,12 +96,13 @@ def test_options_reach_the_search(run, home: Path) -> None:
         (["find", "{red"], "a comma or } was expected here"),
         (["find", "{}"], "a set needs at least one example"),
         (["find", "red | ~red", "--logic", "lattice"], "everything belongs to this query alike"),
-        (["find", "red", "--top", "0"], "at least 1 item must be asked for"),
+        (["find", "red", "--top", "0"], "top must be a whole number from 1 on"),
         (["find", "red", "--vectors", "absent"], "there are no word vectors named 'absent'"),
         (["find", "red", "--sets", "absent.toml"], "absent.toml: No such file or directory"),
         (["find", "red", "--logic", "fuzzy"], "is not one of"),
         (["find", "--in", "absent", "red"], "absent is not a collection"),
-        (["find", "--in", "absent", "red", "--restrict", "5"], "--vectors and --restrict are for word vectors"),
+        (["find", "--in", "absent", "red", "--vectors", "x"], "--vectors is for word vectors"),
+        (["find", "red", "--min", "nan"], "--min must be a membership from 0 to 1"),
         (["vectors", "import", "absent.txt", "--name", "x"], "absent.txt: No such file or directory"),
         (["vectors", "info", "absent"], "there are no word vectors named 'absent'"),
         (["vectors", "remove", "../x"], "there are no imported vectors named '../x'"),
@@ -139,7 +139,7 @@ def test_a_collection_from_texts_and_from_vectors(run, home: Path) -> None:
     assert code == 0 and "4 items, 300 dimensions, encoder words" in out and "1 items have no word" in err
     _, out, _ = run("find", "--in", "books.softset", "{sea, ship} - war", "--json")
     hits = json.loads(out)["results"]
-    assert [hit["item"] for hit in hits][:2] == ["1", "2"] and hits[0]["metadata"] == {"text": "ships and the sea"}
+    assert [hit["item"] for hit in hits][:2] == ["1", "2"] and hits[0]["text"] == "ships and the sea"
     (home / "more.txt").write_text("sailing ships\n")
     assert "5 items, 1 of them new" in run("add", "books.softset", "more.txt")[1]
     assert "4 items left" in run("delete", "books.softset", "2")[1]
@@ -150,3 +150,52 @@ def test_a_collection_from_texts_and_from_vectors(run, home: Path) -> None:
     code, _, err = run("index", "books.tsv", "--vectors", "v.npy", "--out", "x.softset")
     assert code == 2 and "v.npy is not a whole .npy file of numbers" in err
     assert not (home / "x.softset").exists()
+
+
+def test_a_bad_line_among_queries_is_named_and_the_others_go_on(run, home: Path) -> None:
+    (home / "q.txt").write_text("\ufeffred\n{blue\nqqzz\ngreen\n")
+    code, out, err = run("find", "--queries", "q.txt", "--json", "--top", "1")
+    lines = [json.loads(line) for line in out.splitlines()]
+    assert code == 2 and [line["query"] for line in lines] == ["red", "{blue", "qqzz", "green"]
+    assert "results" in lines[0] and "error" in lines[1] and "error" in lines[2] and "results" in lines[3]
+    assert "q.txt, line 2: a comma or } was expected" in err and "q.txt, line 3: 'qqzz' has no vector" in err
+
+
+def test_odd_ids_do_not_break_lines_or_the_terminal(run, home: Path) -> None:
+    ids = ["a\tb\nc", "\x1b[31mred", "d\\e"]
+    (home / "i.jsonl").write_text("".join(json.dumps({"id": one, "text": one}) + "\n" for one in ids))
+    np.save(home / "v.npy", np.ones((3, 2)))
+    assert run("index", "i.jsonl", "--vectors", "v.npy", "--out", "c")[0] == 0
+    query = '"' + ids[2].replace("\\", "\\\\") + '"'
+    _, out, _ = run("find", "--in", "c", query, "--with-examples", "--tsv")
+    assert [line.split("\t")[1] for line in out.splitlines()] == ["a\\tb\\nc", "\\u001b[31mred", "d\\\\e"]
+    _, out, _ = run("find", "--in", "c", query, "--with-examples")
+    assert "\x1b" not in out and len(out.splitlines()) == 3
+    _, out, _ = run("find", "--in", "c", query, "--with-examples", "--json")
+    assert [hit["item"] for hit in json.loads(out)["results"]] == ids
+    _, out, _ = run("find", "--in", "c", query, "--tsv", "--min", "1", "--logic", "product")
+    assert out == ""
+    for bad in ('{"text": "x", "n": NaN}', '{"text": "\\ud800"}', '{"id": "", "text": "x"}'):
+        (home / "bad.jsonl").write_text(bad + "\n")
+        code, _, err = run("index", "bad.jsonl", "--out", "bad.softset")
+        assert code == 2 and err.startswith("softset: ") and not (home / "bad.softset").exists()
+
+
+def test_replaced_vectors_are_noticed(run, home: Path) -> None:
+    (home / "v.txt").write_text("sea 1 0\nwine 0 1\n")
+    (home / "i.txt").write_text("sea\nwine\n")
+    run("vectors", "import", "v.txt", "--name", "mine")
+    assert run("index", "i.txt", "--encoder", "words:mine", "--out", "c")[0] == 0
+    assert "sea" in run("find", "--in", "c", "sea", "--top", "1")[1]
+    (home / "v.txt").write_text("sea 0 1\nwine 1 0\n")
+    run("vectors", "import", "v.txt", "--name", "mine", "--replace")
+    code, _, err = run("find", "--in", "c", "sea")
+    assert code == 2 and "the vectors 'mine' were replaced since this was made with them" in err
+    assert run("vectors", "import", "v.txt", "--name", "glove-840b-300d", "--replace")[0] == 2
+
+
+def test_help_is_instant() -> None:
+    """The help of the whole program imports no NumPy."""
+    code = "import sys, softset.cli as c\ntry: c.main(['--help'])\nexcept SystemExit: print('numpy' in sys.modules)"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert shown.endswith("False\n") and "find" in shown

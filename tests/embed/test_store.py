@@ -36,6 +36,14 @@ def test_saved_vectors_open_as_they_were(tmp_path: Path) -> None:
     verify_store(tmp_path / "store")
     with pytest.raises(FileExistsError):
         words.save(tmp_path / "store")
+    with pytest.raises(FileError, match="nothing was stored"):
+        WordVectors.of([], np.zeros((0, 2))).save(tmp_path / "none")
+    assert [path.name for path in tmp_path.iterdir()] == ["store"]
+    words.preprocess("centre").normalised().save(tmp_path / "centred")
+    centred = WordVectors.open(tmp_path / "centred")
+    assert centred.preprocessing == "centre@3+normalised"
+    with pytest.raises(InputError, match="are centre@3\\+normalised already"):
+        centred.preprocess("centre")
 
 
 @pytest.mark.parametrize(
@@ -72,6 +80,11 @@ def test_names_of_files_in_meta_cannot_leave_the_folder(tmp_path: Path) -> None:
     (tmp_path / "store" / "meta.json").write_text(json.dumps(meta))
     with pytest.raises(FileError, match=r"store/secret is missing"):
         open_store(tmp_path / "store")
+    without_words = {key: value for key, value in meta.items() if key != "words"}
+    for broken in ({}, {**meta, "files": []}, {**meta, "files": {"x": 3}}, without_words, [], 3):
+        (tmp_path / "store" / "meta.json").write_text(json.dumps(broken))
+        with pytest.raises(FileError):
+            open_store(tmp_path / "store")
 
 
 def test_import_list_use_remove(home: Path, tmp_path: Path) -> None:
@@ -96,7 +109,7 @@ def test_an_import_replaces_only_when_told_and_at_once(home: Path, tmp_path: Pat
         library.import_vectors(text_file(tmp_path / "b.txt", n=9), "mine")
     library.import_vectors(tmp_path / "b.txt", "mine", replace=True)
     assert len(load_words("mine")) == 9 and len(list(home.iterdir())) == 2
-    with pytest.raises(InputError, match="already"):
+    with pytest.raises(InputError, match="the name of the bundled vectors: choose another"):
         library.import_vectors(tmp_path / "a.txt", library.BUNDLED, replace=True)
 
 
@@ -118,14 +131,23 @@ def test_names_stay_in_their_folder(home: Path, tmp_path: Path, name: str) -> No
         library.remove_vectors(name)
 
 
-def test_a_pointer_cannot_leave_the_folder(home: Path, tmp_path: Path) -> None:
-    library.import_vectors(text_file(tmp_path / "a.txt"), "mine")
-    (home / "mine.json").write_text(json.dumps({"folder": "../../.."}))
-    with pytest.raises(FileError):
-        load_words("mine")
-    (home / "mine.json").write_text("[]")
-    with pytest.raises(FileError, match="import the vectors again"):
-        load_words("mine")
+@pytest.mark.parametrize(
+    "content", ['{"folder": "../../.."}', '{"folder": ".."}', '{"folder": ""}', '{"folder": "."}', "[]", "", "{"]
+)
+def test_a_broken_pointer_harms_nothing(home: Path, tmp_path: Path, content: str) -> None:
+    library.import_vectors(text_file(tmp_path / "a.txt"), "good")
+    library.import_vectors(tmp_path / "a.txt", "bad")
+    (home.parent / "precious").write_text("x")
+    (home / "bad.json").write_text(content)
+    with pytest.raises(FileError, match=r"bad\.json cannot be used.*softset vectors remove bad"):
+        load_words("bad")
+    assert dict(library.imported())["bad"] is None and dict(library.imported())["good"] is not None
+    library.import_vectors(tmp_path / "a.txt", "third")
+    library.import_vectors(tmp_path / "a.txt", "bad", replace=True)
+    assert len(load_words("bad")) == 50
+    (home / "bad.json").write_text(content)
+    library.remove_vectors("bad")
+    assert (home.parent / "precious").exists() and len(load_words("good")) == len(load_words("third")) == 50
 
 
 def test_left_overs_are_swept_a_day_later(home: Path, tmp_path: Path) -> None:

@@ -78,6 +78,33 @@ def test_complements_are_refused_with_the_reason(words: WordVectors) -> None:
     assert len(words.find("~red")) == 10
 
 
+def test_deleted_items_do_not_stand_in_the_way(tmp_path) -> None:
+    pytest.importorskip("faiss")
+    from softset.retrieval.collection import Collection
+    from softset.retrieval.items import Item
+
+    rows = np.random.default_rng(0).standard_normal((5000, 16)).astype("f4")
+    c = Collection.create(tmp_path / "c", [Item(str(i), "") for i in range(5000)], vectors=rows)
+    near = [hit.item for hit in c.find("0", top=1500)]
+    c = c.delete(near)
+    found = c.find("0", top=10, approximate=True)
+    assert len(found) == 10 and not {hit.item for hit in found} & set(near)
+
+
+def test_the_index_is_kept_for_the_next_process(words: WordVectors, tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from softset.retrieval import approximate
+
+    monkeypatch.setenv("SOFTSET_CACHE", str(tmp_path))
+    first = load_words().find(QUERIES[0], approximate=True)
+    (kept,) = (tmp_path / "approximate").iterdir()
+    monkeypatch.setattr(approximate, "_built", lambda _: pytest.fail("the index was made again"))
+    assert [hit.item for hit in load_words().find(QUERIES[0], approximate=True)] == [hit.item for hit in first]
+    monkeypatch.undo()
+    monkeypatch.setenv("SOFTSET_CACHE", str(tmp_path))
+    kept.write_bytes(kept.read_bytes()[:1000])
+    assert [hit.item for hit in load_words().find(QUERIES[0], approximate=True)] == [hit.item for hit in first]
+
+
 def test_few_items_and_the_examples_left_out() -> None:
     pytest.importorskip("faiss")
     small = WordVectors.of([f"w{i}" for i in range(5)], np.eye(5) + 1)

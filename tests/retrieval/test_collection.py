@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from softset.errors import FileError, InputError, NotFiniteError, ShapeError, UnknownWordError
-from softset.retrieval import collection as module
+from softset.retrieval import segment as module
 from softset.retrieval.collection import Collection
 from softset.retrieval.items import Item
 
@@ -39,8 +39,8 @@ def test_search_is_that_of_word_vectors(tmp_path: Path) -> None:
     words = WordVectors.of([f"i{n}" for n in range(100)], VECTORS[:100])
     ours, theirs = make(tmp_path).find("{i1, i2} & ~i3", top=50), words.find("{i1, i2} & ~i3", top=50)
     assert [hit.item for hit in ours] == [hit.item for hit in theirs]
-    assert ours[0].metadata == {"text": f"text {ours[0].item[1:]}", "n": int(ours[0].item[1:])}
-    assert "collection:c.softset|items:100|d:8|encoder:none" in ours.signature
+    assert ours[0].text == f"text {ours[0].item[1:]}" and ours[0].metadata == {"n": int(ours[0].item[1:])}
+    assert ours.signature.startswith("collection:c.softset@") and "|items:100|d:8|encoder:none|" in ours.signature
     assert f"text {ours[0].item[1:]}" in str(ours)
 
 
@@ -67,7 +67,7 @@ def test_delete_and_add_again(tmp_path: Path) -> None:
         c.add([Item("i6", "")], vectors=VECTORS[:1])
     c = c.add([Item("i5", "new")], vectors=VECTORS[200:201])
     assert c.size == 99 and found(c, "i5", with_examples=True)[0] == "i5"
-    assert c.find("i5", with_examples=True)[0].metadata == {"text": "new"}
+    assert c.find("i5", with_examples=True)[0].text == "new"
 
 
 def test_texts_are_read_by_the_encoder(tmp_path: Path) -> None:
@@ -128,10 +128,11 @@ def test_a_place_that_is_taken_or_no_collection(tmp_path: Path) -> None:
 def test_segments_cannot_leave_the_folder(tmp_path: Path) -> None:
     c = make(tmp_path)
     manifest = json.loads((c.folder / "manifest.json").read_text())
-    manifest["segments"] = ["../../etc"]
-    (c.folder / "manifest.json").write_text(json.dumps(manifest))
-    with pytest.raises(FileNotFoundError, match=r"c\.softset/etc"):
-        Collection.open(c.folder)
+    for name in ("../../etc", "..", "", ".", "/etc", "segment-x/../.."):
+        manifest["segments"] = {name: []}
+        (c.folder / "manifest.json").write_text(json.dumps(manifest))
+        with pytest.raises(FileError):
+            Collection.open(c.folder)
 
 
 KILLED = """
@@ -140,9 +141,8 @@ from softset.retrieval.collection import Collection
 from softset.retrieval.items import Item
 c = Collection.open(sys.argv[1])
 for n in range(1000):
-    first = len(c)
-    c = c.add([Item(f"new{first + i}", "") for i in range(50)], vectors=np.ones((50, 8)))
-    c = c.delete([f"new{first}"])
+    c = c.add([Item(f"new{n}-{i}", "") for i in range(50)], vectors=np.ones((50, 8)))
+    c = c.delete([f"new{n}-0"])
     print(c.size, flush=True)
 """
 
@@ -158,8 +158,15 @@ def test_killed_at_any_moment_the_collection_is_whole(tmp_path: Path) -> None:
         writer.wait()
         writer.stdout.close()
         opened = Collection.open(c.folder)
-        assert opened.size == len(opened) - len(opened.hidden) and len(opened) % 50 == 0
-        assert set(found(opened)) >= {f"i{n}" for n in range(4, 100)}
+        ids = {opened.item(place).name for place in range(len(opened)) if place not in opened.hidden}
+        assert ids >= {f"i{n}" for n in range(100)}
+        assert (len(ids) - 100) % 49 in (0, 1) and (
+            len(ids) - 100
+        ) // 49 >= 1  # whole steps: 50 added, 1 of them deleted
+        opened.add([Item(f"after{delay}", "")], vectors=np.ones((1, 8)))
+        c = Collection.open(c.folder).delete([f"after{delay}", *(name for name in ids if name.startswith("new"))])
+        names = {path.name for path in c.folder.glob("segment-*")}
+        assert names == set(json.loads((c.folder / "manifest.json").read_text())["segments"])  # nothing is left behind
 
 
 def add_ten(folder: Path, worker: int) -> None:
@@ -177,3 +184,47 @@ def test_two_processes_at_once_lose_nothing(tmp_path: Path) -> None:
         worker.join(60)
         assert worker.exitcode == 0
     assert Collection.open(c.folder).size == 120
+
+
+def test_a_hundred_additions_make_few_segments(tmp_path: Path) -> None:
+    c = make(tmp_path, 10)
+    for n in range(10, 110):
+        c = c.add(items(n, n + 1), vectors=VECTORS[n : n + 1])
+        c = c.delete([f"i{n}"]) if n % 10 == 0 else c
+    assert c.size == 100 and len(list(c.folder.glob("segment-*"))) <= 4
+    whole = Collection.create(
+        tmp_path / "w",
+        [i for i in items(0, 110) if i.id in c],
+        vectors=[VECTORS[n] for n in range(110) if f"i{n}" in c],
+    )
+    assert found(c) == found(whole)
+    with pytest.raises(UnknownWordError):
+        c.resolve("i50")
+
+
+def test_given_vectors_and_an_encoder_for_queries(tmp_path: Path) -> None:
+    def embed(texts):
+        return np.ones((len(texts), 8), dtype="f4")
+
+    c = Collection.create(tmp_path / "c", items(0, 5), vectors=VECTORS[:5], embed=embed, encoder="toy")
+    assert len(c.find("any text")) == 5
+    assert c.add(items(5, 6), vectors=VECTORS[5:6]).size == 6 and c.add(items(6, 7)).size == 7
+    with pytest.raises(ShapeError, match="the vectors have 8 dimensions, but the collection has 3"):
+        Collection.create(
+            tmp_path / "d", items(0, 5), vectors=VECTORS[:5], embed=lambda texts: np.ones((len(texts), 3))
+        )
+    with pytest.raises(ShapeError, match="other than the 8 dimensions"):
+        Collection.open(c.folder, embed=lambda texts: np.ones((len(texts), 3)))
+
+
+def test_ids_and_items_without_a_direction(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="an item has an empty id"):
+        Collection.create(tmp_path / "c", [Item("", "x")], vectors=np.ones((1, 2)))
+    c = Collection.create(
+        tmp_path / "c", [Item("7", "x"), Item("a", "y"), Item("z", "nil")], vectors=[[1, 0], [0, 1], [0, 0]]
+    )
+    assert c.next_number() == 8
+    assert [hit.item for hit in c.find("~7")] == ["a", "z"] and c.find("~7")[1].membership == 0
+    with pytest.raises(InputError, match=r"no example of \{z\} has a vector here"):
+        c.find("z")
+    assert c.find("7").to_dict()["stands_for"] == {"7": "the item with this id"}

@@ -1,15 +1,18 @@
 """Finding words: against plain formulas, on the bundled vectors, and in every logic."""
 
 import json
+import time
 from math import inf
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info
 
 from softset import GradedSubspace, Subspace, WordVectors, load_words
 from softset.algebra import and_min, and_product, not_, or_max, or_product
 from softset.errors import InputError, QueryError, UnknownWordError
-from softset.retrieval import Logic, exact
+from softset.retrieval import exact
+from softset.retrieval.logic import Logic
 
 QUERY = "{red, blue, green} & {apple, peach, banana}"
 
@@ -136,7 +139,7 @@ def test_named_sets(words: WordVectors) -> None:
 def test_json_has_what_programs_read(words: WordVectors) -> None:
     found = json.loads(words.find("{red, bleu}", top=2, skip_unknown=True, explained=True).to_json())
     assert found["query"] == "{red, bleu}" and found["logic"] == "product" and found["unknown"] == ["bleu"]
-    signature = "vectors:glove-840b-300d|words:33753|d:300|preprocessing:none|engine:exact|logic:product(aperture=2)|"
+    signature = f"vectors:glove-840b-300d@{words.checksum[:8]}|words:33753|d:300|preprocessing:none|engine:exact|logic:"
     assert found["signature"].startswith(signature)
     assert set(found["results"][0]) == {"item", "membership", "percentile", "leaves"}
 
@@ -148,8 +151,15 @@ def test_nothing_and_everything_are_said(words: WordVectors) -> None:
         words.find("{dog, cat, horse} & {small, tiny}", logic="lattice", alpha=0.2)
     with pytest.raises(InputError, match=r"nothing belongs to this query: \{red\} - \{red, blue\} is empty"):
         words.find("red - {red, blue}", logic="lattice")
-    with pytest.raises(InputError, match="everything belongs to this query alike"):
-        words.find("red | ~red", logic="lattice")
+    for logic in Logic.NAMES:
+        for query in ("red | ~red", "~(red - red)", "(red & blue) | ~red | ~blue"):
+            with pytest.raises(InputError, match="everything belongs to this query alike"):
+                words.find(query, logic=logic)
+        for query in ("red & ~red", "red - red", "blue & (red - red)"):
+            with pytest.raises(InputError, match="nothing can belong to this query"):
+                words.find(query, logic=logic)
+    with pytest.raises(InputError, match=r"largest canonical cosine is 0\.00$"):
+        words.find("red & ~{red, blue}", logic="lattice")
     result = words.find("({dog, cat} & {small, tiny}) | red", logic="lattice", alpha=0.1)
     assert "is empty" in result.notes[0] and len(result) == 10
 
@@ -161,7 +171,7 @@ def test_bad_questions(words: WordVectors) -> None:
         words.find("{qqqzz, xxqqz}", skip_unknown=True)
     with pytest.raises(QueryError):
         words.find("{red")
-    with pytest.raises(InputError, match="top is 0"):
+    with pytest.raises(InputError, match="top must be a whole number from 1 on, but 0 was given"):
         words.find("red", top=0)
     with pytest.raises(InputError, match="the logic 'fuzzy' is not known: use one of lattice, graded, product, minmax"):
         words.find("red", logic="fuzzy")
@@ -205,12 +215,103 @@ def test_the_plan_can_be_read(words: WordVectors) -> None:
     assert "combines 2 memberships" in str(words.plan("red & dog"))
 
 
-def test_threads_are_under_control(words: WordVectors) -> None:
+def test_threads_are_under_control(words: WordVectors, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+    monkeypatch.setattr(exact.Scorer, "__call__", _noting(exact.Scorer.__call__, seen))
+    words.find("red", threads=1)
+    assert seen and set(seen[-1]) == {1}
+    monkeypatch.undo()
     one, two = (words.find(QUERY, top=50, threads=n) for n in (1, 2))
     assert names(one) == names(two)
     np.testing.assert_allclose([hit.membership for hit in one], [hit.membership for hit in two], atol=1e-6)
-    with pytest.raises(InputError, match="at least 1 thread, but 0 were given"):
+    with pytest.raises(InputError, match="threads must be a whole number from 1 on, but 0 was given"):
         words.find("red", threads=0)
+
+
+def _noting(call, seen):
+    """Wrap the scoring of a block to note how many threads the libraries may use meanwhile."""
+
+    def noted(*arguments):
+        seen.append([pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"])
+        return call(*arguments)
+
+    return noted
+
+
+def test_equal_vectors_are_tied_in_their_order() -> None:
+    """Matrix products round the last rows otherwise; the second scoring does not."""
+    for seed in range(20):
+        random = np.random.default_rng(seed)
+        rows = random.standard_normal((1003, 100)).astype("f4")
+        rows[[10, 500, 1001, 1002]] = rows[3] + 0.1 * rows[4]
+        words = WordVectors.of([f"w{i}" for i in range(1003)], rows)
+        assert names(words.find("w3", top=4)) == ["w10", "w500", "w1001", "w1002"]
+
+
+def test_what_is_taken_out_is_out_to_many_digits(words: WordVectors) -> None:
+    result = words.find("{red, wine} - {red, blue}", top=40_000, aperture=inf, with_examples=True)
+    assert max(hit.membership for hit in result if hit.item in ("red", "blue")) < 1e-6
+
+
+@pytest.mark.parametrize("logic", Logic.NAMES)
+def test_odd_lengths_and_zero_vectors(logic: str) -> None:
+    rows = [[1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 0], [1, 0.5, 0]]
+    plain = WordVectors.of(list("abcde"), rows)
+    odd = WordVectors.of(list("abcde"), np.array(rows) * [[1e-30], [1e25], [1e-38], [1], [1e30]])
+    for query in ("a", "~a", "a | c", "{a, b} - c"):
+        theirs = [(hit.item, hit.membership) for hit in plain.find(query, logic=logic)]
+        ours = [(hit.item, hit.membership) for hit in odd.find(query, logic=logic)]
+        assert [name for name, _ in ours] == [name for name, _ in theirs]
+        assert [m for _, m in ours] == pytest.approx([m for _, m in theirs], abs=1e-6)
+        assert dict(ours)["d"] == 0
+    with pytest.raises(InputError, match=r"no example of \{d\} has a vector"):
+        plain.find("d", logic=logic)
+    with pytest.raises(InputError, match="the zero vector, which has no neighbours"):
+        plain.most_similar("d")
+
+
+def test_many_queries_stay_within_the_memory_of_a_block(words: WordVectors) -> None:
+    import tracemalloc
+
+    _ = words.norms
+    queries = [f"{{{', '.join(words.words[5 * i + 100 : 5 * i + 105])}}}" for i in range(600)]
+    tracemalloc.start()
+    words.find_many(queries, top=3)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 120 * 2**20
+
+
+def test_restrict_searches_fewer_but_looks_up_in_all(words: WordVectors) -> None:
+    assert words.words.place("peach") > 5000
+    result = words.find("{red, peach}", restrict=5000)
+    assert all(hit.place < 5000 for hit in result) and "|restrict:5000|" in result.signature
+    assert names(words.find_many("red")[0]) == names(words.find("red"))
+
+
+def test_phrases_are_said_in_the_result(words: WordVectors) -> None:
+    result = words.find("{New York, Red, wine}", top=1)
+    assert result.to_dict()["stands_for"] == {"New York": "the mean of new, york", "Red": "as red"}
+    assert "stands_for" not in words.find("wine", top=1).to_dict()
+
+
+def test_what_gensim_takes(words: WordVectors) -> None:
+    assert words.most_similar(["red"], negative=None) == words.most_similar("red") == words.most_similar([("red", 2.0)])
+    near = words.most_similar(words["red"], topn=2)
+    assert near[0][0] == "red" and near[0][1] == pytest.approx(1)
+    for options in ({"topn": 0}, {"restrict_vocab": -5}):
+        with pytest.raises(InputError, match="must be from 1 on"):
+            words.most_similar("red", **options)
+    with pytest.raises(InputError, match="a word or a list of words was wanted, but 3 was given"):
+        _ = words[3]
+    assert words.span("red").dim == 1 and next(iter(words)) == "the"
+
+
+def test_skipping_unknown_words_is_quick(words: WordVectors) -> None:
+    unknown = [f"qqzz{i}" for i in range(500)]
+    start = time.perf_counter()
+    result = words.find("{red, " + ", ".join(unknown) + "}", top=1, skip_unknown=True)
+    assert len(result.unknown) == 500 and time.perf_counter() - start < 2
 
 
 def test_memory_is_that_of_a_block(tmp_path) -> None:

@@ -28,6 +28,8 @@ A, B, C = one("a"), one("b"), one("c")
         ("{new  york, rome}", one("new york", "rome")),
         ('"new  york"', one("new  york")),
         ("red^2", Examples((Example("red", 2),))),
+        ("red ^ .5", Examples((Example("red", 0.5),))),
+        ("a^1.2345678901234", Examples((Example("a", 1.2345678901234),))),
         ("{red^2.5, blue^1e2}", Examples((Example("red", 2.5), Example("blue", 100)))),
         ("new york^2", Examples((Example("new york", 2),))),
         ("@colour", Named("colour")),
@@ -113,7 +115,8 @@ def test_where_an_error_points(query: str, position: int, sentence: str) -> None
 def test_limits() -> None:
     assert parse("(" * (LIMITS.depth - 1) + "a" + ")" * (LIMITS.depth - 1)) == A
     for query, sentence in [
-        ("(" * 60 + "a" + ")" * 60, "nested 50 deep"),
+        ("(" * 150 + "a" + ")" * 150, "nested 50 deep"),
+        ("~" * 51 + "a", "nested 50 deep"),
         ("~" * 5000 + "a", "nested 50 deep"),
         (" | ".join(["a"] * 101), "may have 100 sets"),
         ("{" + ",".join(["a"] * 1001) + "}", "may have 1000 examples"),
@@ -126,7 +129,7 @@ def test_limits() -> None:
 
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8).filter(lambda s: s.strip())
-examples = st.builds(Example, texts, st.floats(0.001, 1000).map(lambda x: float(f"{x:.6g}")))
+examples = st.builds(Example, texts, st.floats(0.001, 1000))
 trees = st.recursive(
     st.one_of(st.builds(Examples, st.lists(examples, min_size=1, max_size=3).map(tuple)), st.builds(Named, texts)),
     lambda inner: st.one_of(st.builds(Not, inner), *(st.builds(kind, inner, inner) for kind in (And, Or, Minus))),
@@ -149,3 +152,14 @@ def test_any_text_is_read_or_refused_with_a_place(query: str) -> None:
         position = caught.position
         tree = None
     assert (parse(str(tree)) == tree) if tree is not None else 0 <= position <= len(query)
+
+
+def test_the_deepest_query_prints_a_query_that_is_read() -> None:
+    tree = parse("~" * 48 + "(a OR b BUT NOT c)")
+    assert parse(str(tree)) == tree
+
+
+def test_the_caret_stands_under_wide_characters_too() -> None:
+    with pytest.raises(QueryError) as caught:
+        parse("日本 & & red")
+    assert str(caught.value).splitlines()[2] == "  " + " " * 7 + "^"

@@ -18,12 +18,10 @@ def add(collection: str, items: str, text_column: str | None, id_column: str | N
     Example:
       softset add books.softset more.tsv
     """
-    from softset.retrieval.collection import Collection
-    from softset.retrieval.encoders import text_encoder
+    from softset.retrieval.encoders import open_collection
     from softset.retrieval.items import read_items
 
-    opened = Collection.open(collection)
-    opened = Collection.open(collection, embed=None if vectors_file else text_encoder(opened.encoder))
-    found = read_items(items, text_column=text_column, id_column=id_column, first=len(opened) + 1)
+    opened = open_collection(collection)
+    found = read_items(items, text_column=text_column, id_column=id_column, first=opened.next_number())
     grown = opened.add(found, vectors=read_vectors_file(vectors_file))
     click.echo(f"{collection}: {grown.size} items, {grown.size - opened.size} of them new")

@@ -1,15 +1,19 @@
 """`softset find`: which words, or items, belong to a set query."""
 
+import json
 from collections.abc import Sequence
+from functools import partial
 from typing import IO, Any
 
 import click
 
+from softset.errors import SoftsetError
 from softset.retrieval.logic import Logic
 
 __all__ = ["find"]
 
 DEFAULT = Logic()
+QUERIES_AT_ONCE = 256
 
 
 @click.command()
@@ -30,7 +34,9 @@ DEFAULT = Logic()
     "--sets", "sets_file", type=click.Path(), help="Named sets for @name: TOML, JSON, or a folder of .txt files."
 )
 @click.option(
-    "--queries", type=click.File(encoding="utf-8"), help="Read queries from a file, one a line; - is standard input."
+    "--queries",
+    type=click.File(encoding="utf-8-sig"),
+    help="Read queries from a file, one a line; - is stdin.",
 )
 @click.option("--explain", is_flag=True, help="Show each set's share, and the examples that carry it.")
 @click.option("--plan", is_flag=True, help="Show how the query is understood, and stop.")
@@ -77,66 +83,119 @@ def find(
     """
     from softset.retrieval.named import read_sets
 
+    if not 0 <= least <= 1:
+        raise click.UsageError(f"--min must be a membership from 0 to 1, but {least} was given")
     asked = _queries(query, queries)
-    items = _items(collection, vectors, restrict)
+    items = _items(collection, vectors)
     options: dict[str, Any] = {
         "logic": Logic(logic, alpha, aperture),
         "sets": read_sets(sets_file) if sets_file else None,
         "skip_unknown": skip_unknown,
     }
     if plan:
-        click.echo("\n\n".join(str(items.plan(one, **options)) for one in asked))
+        click.echo("\n\n".join(str(items.plan(one, **options)) for _, one in asked))
         return
-    options |= {"least": least, "with_examples": with_examples, "threads": threads}
-    results = items.find_many(asked, top, explained=explain, approximate=approximate, **options)
+    options |= {"least": least, "with_examples": with_examples, "threads": threads, "restrict": restrict}
+    show = Printer(as_json=as_json, as_tsv=as_tsv, titled=queries is not None)
+    for start in range(0, len(asked), QUERIES_AT_ONCE):
+        batch = asked[start : start + QUERIES_AT_ONCE]
+        show.all(batch, partial(items.find_many, top=top, explained=explain, approximate=approximate, **options))
     if recall_check:
-        share = items.recall(asked, top, **options)
+        share = items.recall([one for _, one in asked], top, **options)
         click.echo(f"softset: the approximate engine finds {share:.1%} of the exact top {top}", err=True)
-    for result in results:
-        for sentence in [*result.notes, *_about_unknown(result.unknown)]:
-            click.echo(f"softset: {sentence}", err=True)
-        click.echo(result.to_json() if as_json else _tsv(result) if as_tsv else _titled(result, len(results)))
+    if show.failed:
+        raise click.exceptions.Exit(2)
 
 
-def _items(collection: str | None, vectors: str | None, restrict: int | None) -> Any:
+def _items(collection: str | None, vectors: str | None) -> Any:
     """Return what is searched: a collection, or word vectors."""
     if collection is None:
         from softset.retrieval.words import load_words
 
-        words = load_words(vectors)
-        return words.restrict(restrict) if restrict else words
-    if vectors or restrict:
-        raise click.UsageError("--vectors and --restrict are for word vectors; a collection (--in) has its own")
-    from softset.retrieval.collection import Collection
-    from softset.retrieval.encoders import text_encoder
+        return load_words(vectors)
+    if vectors:
+        raise click.UsageError("--vectors is for word vectors; a collection (--in) has its own")
+    from softset.retrieval.encoders import open_collection
 
-    return Collection.open(collection, embed=text_encoder(Collection.open(collection).encoder))
+    return open_collection(collection)
 
 
-def _queries(given: Sequence[str], file: IO[str] | None) -> list[str]:
-    """Return the queries of the command line or of a file: its lines that are neither empty nor comments."""
+def _queries(given: Sequence[str], file: IO[str] | None) -> list[tuple[str, str]]:
+    """Return where each query stands, and the query: of the command line, or lines of a file that are no comments."""
     if bool(given) == bool(file):
         raise click.UsageError("give a QUERY, or --queries FILE with one query a line")
     if file is None:
-        return [" ".join(given)]
+        return [("", " ".join(given))]
     try:
         lines = [line.strip() for line in file]
     except UnicodeDecodeError as error:
         raise click.UsageError(f"{file.name} is not UTF-8 (byte {error.start}): convert it first") from error
-    found = [line for line in lines if line and not line.startswith("#")]
+    found = [(f"{file.name}, line {at}: ", line) for at, line in enumerate(lines, 1) if line and line[0] != "#"]
     if not found:
         raise click.UsageError(f"{file.name} holds no query: write one a line")
     return found
+
+
+class Printer:
+    """Prints results in the order of the queries; a query that fails is reported, and the others go on."""
+
+    def __init__(self, *, as_json: bool, as_tsv: bool, titled: bool) -> None:
+        self.as_json, self.as_tsv, self.titled = as_json, as_tsv, titled
+        self.failed = False
+
+    def all(self, asked: Sequence[tuple[str, str]], search: Any) -> None:
+        """Search all queries at once, or if one of them is wrong, each alone."""
+        try:
+            results = search([one for _, one in asked])
+        except SoftsetError:
+            if not self.titled:
+                raise
+            for where, one in asked:
+                self.alone(where, one, search)
+        else:
+            for result in results:
+                self.one(result)
+
+    def alone(self, where: str, query: str, search: Any) -> None:
+        """Search one query of a file, and go on if it is wrong."""
+        try:
+            self.one(search([query])[0])
+        except SoftsetError as error:
+            self.failed = True
+            click.echo(f"softset: {where}{error}", err=True)
+            if self.as_json:
+                click.echo(json.dumps({"query": query, "error": str(error)}, ensure_ascii=False))
+
+    def one(self, result: Any) -> None:
+        """Print one result, and beside it what a person should know."""
+        for sentence in [*result.notes, *_about_means(result), *_about_unknown(result.unknown)]:
+            click.echo(f"softset: {sentence}", err=True)
+        if self.as_json:
+            click.echo(result.to_json())
+        elif self.as_tsv:
+            click.echo(_tsv(result), nl=False)
+        else:
+            table = str(result) or "(nothing has that much membership)"
+            click.echo(f"{result.query}\n{table}\n" if self.titled else table)
+
+
+def _about_means(result: Any) -> list[str]:
+    """Say which examples are no single entry, or items rather than words."""
+    shown = result.plan.stands_for.items()
+    return [f"{text} is {how}" for text, how in shown if how.startswith("the ")]
 
 
 def _about_unknown(unknown: Sequence[str]) -> list[str]:
     return [f"{len(unknown)} without a vector, left out: {', '.join(unknown)}"] if unknown else []
 
 
-def _titled(result: Any, many: int) -> str:
-    table = str(result) or "(nothing has that much membership)"
-    return f"{result.query}\n{table}\n" if many > 1 else table
-
-
 def _tsv(result: Any) -> str:
-    return "\n".join(f"{result.query}\t{hit.item}\t{hit.membership:.6f}\t{hit.percentile:.4f}" for hit in result)
+    """Return lines of four fields; tabs, line breaks and backslashes inside a field are written with a backslash."""
+    rows = ((result.query, hit.item, f"{hit.membership:.6f}", f"{hit.percentile:.4f}") for hit in result)
+    return "".join("\t".join(_escaped(field) for field in row) + "\n" for row in rows)
+
+
+def _escaped(field: str) -> str:
+    for character, code in (("\\", "\\\\"), ("\t", "\\t"), ("\n", "\\n"), ("\r", "\\r")):
+        field = field.replace(character, code)
+    return "".join(one if one.isprintable() else f"\\u{ord(one):04x}" for one in field)

@@ -57,10 +57,10 @@ def index(
     from softset.retrieval.items import read_items
 
     name = encoder or ("none" if vectors_file else "words")
-    embed = text_encoder(name)
+    embed, name = text_encoder(name)
     vectors = read_vectors_file(vectors_file)
     found = read_items(items, text_column=text_column, id_column=id_column)
-    made = Collection.create(out, found, vectors=vectors, embed=None if vectors_file else embed, encoder=name)
+    made = Collection.create(out, found, vectors=vectors, embed=embed, encoder=name)
     click.echo(f"{out}: {made.size} items, {made.dimensions} dimensions, encoder {made.encoder}")
     blank = int((made.norms == 0).sum())
     if blank:

@@ -8,6 +8,8 @@ from typing import Any
 
 import click
 
+from softset.errors import SoftsetError
+
 __all__ = ["vectors"]
 
 
@@ -78,19 +80,26 @@ class _Progress:
 def list_(as_json: bool) -> None:
     """List the word vectors that can be used by name."""
     from softset.embed.library import BUNDLED, imported, vectors_folder
-    from softset.embed.store import open_store
 
-    found = [(BUNDLED, vectors_folder()), *imported()]
-    rows = [{"name": name, **_counts(open_store(folder).facts)} for name, folder in found]
+    rows = [_row(name, folder) for name, folder in [(BUNDLED, vectors_folder()), *imported()]]
     if as_json:
         click.echo(json.dumps(rows))
         return
     for row in rows:
-        click.echo(f"{row['name']:30} {row['words']:>10,} words {row['dimensions']:>6} dimensions")
+        counts = "broken: remove it, and import it again"
+        if "words" in row:
+            counts = f"{row['words']:>10,} words {row['dimensions']:>6} dimensions"
+        click.echo(f"{row['name']:30} {counts}")
 
 
-def _counts(facts: Any) -> dict[str, Any]:
-    return {key: facts[key] for key in ("words", "dimensions", "dtype")}
+def _row(name: str, folder: Path | None) -> dict[str, Any]:
+    from softset.embed.store import open_store
+
+    try:
+        facts = open_store(folder).facts if folder is not None else {}
+    except (SoftsetError, OSError):
+        facts = {}
+    return {"name": name, **{key: facts[key] for key in ("words", "dimensions", "dtype") if key in facts}}
 
 
 @vectors.command("info")

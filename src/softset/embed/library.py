@@ -11,6 +11,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,17 +22,22 @@ from softset.embed.store import open_store, write_store
 from softset.errors import FileError, InputError
 from softset.files import write_atomically
 
-__all__ = ["BUNDLED", "import_vectors", "imported", "remove_vectors", "vectors_folder"]
+__all__ = ["BUNDLED", "cache_folder", "import_vectors", "imported", "remove_vectors", "vectors_folder"]
 
 BUNDLED = "glove-840b-300d"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+FOLDER = re.compile(NAME.pattern + "@[A-Za-z0-9_]+")
 Progress = Callable[[int, int | None], None]
 
 
-def _home() -> Path:
-    """Return the folder of all imports; the variable SOFTSET_CACHE puts it elsewhere."""
+def cache_folder(name: str) -> Path:
+    """Return a folder in the user's cache; the variable SOFTSET_CACHE puts the cache elsewhere."""
     given = os.environ.get("SOFTSET_CACHE")
-    return (Path(given) if given else Path(platformdirs.user_cache_dir("softset", appauthor=False))) / "vectors"
+    return (Path(given) if given else Path(platformdirs.user_cache_dir("softset", appauthor=False))) / name
+
+
+def _home() -> Path:
+    return cache_folder("vectors")
 
 
 def vectors_folder(name: str | os.PathLike[str] | None = None) -> Path:
@@ -41,7 +47,7 @@ def vectors_folder(name: str | os.PathLike[str] | None = None) -> Path:
     if isinstance(name, str) and NAME.fullmatch(name):
         pointer = _home() / f"{name}.json"
         if pointer.is_file():
-            return _home() / _pointed(pointer)
+            return _pointed(pointer)
     path = Path(name)
     if path.exists():
         return path
@@ -49,19 +55,31 @@ def vectors_folder(name: str | os.PathLike[str] | None = None) -> Path:
     raise InputError(f"there are no word vectors named {str(name)!r} and no such folder; known are {known}")
 
 
-def _pointed(pointer: Path) -> str:
+def _pointed(pointer: Path) -> Path:
+    """Return the folder beside a pointer that it names; any other place is refused."""
     try:
-        folder = json.loads(pointer.read_text(encoding="utf-8"))["folder"]
-    except (ValueError, KeyError, TypeError) as error:
-        raise FileError(f"{pointer} cannot be read ({error}): import the vectors again") from error
-    return Path(str(folder)).name
+        name = str(json.loads(pointer.read_text(encoding="utf-8"))["folder"])
+        problem = None if FOLDER.fullmatch(name) else f"{name!r} is no folder of an import"
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        name, problem = "", str(error)
+    if problem:
+        advice = f"softset vectors remove {pointer.stem}, then import them again"
+        raise FileError(f"{pointer} cannot be used ({problem}): {advice}")
+    return pointer.parent / name
 
 
-def imported() -> Iterator[tuple[str, Path]]:
-    """Return the names and folders of all imports, sorted."""
+def imported() -> Iterator[tuple[str, Path | None]]:
+    """Return the names and folders of all imports, sorted; no folder where the pointer is broken."""
     home = _home()
     for pointer in sorted(home.glob("*.json")) if home.is_dir() else ():
-        yield pointer.stem, home / _pointed(pointer)
+        yield pointer.stem, _pointed_or_none(pointer)
+
+
+def _pointed_or_none(pointer: Path) -> Path | None:
+    try:
+        return _pointed(pointer)
+    except (FileError, OSError):
+        return None
 
 
 def import_vectors(
@@ -71,13 +89,15 @@ def import_vectors(
     if not NAME.fullmatch(name):
         raise InputError(f"{name!r} cannot be a name: use letters, digits, dots, dashes and underscores")
     home = _home()
-    if name == BUNDLED or ((home / f"{name}.json").exists() and not replace):
+    if name == BUNDLED:
+        raise InputError(f"{name} is the name of the bundled vectors: choose another")
+    if (home / f"{name}.json").exists() and not replace:
         raise InputError(
             f"there are word vectors named {name!r} already: choose another name, or replace them (--replace)"
         )
     source = read_vectors(path, **options)
     home.mkdir(parents=True, exist_ok=True)
-    before = {home / _pointed(pointer) for pointer in [home / f"{name}.json"] if pointer.exists()}
+    before = _pointed_or_none(home / f"{name}.json")
     folder = Path(tempfile.mkdtemp(dir=home, prefix=f"{name}@"))
     try:
         facts = {"name": name, "source": Path(path).name, "format": source.format}
@@ -106,15 +126,17 @@ def remove_vectors(name: str) -> None:
     if not NAME.fullmatch(name) or not pointer.is_file():
         known = ", ".join(one for one, _ in imported()) or "none"
         raise InputError(f"there are no imported vectors named {name!r}; imported are: {known}")
-    folder = _home() / _pointed(pointer)
+    folder = _pointed_or_none(pointer)
     pointer.unlink()
-    _sweep(_home(), {folder})
+    _sweep(_home(), folder)
 
 
-def _sweep(home: Path, replaced: set[Path]) -> None:
-    """Delete replaced folders, and those that no pointer names and nobody can be writing any more."""
+def _sweep(home: Path, replaced: Path | None) -> None:
+    """Delete a replaced folder, and those that no pointer names and nobody can be writing any more."""
     used = {folder for _, folder in imported()}
     yesterday = time.time() - 24 * 3600
-    left = {folder for folder in home.glob("*@*") if folder.is_dir() and folder.stat().st_mtime < yesterday}
-    for folder in (left | replaced) - used:
-        shutil.rmtree(folder, ignore_errors=True)
+    for folder in home.iterdir():
+        if FOLDER.fullmatch(folder.name) and folder not in used:
+            with suppress(OSError):
+                if folder == replaced or folder.stat().st_mtime < yesterday:
+                    shutil.rmtree(folder)

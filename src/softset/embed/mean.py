@@ -29,8 +29,8 @@ class MeanOfWords:
         return np.stack([self._mean(text) for text in texts]) if texts else self._vocabulary.take([])
 
     def _mean(self, text: str) -> np.ndarray:
-        tokens = (self._vocabulary.token(word) for word in WORD.findall(text))
-        places = [token[1] for token in tokens if token is not None]
+        found = (self._vocabulary.entry(word) for word in WORD.findall(text))
+        places = [place for one in found if one is not None for place in one.places]
         if not places:
             return np.zeros(self._vocabulary.dimensions, dtype=np.float32)
         mean: np.ndarray = self._vocabulary.take(places).mean(axis=0)

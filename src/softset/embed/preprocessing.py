@@ -4,6 +4,8 @@
 centre                  the mean of all vectors is subtracted
 all-but-the-top(k)      centre, and the k strongest directions are taken out (Mu and Viswanath 2018)
 ======================  ========================================================================
+
+The name in a signature ends with the number of vectors that were looked at: centre@33753.
 """
 
 import re
@@ -45,14 +47,14 @@ def fit_preprocessing(name: str, blocks: Callable[[], Iterator[np.ndarray]], d: 
     k = 0 if found[1] == "centre" else int(found[2] or max(round(d / 100), 1))
     if k > d:
         raise InputError(f"{k} directions cannot be taken out of {d}")
-    mean, scatter = _moments(blocks, d)
+    mean, scatter, n = _moments(blocks, d)
     directions = np.linalg.eigh(scatter)[1].T[::-1][:k]
     full_name = found[1] if found[1] == "centre" else f"all-but-the-top({k})"
-    return Preprocessing(full_name, mean, directions)
+    return Preprocessing(f"{full_name}@{n}", mean, directions)
 
 
-def _moments(blocks: Callable[[], Iterator[np.ndarray]], d: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the mean (d,) and the covariance (d, d) of all rows, in float64 and block by block."""
+def _moments(blocks: Callable[[], Iterator[np.ndarray]], d: int) -> tuple[np.ndarray, np.ndarray, int]:
+    """Return the mean (d,), the covariance (d, d) and the number of all rows, in float64 and block by block."""
     total, n = np.zeros(d), 0
     for rows in blocks():
         total, n = total + rows.sum(axis=0, dtype=np.float64), n + len(rows)
@@ -61,4 +63,4 @@ def _moments(blocks: Callable[[], Iterator[np.ndarray]], d: int) -> tuple[np.nda
     for rows in blocks():
         centred = rows.astype(np.float64) - mean
         scatter += centred.T @ centred
-    return mean, scatter / max(n, 1)
+    return mean, scatter / max(n, 1), n

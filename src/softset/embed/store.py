@@ -20,8 +20,9 @@ import numpy as np
 
 from softset.embed.index import WordIndex
 from softset.errors import FileError
+from softset.files import sync
 
-__all__ = ["Stored", "open_store", "verify_store", "write_store"]
+__all__ = ["Stored", "open_store", "row_lengths", "verify_store", "write_store"]
 
 VERSION = 1
 FILES = ("vectors.npy", "norms.npy", "words.bin", "offsets.npy", "hashes.npy", "places.npy")
@@ -82,12 +83,19 @@ def _write_rows(
             _write_header(file, dtype, 0, d)
         file.write(np.ascontiguousarray(rows).tobytes())
         words.extend(some_words)
-        norms.append(np.linalg.norm(rows.astype(np.float32), axis=1).astype(np.float32))
+        norms.append(row_lengths(rows))
     if not words:
-        raise FileError("there is no word with a vector in it: nothing was stored")
+        raise FileError("there is nothing with a vector in it: nothing was stored")
     file.seek(0)
     _write_header(file, dtype, len(words), d)
     return dtype, d
+
+
+def row_lengths(rows: np.ndarray) -> np.ndarray:
+    """Return the lengths (n,) of (n, d) rows in float32, summed in float64 so that no square is lost."""
+    with np.errstate(over="ignore"):
+        lengths: np.ndarray = np.sqrt(np.vecdot(rows, rows, dtype=np.float64)).astype(np.float32)
+    return lengths
 
 
 def _write_header(file: BinaryIO, dtype: np.dtype[Any], n: int, d: int) -> None:
@@ -100,10 +108,9 @@ def _seal(folder: Path, facts: Mapping[str, Any]) -> None:
     """Write meta.json last, with the checksum of every other file: a folder without it is unfinished."""
     files = {path.name: {"bytes": path.stat().st_size, "sha256": _sha256(path)} for path in sorted(folder.iterdir())}
     meta = {"softset": "WordVectors", "version": VERSION, **facts, "files": files}
-    for path in folder.iterdir():
-        with path.open("rb") as file:
-            os.fsync(file.fileno())
     (folder / "meta.json").write_text(json.dumps(meta, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    for path in [*folder.iterdir(), folder]:
+        sync(path)
 
 
 def _sha256(path: Path) -> str:
@@ -119,9 +126,9 @@ def open_store(folder: str | os.PathLike[str]) -> Stored:
         arrays = {name: np.load(path / name, mmap_mode="r", allow_pickle=False) for name in _array_names(facts)}
         with (path / "words.bin").open("rb") as file:
             text: Any = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    except (OSError, ValueError, KeyError) as error:
-        raise FileError(f"{path} is not a whole folder of word vectors ({error}): import it again") from error
-    n, d = int(facts["words"]), int(facts["dimensions"])
+    except (FileNotFoundError, ValueError, KeyError, TypeError, EOFError) as error:
+        raise FileError(f"{path} is not a whole folder of vectors ({error}): make it again") from error
+    n, d = facts["words"], facts["dimensions"]
     shapes = {"vectors.npy": (n, d), "norms.npy": (n,), "offsets.npy": (n + 1,), "hashes.npy": (n,), "places.npy": (n,)}
     for name, shape in shapes.items():
         if arrays[name].shape != shape:
@@ -147,14 +154,18 @@ def _read_meta(path: Path) -> dict[str, Any]:
         raise FileError(
             f"{path} is a file, not a folder of word vectors: import it with softset vectors import"
         ) from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise FileError(f"{path / 'meta.json'} cannot be read ({error}): import the vectors again") from error
     if not isinstance(facts, dict) or facts.get("softset") != "WordVectors" or facts.get("version") != VERSION:
         raise FileError(f"{path} is not a folder of word vectors of version {VERSION}: import the vectors again")
-    for name, file in facts.get("files", {}).items():
-        found = path / Path(name).name
-        if not found.is_file() or found.stat().st_size != file.get("bytes"):
-            raise FileError(f"{found} is missing or has the wrong size: import the vectors again")
+    try:
+        _ = int(facts["words"]), int(facts["dimensions"]), str(facts["dtype"])
+        sizes = {Path(name).name: int(file["bytes"]) for name, file in facts["files"].items()}
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise FileError(f"{path / 'meta.json'} lacks a fact ({error}): import the vectors again") from error
+    for name, size in sizes.items():
+        if not (path / name).is_file() or (path / name).stat().st_size != size:
+            raise FileError(f"{path / name} is missing or has the wrong size: import the vectors again")
     return facts
 
 

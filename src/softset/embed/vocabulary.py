@@ -1,6 +1,7 @@
 """Words and their vectors: looked up by name, read in blocks, in memory or mapped from a file."""
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,11 +15,13 @@ from softset.embed.index import WordIndex
 from softset.embed.preprocessing import Preprocessing, fit_preprocessing
 from softset.embed.readers import Source, from_gensim, read_vectors
 from softset.embed.spelling import similar_spellings
-from softset.embed.store import Stored, open_store, write_store
+from softset.embed.store import Stored, open_store, row_lengths, write_store
 from softset.errors import InputError, NotFiniteError, ShapeError, UnknownWordError
+from softset.files import new_folder
 
 __all__ = ["Found", "Vocabulary"]
 
+PARTS = re.compile(r"[\s'\u2019\-]+")  # a phrase falls apart at spaces, and a word at inner apostrophes and hyphens
 BLOCK = 16_384  # rows: 20 MB of 300 float32, which stays in a processor's cache long enough to be used twice
 
 
@@ -65,15 +68,18 @@ class Vocabulary:
         rows = np.asarray(vectors)
         if rows.ndim != 2 or rows.shape[0] != len(words) or not rows.shape[1]:
             raise ShapeError(f"{len(words)} words need vectors of shape ({len(words)}, d), but {rows.shape} was given")
-        rows = rows.astype(np.float32)
+        with np.errstate(over="ignore"):
+            rows = rows.astype(np.float32)
         if not np.isfinite(rows).all():
             at = int(np.argwhere(~np.isfinite(rows))[0, 0])
             raise NotFiniteError(f"the vector of {words[at]!r} has a number that is not finite in float32")
-        if len(set(words)) != len(words):
-            twice = next(word for i, word in enumerate(words) if word in words[:i])
-            raise InputError(f"{twice!r} is there twice: every word needs one vector")
+        seen: set[str] = set()
+        for word in words:
+            if word in seen:
+                raise InputError(f"{word!r} is there twice: every word needs one vector")
+            seen.add(word)
         facts = {"name": name, "words": len(words), "dimensions": rows.shape[1]}
-        return cls(Stored(WordIndex.of(words), rows, None, np.linalg.norm(rows, axis=1), facts))
+        return cls(Stored(WordIndex.of(words), rows, None, row_lengths(rows), facts))
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str]) -> Self:
@@ -101,9 +107,11 @@ class Vocabulary:
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write the vectors, as they are after any preprocessing, to a new folder that `open` reads."""
-        Path(folder).mkdir()
         blocks = ((self.words[a:b], self.rows(a, b)) for a, b in self._ranges())
-        write_store(folder, blocks, {"name": self.name, "source": self.signature})
+        with new_folder(folder) as beside:
+            write_store(
+                beside, blocks, {"name": self.name, "source": self.signature, "preprocessing": self.preprocessing}
+            )
 
     # Looking
 
@@ -128,16 +136,32 @@ class Vocabulary:
         return int(self._stored.vectors.shape[1])
 
     @property
+    def preprocessing(self) -> str:
+        """What was done to the vectors since they were read, or "none"."""
+        before = str(self._stored.facts.get("preprocessing", "none"))
+        done = [before] if before != "none" else []
+        done += [self._preprocessing.name] if self._preprocessing else []
+        return "+".join([*done, *(["normalised"] if self._unit else [])]) or "none"
+
+    @property
+    def checksum(self) -> str:
+        """The SHA-256 of the stored vectors, or "" for vectors that are in no file."""
+        return str(self._stored.facts.get("files", {}).get("vectors.npy", {}).get("sha256", ""))
+
+    @property
     def signature(self) -> str:
         """What results depend on: the vectors, how many, and what was done to them."""
-        done = [*([self._preprocessing.name] if self._preprocessing else []), *(["normalised"] if self._unit else [])]
-        return f"vectors:{self.name}|words:{len(self)}|d:{self.dimensions}|preprocessing:{'+'.join(done) or 'none'}"
+        name = f"{self.name}@{self.checksum[:8]}" if self.checksum else self.name
+        return f"vectors:{name}|words:{len(self)}|d:{self.dimensions}|preprocessing:{self.preprocessing}"
 
     def __len__(self) -> int:
         return len(self.words)
 
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.words)
+
     def __contains__(self, text: object) -> bool:
-        return isinstance(text, str) and self._entry(text) is not None
+        return isinstance(text, str) and self.entry(text) is not None
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, words={len(self)}, dimensions={self.dimensions})"
@@ -148,6 +172,9 @@ class Vocabulary:
         """Return the vector (d,) of a word or phrase, or the vectors (k, d) of several."""
         if isinstance(text, str):
             return self.vector(self.find_entry(text))
+        if not isinstance(text, Iterable):
+            raise InputError(f"a word or a list of words was wanted, but {text!r} was given")
+        text = list(text)
         return np.stack([self[one] for one in text]) if len(text) else np.zeros((0, self.dimensions), dtype=np.float32)
 
     def vector(self, found: Found) -> np.ndarray:
@@ -187,7 +214,7 @@ class Vocabulary:
         """The lengths (n,) of all vectors."""
         if self._preprocessing is None and not self._unit:
             return np.asarray(self._stored.norms[: len(self)])
-        return np.concatenate([np.linalg.norm(self.rows(a, b), axis=1) for a, b in self._ranges()])
+        return np.concatenate([row_lengths(self.rows(a, b)) for a, b in self._ranges()])
 
     def _ranges(self) -> Iterator[tuple[int, int]]:
         return ((a, min(a + BLOCK, len(self))) for a in range(0, len(self), BLOCK))
@@ -199,16 +226,17 @@ class Vocabulary:
 
         The exact form is tried first, then lower case.
         """
-        found = self._entry(text)
+        found = self.entry(text)
         if found is None:
             raise UnknownWordError(self._unknown_sentence(text))
         return found
 
-    def _entry(self, text: str) -> Found | None:
+    def entry(self, text: str) -> Found | None:
+        """Return what `find_entry` does, or None."""
         found = self.token(text)
         if found is not None:
             return Found(text, (found[0],), (found[1],))
-        parts = [self.token(part) for part in text.split()]
+        parts = [self.token(part) for part in PARTS.split(text) if part]
         if len(parts) < 2 or None in parts:
             return None
         entries, places = zip(*(part for part in parts if part is not None), strict=True)
@@ -225,7 +253,8 @@ class Vocabulary:
         return None
 
     def _unknown_sentence(self, text: str) -> str:
-        missing = next((part for part in text.split() if self.token(part) is None), text)
+        parts = text.split()
+        missing = next((part for part in parts if self.token(part) is None), text) if len(parts) > 1 else text
         hints = similar_spellings(missing, self.words)
         tail = f"; words spelled like it: {', '.join(hints)}" if hints else ""
         return f"{missing!r} has no vector here{tail}"
@@ -259,10 +288,8 @@ class Vocabulary:
         >>> Vocabulary.of(["red", "blue"], [[1, 0], [3, 0]]).preprocess("centre")["red"]
         array([-1.,  0.], dtype=float32)
         """
-        if self._preprocessing is not None or self._unit:
-            raise InputError(
-                f"these vectors are {self.signature.rsplit(':', 1)[1]} already: preprocess the original ones"
-            )
+        if self.preprocessing != "none":
+            raise InputError(f"these vectors are {self.preprocessing} already: preprocess the original ones")
         fitted = fit_preprocessing(name, lambda: (self.rows(a, b) for a, b in self._ranges()), self.dimensions)
         return type(self)(self._stored, preprocessing=fitted)
 
@@ -274,7 +301,7 @@ class Vocabulary:
         >>> Vocabulary.of(["red", "blue"], [[1, 0, 0], [0, 1, 0]]).span(["red", "blue"])
         Subspace(dim=2, ambient=3)
         """
-        return Subspace.span(self[list(texts)])
+        return Subspace.span(self[[texts] if isinstance(texts, str) else list(texts)])
 
     def graded(self, texts: Iterable[str], *, aperture: float = 1.0, weights: Any = None) -> GradedSubspace:
         """Return the graded set of some words.
@@ -282,4 +309,6 @@ class Vocabulary:
         >>> Vocabulary.of(["red", "blue"], [[1, 0, 0], [0, 1, 0]]).graded(["red", "blue"])
         GradedSubspace(dim=2, ambient=3, trace=0.667)
         """
-        return GradedSubspace.of(self[list(texts)], aperture=aperture, weights=weights)
+        return GradedSubspace.of(
+            self[[texts] if isinstance(texts, str) else list(texts)], aperture=aperture, weights=weights
+        )

@@ -18,13 +18,18 @@ The graphs were asked without opposites, which costs them about .006 of recall. 
 one that can be built at once.
 """
 
+import os
 from collections.abc import Iterator, Sequence
-from typing import Any
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 
+from softset.embed.library import cache_folder
 from softset.errors import InputError, MissingExtraError
-from softset.retrieval.exact import Items, Ranking, Scorer
+from softset.retrieval.exact import Items, Ranking, rescored, search
 from softset.retrieval.plan import Leaf, Plan
 from softset.retrieval.tree import And, Examples, Minus, Named, Not, Or, Tree
 
@@ -34,23 +39,37 @@ TRAINING_ROWS_PER_LIST = 64  # faiss wants at least 39
 SHARE_PROBED = 32  # one list in so many is read for a probe, but at least
 LEAST_PROBED = 32
 NEIGHBOURS = 200
+ROWS_AT_ONCE = 65_536
+LEAST_WORTH_KEEPING = 10_000  # items; below, making the index takes less than reading the file
+MOST_KEPT = 8
+VERSION = 1
+
+
+class Searched(Items, Protocol):
+    """What the index needs to know of the items beside their vectors."""
+
+    @property
+    def checksum(self) -> str:
+        """A SHA-256 of the stored vectors, or ""."""
+
+    @property
+    def signature(self) -> str:
+        """What results depend on."""
+
+    @property
+    def hidden(self) -> frozenset[int]:
+        """The places that no search may return."""
 
 
 class Approximate:
-    """An inverted file over the directions of all items."""
+    """An inverted file over the directions of all items that a search may return.
 
-    def __init__(self, items: Items) -> None:
-        faiss = _faiss()
-        n, d = len(items), items.dimensions
-        lists = int(max(1, min(2 * n**0.5, n / TRAINING_ROWS_PER_LIST)))
+    It is made at the first use, and kept in the user's cache for items that lie in files.
+    """
+
+    def __init__(self, items: Searched) -> None:
         self._items = items
-        self._quantiser = faiss.IndexFlatIP(d)  # kept here, for the index does not own it
-        self._index = faiss.IndexIVFFlat(self._quantiser, d, lists, faiss.METRIC_INNER_PRODUCT)
-        sample = np.random.default_rng(0).choice(n, min(n, TRAINING_ROWS_PER_LIST * lists), replace=False)
-        self._index.train(_units(items.take(np.sort(sample).tolist())))
-        for start in range(0, n, 65_536):
-            self._index.add(_units(items.rows(start, start + 65_536)))
-        self._index.nprobe = max(LEAST_PROBED, lists // SHARE_PROBED)
+        self._index = _kept(items) or _built(items)
 
     def search(self, plans: Sequence[Plan], top: int, *, excluded: Sequence[frozenset[int]]) -> list[Ranking]:
         """Return about the `top` items of each plan: those of the candidates, by their exact scores."""
@@ -60,9 +79,57 @@ class Approximate:
         probes = _units(np.concatenate([_probes(leaf) for leaf in _positive(plan)] + _between(plan)))
         _, found = self._index.search(probes, max(NEIGHBOURS, 2 * top))
         places = np.setdiff1d(found, [-1, *excluded])
-        rows = self._items.take(places.tolist())
-        scores = plan.score(Scorer(plan.sets)(rows, np.linalg.norm(rows, axis=1)))
-        return Ranking.empty().merged(places, np.asarray(scores), top)
+        if len(places) < min(top, len(self._items) - len(excluded)):  # not enough near by: look at all
+            return search(self._items, [plan], top, excluded=[excluded])[0]
+        return rescored(self._items, plan, places, top)
+
+
+def _built(items: Searched) -> Any:
+    """Return a new index, and keep it if the items have a checksum to know it by."""
+    faiss = _faiss()
+    n, d = len(items), items.dimensions
+    lists = int(max(1, min(2 * n**0.5, n / TRAINING_ROWS_PER_LIST)))
+    index = faiss.index_factory(d, f"IVF{lists},Flat", faiss.METRIC_INNER_PRODUCT)
+    sample = np.random.default_rng(0).choice(n, min(n, TRAINING_ROWS_PER_LIST * lists), replace=False)
+    index.train(_units(items.take(np.sort(sample).tolist())))
+    for start in range(0, n, ROWS_AT_ONCE):
+        places = np.setdiff1d(np.arange(start, min(start + ROWS_AT_ONCE, n)), list(items.hidden))
+        if len(places):
+            index.add_with_ids(_units(items.take(places.tolist())), places)
+    index.nprobe = max(LEAST_PROBED, lists // SHARE_PROBED)
+    if items.checksum and n >= LEAST_WORTH_KEEPING:
+        _keep(index, _file(items))
+    return index
+
+
+def _file(items: Searched) -> Path:
+    key = sha256(f"{items.checksum}|{items.signature}|{VERSION}".encode()).hexdigest()
+    return cache_folder("approximate") / f"{key}.faiss"
+
+
+def _kept(items: Searched) -> Any:
+    """Return the index that an earlier process has kept, or None."""
+    faiss = _faiss()
+    if not items.checksum or not _file(items).is_file():
+        return None
+    try:
+        index = faiss.read_index(str(_file(items)))
+    except RuntimeError:  # cut short, or of another version: it is made again
+        return None
+    os.utime(_file(items))
+    return index if (index.d, index.ntotal) == (items.dimensions, len(items) - len(items.hidden)) else None
+
+
+def _keep(index: Any, file: Path) -> None:
+    """Write an index beside its place and rename it; of all that are kept, only the latest stay."""
+    with suppress(OSError):  # a cache that cannot be written is no reason to fail
+        file.parent.mkdir(parents=True, exist_ok=True)
+        beside = file.with_suffix(f".{os.getpid()}")
+        _faiss().write_index(index, str(beside))
+        beside.replace(file)
+        by_age = sorted(file.parent.glob("*.faiss"), key=lambda path: path.stat().st_mtime, reverse=True)
+        for old in by_age[MOST_KEPT:]:
+            old.unlink(missing_ok=True)
 
 
 def _faiss() -> Any:

@@ -1,37 +1,38 @@
 """Your own items, kept in a folder: built once, added to, deleted from, and searched like word vectors.
 
-    manifest.json     which segments there are, which items are deleted, which encoder made the vectors
+    manifest.json     which segments there are, what is deleted in each, which encoder made the vectors
     segment-*/        vectors and ids as `softset.embed.store` keeps them, and text and metadata, a JSON line an item
 
 Every change writes what is new beside what is there and then replaces the manifest at once: whoever opens the folder,
-at whatever moment, sees the state before the change or after it.
+at whatever moment, sees the state before the change or after it. A new segment takes in those before it that are not
+much larger, so that there are never many, however often something is added.
 """
 
 import json
 import os
 import shutil
-import tempfile
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
-from itertools import accumulate
+from hashlib import sha256
+from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
-from softset.embed.store import Stored, open_store, write_store
-from softset.errors import FileError, InputError, NotFiniteError, ShapeError, UnknownWordError
-from softset.files import locked, write_atomically
+from softset.errors import FileError, InputError, ShapeError, UnknownWordError
+from softset.files import locked, new_folder, write_atomically
 from softset.retrieval.finding import Searchable
-from softset.retrieval.items import Item, check_new
+from softset.retrieval.items import Item
 from softset.retrieval.plan import Resolved
+from softset.retrieval.results import Entry
+from softset.retrieval.segment import Embed, Segment, with_vectors, write_segment
 
 __all__ = ["Collection"]
 
 VERSION = 1
-BLOCK = 4096
-Embed = Callable[[Sequence[str]], np.ndarray]
+MERGE_RATIO = 4  # an older segment is taken in by a newer one if it is at most so many times as large
 
 
 class Collection(Searchable):
@@ -49,7 +50,7 @@ class Collection(Searchable):
         self.folder = folder
         self._manifest = manifest
         self._embed = embed
-        self._segments = [_Segment(folder / name) for name in manifest["segments"]]
+        self._segments = [Segment(folder / name, deleted) for name, deleted in manifest["segments"].items()]
         self._starts = [0, *accumulate(len(one) for one in self._segments)]
 
     # Making and changing
@@ -64,58 +65,88 @@ class Collection(Searchable):
         embed: Embed | None = None,
         encoder: str = "none",
     ) -> Self:
-        """Return a new collection of items, with given (n, d) vectors, or those that `embed` makes of their texts."""
+        """Return a new collection of items, with given (n, d) vectors, or those that `embed` makes of their texts.
+
+        `encoder` is the name by which `embed` can be had again; with given vectors it reads the texts of queries.
+        """
         path = Path(folder)
         if path.exists():
             raise InputError(f"{path} is there already: choose another place, or add to it")
-        beside = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
-        try:
-            segment = _write_segment(beside, items, vectors, embed, taken=lambda _: False)
-            _write_manifest(beside, {"encoder": encoder, "segments": [segment], "deleted": []})
-            beside.chmod(0o755)
-            beside.rename(path)
-        except BaseException:
-            shutil.rmtree(beside, ignore_errors=True)
-            raise
+        wanted = None if vectors is None or embed is None else embed(["word"]).shape[1]
+        with new_folder(path) as beside:
+            segment = write_segment(beside, with_vectors(items, vectors, embed), dimensions=wanted)
+            _write_manifest(beside, {"encoder": encoder, "segments": {segment: []}})
         return cls.open(path, embed=embed)
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str], *, embed: Embed | None = None) -> Self:
         """Open a collection; `embed` gives vectors to texts that are no ids."""
         path = Path(folder)
-        return cls(path, _read_manifest(path), embed)
+        opened = cls._settled(path, embed)
+        if embed is not None and embed(["word"]).shape[1] != opened.dimensions:
+            raise ShapeError(f"the encoder's vectors have other than the {opened.dimensions} dimensions of {path}")
+        return opened
+
+    @classmethod
+    def _settled(cls, path: Path, embed: Embed | None) -> Self:
+        """Open what the manifest names; if a writer has just put other segments in their place, look again."""
+        while True:
+            manifest = _read_manifest(path)
+            try:
+                return cls(path, manifest, embed)
+            except (FileError, OSError):
+                if _read_manifest(path) == manifest:
+                    raise
 
     def add(self, items: Iterable[Item], *, vectors: Any = None) -> Self:
         """Return the collection with more items; an id that is there already is refused."""
         with locked(self.folder / "lock"):
-            current = self.open(self.folder, embed=self._embed)
-            segment = _write_segment(self.folder, items, vectors, self._embed, current._is_taken, current.dimensions)
-            manifest = current._manifest
-            _write_manifest(self.folder, {**manifest, "segments": [*manifest["segments"], segment]})
+            current = type(self)(self.folder, _read_manifest(self.folder), self._embed)
+            _remove_left_overs(self.folder, current._manifest)
+            new = with_vectors((current._unused(item) for item in items), vectors, self._embed)
+            name = write_segment(self.folder, new, dimensions=current.dimensions)
+            current._commit(name)
         return self.open(self.folder, embed=self._embed)
+
+    def _unused(self, item: Item) -> Item:
+        if item.id in self:
+            raise InputError(f"there is an item with the id {item.id!r} already: delete it first")
+        return item
+
+    def _commit(self, added: str) -> None:
+        """Name a new segment in the manifest, after it has taken in those before it that are not much larger."""
+        tail = [Segment(self.folder / added)]
+        for older in reversed(self._segments):
+            if len(older) - len(older.deleted) > MERGE_RATIO * sum(map(len, tail)):
+                break
+            tail.insert(0, older)
+        kept = self._segments[: len(self._segments) + 1 - len(tail)]
+        last = added
+        if len(tail) > 1:
+            last = write_segment(self.folder, chain.from_iterable(one.pairs() for one in tail))
+        _write_manifest(self.folder, {**self._manifest, "segments": {**_deleted_in(kept), last: []}})
+        _remove_left_overs(self.folder, _read_manifest(self.folder))
 
     def delete(self, ids: Iterable[str]) -> Self:
-        """Return the collection without some items; an id that is not there is refused."""
+        """Return the collection without some items; if an id is not there, nothing is deleted."""
         with locked(self.folder / "lock"):
-            current = self.open(self.folder, embed=self._embed)
-            places = set(current._manifest["deleted"])
-            for one in ids:
-                place = current.place(one)
-                if place is None or place in places:
-                    raise UnknownWordError(f"there is no item with the id {one!r}: nothing was deleted")
-                places.add(place)
-            _write_manifest(self.folder, {**current._manifest, "deleted": sorted(places)})
+            current = type(self)(self.folder, _read_manifest(self.folder), self._embed)
+            deleted = {one.name: set(one.deleted) for one in current._segments}
+            for name in [ids] if isinstance(ids, str) else ids:
+                place = current.place(name)
+                segment, local = current._locate(place) if place is not None else (None, -1)
+                if segment is None or local in deleted[segment.name]:
+                    raise UnknownWordError(f"there is no item with the id {name!r}: nothing was deleted")
+                deleted[segment.name].add(local)
+            segments = {name: sorted(places) for name, places in deleted.items()}
+            _write_manifest(self.folder, {**current._manifest, "segments": segments})
         return self.open(self.folder, embed=self._embed)
-
-    def _is_taken(self, name: str) -> bool:
-        place = self.place(name)
-        return place is not None and place not in self._deleted
 
     # Looking
 
     @property
     def encoder(self) -> str:
-        """The name of what made the vectors: "none" where they were given."""
+        """The name of what made the vectors, or reads the texts of queries: "none" if nothing does."""
         return str(self._manifest["encoder"])
 
     @property
@@ -126,12 +157,19 @@ class Collection(Searchable):
     @property
     def signature(self) -> str:
         """What results depend on."""
-        return f"collection:{self.folder.name}|items:{self.size}|d:{self.dimensions}|encoder:{self.encoder}"
+        name = f"{self.folder.name}@{self.checksum[:8]}"
+        return f"collection:{name}|items:{self.size}|d:{self.dimensions}|encoder:{self.encoder}"
+
+    @cached_property
+    def checksum(self) -> str:
+        """A SHA-256 over all vectors and deletions."""
+        parts = [(one.stored.facts["files"]["vectors.npy"]["sha256"], sorted(one.deleted)) for one in self._segments]
+        return sha256(json.dumps(parts).encode()).hexdigest()
 
     @property
     def size(self) -> int:
         """The number of items that are not deleted."""
-        return len(self) - len(self._deleted)
+        return len(self) - len(self.hidden)
 
     def __len__(self) -> int:
         return self._starts[-1]
@@ -140,18 +178,15 @@ class Collection(Searchable):
         return f"Collection({str(self.folder)!r}, items={self.size}, dimensions={self.dimensions})"
 
     @cached_property
-    def _deleted(self) -> frozenset[int]:
-        return frozenset(self._manifest["deleted"])
+    def hidden(self) -> frozenset[int]:
+        """The places that no search may return: those of deleted items."""
+        pairs = zip(self._segments, self._starts, strict=False)
+        return frozenset(first + place for segment, first in pairs for place in segment.deleted)
 
     @cached_property
     def norms(self) -> np.ndarray:
         """The lengths (n,) of all vectors."""
         return np.concatenate([one.stored.norms for one in self._segments])
-
-    @property
-    def hidden(self) -> frozenset[int]:
-        """The places that no search may return."""
-        return self._deleted
 
     def rows(self, start: int, stop: int) -> np.ndarray:
         """Return the vectors (stop - start, d) of consecutive items."""
@@ -171,140 +206,54 @@ class Collection(Searchable):
         return taken
 
     def place(self, name: str) -> int | None:
-        """Return where the newest item with an id stands, or None."""
-        for segment, first in reversed(list(zip(self._segments, self._starts, strict=False))):
+        """Return where the item with an id stands, or None."""
+        for segment, first in zip(self._segments, self._starts, strict=False):
             found = segment.stored.words.place(name)
-            if found is not None:
+            if found is not None and found not in segment.deleted:
                 return first + found
         return None
 
-    def item(self, place: int) -> tuple[str, dict[str, Any] | None]:
-        """Return an item's id and what else is known of it: its text and metadata."""
+    def item(self, place: int) -> Entry:
+        """Return an item's id, text and metadata."""
         segment, local = self._locate(place)
-        record = segment.record(local)
-        return segment.stored.words[local], {"text": record["text"], **record["metadata"]}
+        return Entry(*_fields(segment.item(local)))
 
-    def _locate(self, place: int) -> tuple["_Segment", int]:
+    def _locate(self, place: int) -> tuple[Segment, int]:
         number = bisect_right(self._starts, place) - 1
         return self._segments[number], place - self._starts[number]
+
+    def __contains__(self, text: object) -> bool:
+        """Tell whether a text is an id."""
+        return isinstance(text, str) and self.place(text) is not None
+
+    def can_read(self, text: str) -> bool:
+        """Tell whether a text has a vector here, as an id or by the encoder."""
+        return text in self or (self._embed is not None and bool(self._embed([text]).any()))
+
+    def next_number(self) -> int:
+        """Return the first number that is above all ids that are numbers."""
+        ids = (name for segment in self._segments for name in segment.stored.words)
+        return max((int(name) for name in ids if name.isascii() and name.isdigit() and len(name) < 19), default=0) + 1
 
     def resolve(self, text: str) -> Resolved:
         """Return the vector that stands for a text: of the item with this id, or from the encoder."""
         place = self.place(text)
-        if place is not None and place not in self._deleted:
+        if place is not None:
             return Resolved(np.asarray(self.rows(place, place + 1)[0]), "the item with this id", (place,))
         if self._embed is None:
-            raise UnknownWordError(
-                f"{text!r} is no id here, and this collection has no encoder that could read it as a text"
-            )
+            raise UnknownWordError(f"{text!r} is no id here, and this collection has no encoder to read it as a text")
         vector = self._embed([text])[0]
         if not vector.any():
             raise UnknownWordError(f"{text!r} is no id here, and the encoder {self.encoder} has no vector for it")
         return Resolved(vector, f"as a text, by {self.encoder}", ())
 
 
-class _Segment:
-    """A part of a collection that was written at once and never changes."""
-
-    def __init__(self, folder: Path) -> None:
-        self.stored: Stored = open_store(folder)
-        self._lines = np.load(folder / "lines.npy", mmap_mode="r", allow_pickle=False)
-        self._items = folder / "items.bin"
-
-    def __len__(self) -> int:
-        return len(self.stored.words)
-
-    def record(self, at: int) -> dict[str, Any]:
-        with self._items.open("rb") as file:
-            file.seek(int(self._lines[at]))
-            found: dict[str, Any] = json.loads(file.read(int(self._lines[at + 1] - self._lines[at])))
-        return found
+def _fields(item: Item) -> tuple[str, str, dict[str, Any] | None]:
+    return item.id, item.text, item.metadata or None
 
 
-def _write_segment(
-    folder: Path,
-    items: Iterable[Item],
-    vectors: Any,
-    embed: Embed | None,
-    taken: Callable[[str], bool],
-    dimensions: int | None = None,
-) -> str:
-    """Write items and their vectors to a new folder within `folder`, and return its name."""
-    if (vectors is None) == (embed is None):
-        raise InputError("items need vectors, or an encoder that makes them of their texts: give one of the two")
-    given = None if vectors is None else _checked_vectors(vectors)
-    target = Path(tempfile.mkdtemp(dir=folder, prefix="segment-"))
-    try:
-        blocks = _blocks(target, items, given, embed, taken)
-        write_store(target, _of_dimension(blocks, dimensions), {"name": "items"})
-    except BaseException:
-        shutil.rmtree(target, ignore_errors=True)
-        raise
-    return target.name
-
-
-def _checked_vectors(vectors: Any) -> np.ndarray:
-    array = np.asarray(vectors) if not isinstance(vectors, np.ndarray) else vectors
-    if array.ndim != 2 or array.dtype.kind not in "fiu" or not array.shape[1]:
-        raise ShapeError(f"vectors of items must be numbers of shape (n, d), but {array.dtype} {array.shape} was given")
-    return array
-
-
-def _blocks(
-    target: Path, items: Iterable[Item], given: np.ndarray | None, embed: Embed | None, taken: Callable[[str], bool]
-) -> Iterator[tuple[list[str], np.ndarray]]:
-    """Yield ids and vectors block by block, and write texts and metadata beside them."""
-    lines, seen, done = [0], set[str](), 0
-    with (target / "items.bin").open("wb") as file:
-        for block in _chunks(items):
-            for item in block:
-                check_new(item, seen)
-                if taken(item.id):
-                    raise InputError(f"there is an item with the id {item.id!r} already: delete it first")
-                record = json.dumps({"text": item.text, "metadata": item.metadata}, ensure_ascii=False, default=str)
-                lines.append(lines[-1] + file.write(record.encode("utf-8", "surrogatepass") + b"\n"))
-            rows = _rows(block, given, embed, done)
-            done += len(block)
-            yield [item.id for item in block], rows
-    if given is not None and done != len(given):
-        raise ShapeError(f"{len(given)} vectors were given for {done} items: give one for each")
-    np.save(target / "lines.npy", np.array(lines, dtype=np.int64), allow_pickle=False)
-
-
-def _rows(block: Sequence[Item], given: np.ndarray | None, embed: Embed | None, done: int) -> np.ndarray:
-    if given is not None:
-        rows = np.asarray(given[done : done + len(block)], dtype=np.float32)
-        if len(rows) != len(block):
-            raise ShapeError(
-                f"{len(given)} vectors were given for {done + len(block)} or more items: give one for each"
-            )
-    else:
-        assert embed is not None  # noqa: S101 (`_write_segment` has looked)
-        rows = np.asarray(embed([item.text for item in block]), dtype=np.float32)
-    if not np.isfinite(rows).all():
-        at = int(np.argwhere(~np.isfinite(rows))[0, 0])
-        raise NotFiniteError(f"the vector of item {block[at].id!r} has a number that is not finite")
-    return rows
-
-
-def _of_dimension(
-    blocks: Iterator[tuple[list[str], np.ndarray]], dimensions: int | None
-) -> Iterator[tuple[list[str], np.ndarray]]:
-    for ids, rows in blocks:
-        if dimensions is not None and rows.shape[1] != dimensions:
-            raise ShapeError(f"the vectors have {rows.shape[1]} dimensions, but the collection has {dimensions}")
-        yield ids, rows
-
-
-def _chunks(items: Iterable[Item]) -> Iterator[list[Item]]:
-    block: list[Item] = []
-    for item in items:
-        block.append(item)
-        if len(block) == BLOCK:
-            yield block
-            block = []
-    if block:
-        yield block
+def _deleted_in(segments: Iterable[Segment]) -> dict[str, list[int]]:
+    return {one.name: sorted(one.deleted) for one in segments}
 
 
 def _write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
@@ -316,12 +265,19 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
     try:
         manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
         good = manifest["softset"] == "Collection" and manifest["version"] == VERSION and bool(manifest["segments"])
-        manifest["segments"] = [Path(str(name)).name for name in manifest["segments"]]
-        manifest["deleted"] = [int(place) for place in manifest["deleted"]]
+        segments = {str(name): [int(at) for at in deleted] for name, deleted in manifest["segments"].items()}
+        encoder = str(manifest["encoder"])
     except FileNotFoundError:
         raise FileError(f"{folder} is not a collection: it has no manifest.json; make one with softset index") from None
-    except (ValueError, KeyError, TypeError, NotADirectoryError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, NotADirectoryError) as error:
         raise FileError(f"{folder} is not a whole collection of softset ({error})") from error
-    if not good:
+    if not good or not all(name.startswith("segment-") and Path(name).name == name for name in segments):
         raise FileError(f"{folder} is not a collection of version {VERSION}: index the items again")
-    return dict(manifest)
+    return {"encoder": encoder, "segments": segments}
+
+
+def _remove_left_overs(folder: Path, manifest: dict[str, Any]) -> None:
+    """Delete segments that the manifest does not name: of writers that were killed, and those taken in by others."""
+    for path in folder.glob("segment-*"):
+        if path.name not in manifest["segments"]:
+            shutil.rmtree(path, ignore_errors=True)

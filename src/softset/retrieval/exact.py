@@ -1,6 +1,11 @@
-"""The exact engine: every item is scored, block by block. Memory is that of a block, whatever the number of items."""
+"""The exact engine: every item is scored, block by block. Memory is that of a block, whatever the number of items.
 
-from collections.abc import Sequence
+The pass over all items is in float32. What may be among the best is then scored again in float64, alone, so that equal
+vectors have equal scores (a product of matrices rounds its last rows otherwise), ties are in the items' order, and NOT
+of a membership near 1 has its digits.
+"""
+
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -9,9 +14,10 @@ import numpy as np
 from softset.algebra import SoftSet
 from softset.retrieval.plan import Plan
 
-__all__ = ["Items", "Ranking", "search"]
+__all__ = ["Items", "Ranking", "rescored", "search"]
 
 BLOCK_BYTES = 16 * 2**20
+MOST_COLUMNS = 2_048  # directions of all sets that share a pass: 8 KB for an item
 
 
 class Items(Protocol):
@@ -36,7 +42,7 @@ class Items(Protocol):
 
 @dataclass(frozen=True)
 class Ranking:
-    """The best items of one query: places, scores and ranks, best first; ties in the items' order."""
+    """The best items of one query, best first: their places and scores; ties in the items' order."""
 
     places: np.ndarray
     scores: np.ndarray
@@ -57,32 +63,80 @@ class Ranking:
 
 
 def search(
-    items: Items, plans: Sequence[Plan], top: int, *, excluded: Sequence[frozenset[int]] | None = None
+    items: Items, plans: Sequence[Plan], top: int, *, excluded: Sequence[frozenset[int]], stop: int | None = None
 ) -> list[Ranking]:
-    """Return the `top` items of each plan, all plans in one pass over the items."""
-    left_out = [np.array(sorted(places), dtype=np.int64) for places in excluded or [frozenset()] * len(plans)]
+    """Return the `top` items of each plan among the first `stop`, as many plans in one pass as their sets allow."""
+    n = len(items) if stop is None else min(stop, len(items))
+    # Float32 scores are good to about 1e-6, those under a NOT to 1e-3: a margin for the order in float64.
+    margin = top + max(64, top // 2)
+    rankings: list[Ranking] = []
+    for first, last in _batches(plans):
+        rankings += _pass(items, plans[first:last], margin, excluded[first:last], n)
+    return [rescored(items, plan, ranking.places, top) for plan, ranking in zip(plans, rankings, strict=True)]
+
+
+def _batches(plans: Sequence[Plan]) -> Iterator[tuple[int, int]]:
+    """Cut plans into runs whose sets have at most so many directions together."""
+    first, columns = 0, 0
+    for at, plan in enumerate(plans):
+        size = sum(min(one.dim, one.ambient - one.dim) for one in plan.sets)
+        if at > first and columns + size > MOST_COLUMNS:
+            yield first, at
+            first, columns = at, 0
+        columns += size
+    if plans:
+        yield first, len(plans)
+
+
+def _pass(items: Items, plans: Sequence[Plan], top: int, excluded: Sequence[frozenset[int]], n: int) -> list[Ranking]:
+    left_out = [np.array(sorted(places), dtype=np.int64) for places in excluded]
     rankings = [Ranking.empty() for _ in plans]
     scorer = Scorer([one for plan in plans for one in plan.sets])
-    size = max(BLOCK_BYTES // (4 * items.dimensions), 1)
-    for start in range(0, len(items), size):
-        rows = items.rows(start, start + size)
-        memberships = iter(scorer(rows, items.norms[start : start + len(rows)]))
+    size = max(BLOCK_BYTES // (4 * (items.dimensions + scorer.columns)), 256)
+    for start in range(0, n, size):
+        stop = min(start + size, n)
+        rows, norms = _tamed(items.rows(start, stop), items.norms[start:stop])
+        memberships = iter(scorer(rows, norms))
+        places = np.arange(start, stop)
         for i, plan in enumerate(plans):
             scores = np.asarray(plan.score([next(memberships) for _ in plan.sets]))
-            places = np.arange(start, start + len(rows))
             kept = ~np.isin(places, left_out[i])
-            rankings[i] = rankings[i].merged(places[kept], scores[kept], top)
+            rankings[i] = rankings[i].merged(places[kept], np.where(norms > 0, scores, 0)[kept], top)
     return rankings
 
 
+def rescored(items: Items, plan: Plan, places: np.ndarray, top: int) -> Ranking:
+    """Return the best of some items by their scores in float64; an item without a direction has 0."""
+    rows = items.take(places.tolist()).astype(np.float64)
+    scores = np.asarray(plan.score([np.asarray(one.membership(rows)) for one in plan.sets]), dtype=np.float64)
+    scores = np.where(rows.any(axis=1), scores, 0)
+    order = np.lexsort((places, -scores.round(12)))[:top]
+    return Ranking(places[order], scores[order])
+
+
+def _tamed(rows: np.ndarray, norms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows and lengths with those rows scaled to length 1 whose squares would overflow or vanish."""
+    odd = ~((norms > 1e-15) & (norms < 1e15))
+    if not odd.any():
+        return rows, norms
+    some = rows[odd].astype(np.float64)
+    largest = np.abs(some).max(axis=1, keepdims=True)
+    some = some / np.where(largest > 0, largest, 1)
+    lengths = np.linalg.norm(some, axis=1)
+    rows, norms = rows.copy(), norms.copy()
+    rows[odd], norms[odd] = some / np.where(lengths > 0, lengths, 1)[:, None], lengths > 0
+    return rows, norms
+
+
 class Scorer:
-    """Memberships in many sets at once: sets with few rows share one matrix product."""
+    """Memberships in many sets at once: sets with few directions share one matrix product."""
 
     def __init__(self, sets: Sequence[SoftSet]) -> None:
         self.sets = list(sets)
         self.factors = [one.factor() for one in sets]
         stacked = [factor for factor in self.factors if factor is not None]
         self.stacked: Any = np.concatenate(stacked).astype(np.float32) if stacked else None
+        self.columns = 0 if self.stacked is None else len(self.stacked)
 
     def __call__(self, rows: np.ndarray, norms: np.ndarray) -> list[np.ndarray]:
         """Return for each set the memberships (n,) of (n, d) rows of known lengths."""

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from softset.retrieval.exact import Ranking, search
 from softset.retrieval.logic import Logic
 from softset.retrieval.parser import parse
 from softset.retrieval.plan import NamedSets, Plan, Resolved, make_plan
-from softset.retrieval.results import Hit, Result, explain
+from softset.retrieval.results import Entry, Hit, Result, explain
 
 __all__ = ["Searchable"]
 
@@ -38,6 +38,11 @@ class Searchable(ABC):
     def signature(self) -> str:
         """What results depend on."""
 
+    @property
+    @abstractmethod
+    def checksum(self) -> str:
+        """A SHA-256 of the stored vectors, or "" for vectors that are in no file."""
+
     @abstractmethod
     def __len__(self) -> int: ...
 
@@ -54,8 +59,12 @@ class Searchable(ABC):
         """Return what stands for a text of a query, or raise UnknownWordError."""
 
     @abstractmethod
-    def item(self, place: int) -> tuple[str, dict[str, Any] | None]:
-        """Return an item's name and its metadata."""
+    def can_read(self, text: str) -> bool:
+        """Tell whether `resolve` would find something."""
+
+    @abstractmethod
+    def item(self, place: int) -> Entry:
+        """Return what is known of an item."""
 
     @property
     def hidden(self) -> frozenset[int]:
@@ -80,7 +89,7 @@ class Searchable(ABC):
 
     def find_many(
         self,
-        queries: Sequence[str],
+        queries: str | Sequence[str],
         top: int = 10,
         *,
         logic: str | Logic | None = None,
@@ -91,6 +100,7 @@ class Searchable(ABC):
         explained: bool = False,
         approximate: bool = False,
         threads: int | None = None,
+        restrict: int | None = None,
         **parameters: float,
     ) -> list[Result]:
         """Return one result a query, all in one pass over the items.
@@ -107,23 +117,30 @@ class Searchable(ABC):
             approximate: look only at the neighbours of the examples, by an index that is made at the first such call;
                 complements are refused, for nearly everything belongs to them.
             threads: how many the search may use; all that the machine has unless given.
+            restrict: search only the first so many items; examples are looked up among all.
             parameters: `alpha`, `aperture`, `floor` of the logic.
         """
-        if top < 1:
-            raise InputError(f"at least 1 item must be asked for, but top is {top}")
-        if threads is not None and threads < 1:
-            raise InputError(f"a search needs at least 1 thread, but {threads} were given")
+        queries = [queries] if isinstance(queries, str) else queries
+        for name, given in {"top": top, "threads": threads, "restrict": restrict}.items():
+            if given is not None and (not isinstance(given, int) or given < 1):
+                raise InputError(f"{name} must be a whole number from 1 on, but {given!r} was given")
+        if approximate and restrict is not None:
+            raise InputError("an approximate search cannot be restricted: search exactly, or all items")
         wanted = _logic(logic, parameters)
         plans = [
             make_plan(query, parse(query), self, wanted, named=sets, skip_unknown=skip_unknown) for query in queries
         ]
         excluded = [self.hidden if with_examples else self.hidden | plan.places for plan in plans]
         with threadpool_limits(threads):
-            engine = self.approximation.search if approximate else partial(search, self)
-            rankings = engine(plans, top, excluded=excluded)
-        where = f"{self.signature}|engine:{'approximate' if approximate else 'exact'}"
+            if approximate:
+                rankings = self.approximation.search(plans, top, excluded=excluded)
+            else:
+                rankings = search(self, plans, top, excluded=excluded, stop=restrict)
+        n = len(self) if restrict is None else min(restrict, len(self))
+        limits = f"|restrict:{restrict}" if restrict is not None else ""
+        where = f"{self.signature}{limits}|engine:{'approximate' if approximate else 'exact'}"
         return [
-            self._result(where, plan, ranking, len(self) - len(out), least, explained)
+            self._result(where, plan, ranking, n - sum(place < n for place in out), least, explained)
             for plan, ranking, out in zip(plans, rankings, excluded, strict=True)
         ]
 
@@ -141,11 +158,11 @@ class Searchable(ABC):
     def _result(self, where: str, plan: Plan, ranking: Ranking, n: int, least: float, explained: bool) -> Result:
         hits = []
         for rank, (place, score) in enumerate(zip(ranking.places.tolist(), ranking.scores.tolist(), strict=True), 1):
-            if score < least:
+            if not score >= least:
                 break
-            name, metadata = self.item(place)
+            name, text, metadata = self.item(place)
             shares = explain(self.rows(place, place + 1)[0], plan.leaves) if explained else ()
-            hits.append(Hit(name, score, round(100 * (n - rank) / n, 4), place, shares, metadata))
+            hits.append(Hit(name, score, round(100 * (n - rank) / n, 4), place, shares, text, metadata))
         signature = f"{where}|logic:{plan.logic}|softset:{__version__}"
         return Result(plan.query, plan.logic.name, signature, tuple(hits), plan, plan.notes, plan.unknown)
 

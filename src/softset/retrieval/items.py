@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from softset.errors import FileError, InputError, MissingExtraError
+from softset.errors import FileError, MissingExtraError
 
 __all__ = ["Item", "read_items"]
 
@@ -62,7 +62,17 @@ def _items(
         if text_key is None:
             raise FileError(f"{source}, line {at}: there is no column with a text")
         metadata = {key: value for key, value in record.items() if key not in (id_key, text_key)}
-        yield Item(str(record[id_key] if id_key else number), str(record[text_key]), metadata)
+        item = Item(str(record[id_key] if id_key else number), str(record[text_key]), metadata)
+        _check_text(item, f"{source}, line {at}")
+        yield item
+
+
+def _check_text(item: Item, where: str) -> None:
+    """Refuse what cannot be written again: half a surrogate pair, NaN, values that are no JSON."""
+    try:
+        json.dumps([item.id, item.text, item.metadata], ensure_ascii=False, allow_nan=False, default=str).encode()
+    except (ValueError, UnicodeEncodeError, TypeError, RecursionError) as error:
+        raise FileError(f"{where}: an id, text or value cannot be kept ({error})") from error
 
 
 def _lines(source: Path) -> Iterator[tuple[int, str]]:
@@ -85,6 +95,8 @@ def _table(source: Path, delimiter: str) -> Iterator[tuple[int, dict[str, Any]]]
         header = next(reader, None)
         if header is None:
             raise FileError(f"{source} is empty: a header line with column names was wanted")
+        if len(set(header)) != len(header):
+            raise FileError(f"{source} names a column twice in its header: {', '.join(header)}")
         for fields in reader:
             if not fields:
                 continue
@@ -103,7 +115,7 @@ def _json_lines(source: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             continue
         try:
             record = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise FileError(f"{source}, line {at}: no JSON ({error})") from error
         if not isinstance(record, dict):
             raise FileError(f"{source}, line {at}: a JSON object was wanted, but a {type(record).__name__} was found")
@@ -123,10 +135,3 @@ def _parquet(source: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                 yield at, record
     except ArrowException as error:
         raise FileError(f"{source} is not a whole Parquet file: {error}") from error
-
-
-def check_new(item: Item, seen: set[str]) -> None:
-    """Refuse an id that was there before."""
-    if item.id in seen:
-        raise InputError(f"the id {item.id!r} is there twice: every item needs its own")
-    seen.add(item.id)

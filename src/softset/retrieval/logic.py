@@ -1,4 +1,4 @@
-"""How a tree of sets becomes memberships: four logics, and their parameters.
+"""How a tree of sets becomes memberships: four logics by name, and their parameters. `combining.py` carries them out.
 
 =========  ========================================================================================================
 lattice    the paper's: leaves are spans, | is the sum space, & the nearly shared directions (alpha), - is `without`
@@ -9,14 +9,9 @@ minmax     the same by min, max and sqrt(1 - a^2)
 """
 
 from dataclasses import dataclass
-from math import inf
-from typing import Any, ClassVar
+from typing import ClassVar
 
-import numpy as np
-
-from softset.algebra import GradedSubspace, SoftSet, Subspace, and_min, and_product, not_, or_max, or_product
 from softset.errors import InputError
-from softset.retrieval.tree import And, Examples, Minus, Named, Not, Or, Tree
 
 __all__ = ["Logic"]
 
@@ -55,51 +50,3 @@ class Logic:
         """Return the name with the parameters that count."""
         parameters = {"lattice": f"alpha={self.alpha:g}", "graded": f"aperture={self.aperture:g}, floor={self.floor:g}"}
         return f"{self.name}({parameters.get(self.name, f'aperture={self.aperture:g}')})"
-
-    def leaf(self, rows: np.ndarray, weights: np.ndarray) -> SoftSet:
-        """Return the set of (k, d) examples; a crisp one does not know weights."""
-        if self.name == "lattice" or self.aperture == inf:
-            return Subspace.span(rows)
-        return GradedSubspace.of(rows, aperture=self.aperture, weights=weights)
-
-    def both(self, A: Any, B: Any) -> Any:
-        """Return the AND of two sets."""
-        return A.intersection(B, alpha=self.alpha) if self.name == "lattice" else A.intersection(B, floor=self.floor)
-
-    def memberships(self, tree: Tree, leaves: dict[Examples | Named, Any]) -> Any:
-        """Return the memberships (n,) in a tree from those in its leaves."""
-        both, either = (and_product, or_product) if self.name == "product" else (and_min, or_max)
-        match tree:
-            case Not(inner):
-                return not_(self.memberships(inner, leaves))
-            case And(left, right):
-                return both(*(self.memberships(side, leaves) for side in (left, right)))
-            case Minus(left, right):
-                return both(self.memberships(left, leaves), not_(self.memberships(right, leaves)))
-            case Or(left, right):
-                return either(*(self.memberships(side, leaves) for side in (left, right)))
-            case _:
-                return leaves[tree]
-
-    def combine(self, tree: Tree, leaves: dict[Examples | Named, Any], notes: list[str]) -> Any:
-        """Return the one set that a tree makes of its leaves, and note every part that came out empty."""
-        match tree:
-            case Not(inner):
-                return ~self.combine(inner, leaves, notes)
-            case Or(left, right):
-                return self.combine(left, leaves, notes) | self.combine(right, leaves, notes)
-            case Minus(left, right):
-                A, B = (self.combine(side, leaves, notes) for side in (left, right))
-                return self._noted(tree, A.without(B), A, B, notes)
-            case And(left, right):
-                A, B = (self.combine(side, leaves, notes) for side in (left, right))
-                return self._noted(tree, self.both(A, B), A, B, notes)
-            case _:
-                return leaves[tree]
-
-    def _noted(self, tree: Tree, made: Any, A: Any, B: Any, notes: list[str]) -> Any:
-        if not made and A and B and isinstance(made, Subspace):
-            cosine = float(np.cos(A.angles(B)[0]))
-            advice = f"; with alpha above {1 - cosine:.2f} it would not be" if isinstance(tree, And) else ""
-            notes.append(f"{tree} is empty: the largest canonical cosine is {cosine:.2f}{advice}")
-        return made

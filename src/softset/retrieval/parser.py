@@ -4,7 +4,7 @@ import re
 from typing import NamedTuple
 
 from softset.errors import QueryError
-from softset.retrieval.tree import BARE_WORD, RESERVED, And, Example, Examples, Minus, Named, Not, Or, Tree
+from softset.retrieval.tree import BARE_WORD, RESERVED, And, Example, Examples, Minus, Named, Not, Or, Tree, height
 
 __all__ = ["LIMITS", "parse"]
 
@@ -23,7 +23,7 @@ LIMITS = Limits()
 TOKEN = re.compile(
     rf"""\s*(?:
       (?P<quoted>"(?:[^"\\]|\\.)*")
-    | (?P<number>\^[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)
+    | (?P<number>\^\s*(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)
     | (?P<word>{BARE_WORD})
     | (?P<mark>[{{}}()&|~,@\-])
     )""",
@@ -72,6 +72,8 @@ class _Parser:
         tree = self.exception()
         if self.next.kind != "end":
             raise self.error("the end of the query, or one of & | - was expected here")
+        if height(tree) > LIMITS.depth:
+            raise QueryError(f"sets may be nested {LIMITS.depth} deep, and these are deeper", self.query, 0)
         return tree
 
     @property
@@ -114,7 +116,8 @@ class _Parser:
 
     def complement(self) -> Tree:
         self.depth += 1
-        if self.depth > LIMITS.depth:
+        # Printing may put a bracket beside each NOT, so that twice the depth must be readable.
+        if self.depth > 2 * LIMITS.depth + 2:
             raise self.error(f"sets may be nested {LIMITS.depth} deep, and this is deeper")
         tree = Not(self.complement()) if self.take("~") else self.primary()
         self.depth -= 1

@@ -7,7 +7,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from softset.algebra import SoftSet
-from softset.errors import InputError, UnknownWordError
+from softset.errors import InputError
+from softset.retrieval.combining import combined_memberships, combined_set, leaf_set, truth_values
 from softset.retrieval.logic import Logic
 from softset.retrieval.tree import Example, Examples, Named, Tree, leaves
 
@@ -30,6 +31,9 @@ class Resolver(Protocol):
 
     def resolve(self, text: str) -> Resolved:
         """Return what stands for a text, or raise UnknownWordError."""
+
+    def can_read(self, text: str) -> bool:
+        """Tell whether `resolve` would find something."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +78,13 @@ class Plan:
         if self.combined is not None:
             return memberships[0]
         by_leaf = {leaf.tree: m for leaf, m in zip(self.leaves, memberships, strict=True)}
-        return self.logic.memberships(self.tree, by_leaf)
+        return combined_memberships(self.logic, self.tree, by_leaf)
+
+    @property
+    def stands_for(self) -> dict[str, str]:
+        """What stands for the examples that are not looked up as they are."""
+        pairs = [pair for leaf in self.leaves for pair in zip(leaf.examples, leaf.resolved, strict=True)]
+        return {example.text: found.how for example, found in pairs if found.how != "as it is"}
 
     def __str__(self) -> str:
         """Return the plan for a person to read."""
@@ -101,12 +111,16 @@ def make_plan(
     skip_unknown: bool = False,
 ) -> Plan:
     """Return the plan of a parsed query; with `skip_unknown` examples without a vector are left out and listed."""
+    values = truth_values(tree)
+    if len(values) == 1:
+        what = "everything belongs to this query alike" if True in values else "nothing can belong to this query"
+        raise InputError(f"{what}, whatever its sets: {tree}")
     unknown: list[str] = []
     made = {leaf: _leaf(leaf, resolver, logic, named or {}, unknown if skip_unknown else None) for leaf in leaves(tree)}
     notes: list[str] = []
     combined = None
     if logic.on_sets:
-        combined = logic.combine(tree, {leaf: one.members for leaf, one in made.items()}, notes)
+        combined = combined_set(logic, tree, {leaf: one.members for leaf, one in made.items()}, notes)
         _refuse_nothing_and_everything(tree, combined, notes)
     return Plan(query, tree, logic, tuple(made.values()), combined, tuple(notes), tuple(dict.fromkeys(unknown)))
 
@@ -124,17 +138,15 @@ def _leaf(
     examples = tree.items if isinstance(tree, Examples) else _examples_of(tree, named)
     kept: list[tuple[Example, Resolved]] = []
     for example in examples:
-        try:
-            kept.append((example, resolver.resolve(example.text)))
-        except UnknownWordError:
-            if unknown is None:
-                raise
+        if unknown is not None and not resolver.can_read(example.text):
             unknown.append(example.text)
-    if not kept:
+        else:
+            kept.append((example, resolver.resolve(example.text)))
+    if not any(found.vector.any() for _, found in kept):
         raise InputError(f"no example of {tree} has a vector here: give others")
     texts, found = zip(*kept, strict=True)
     weights = np.array([example.weight for example in texts])
-    return Leaf(tree, texts, found, logic.leaf(np.stack([one.vector for one in found]), weights))
+    return Leaf(tree, texts, found, leaf_set(logic, np.stack([one.vector for one in found]), weights))
 
 
 def _examples_of(tree: Named, named: NamedSets) -> tuple[Example, ...]:

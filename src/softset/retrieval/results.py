@@ -3,13 +3,21 @@
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from softset.retrieval.plan import Leaf, Plan
 
-__all__ = ["Hit", "LeafShare", "Result", "explain"]
+__all__ = ["Entry", "Hit", "LeafShare", "Result", "explain", "printable"]
+
+
+class Entry(NamedTuple):
+    """What is known of an item: its name, and for items of one's own its text and metadata."""
+
+    name: str
+    text: str | None = None
+    metadata: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -23,18 +31,21 @@ class LeafShare:
 
 @dataclass(frozen=True)
 class Hit:
-    """An item that was found."""
+    """An item that was found; `percentile` is the share of all items searched that rank below it."""
 
     item: str
     membership: float
     percentile: float
     place: int
     leaves: tuple[LeafShare, ...] = ()
+    text: str | None = None
     metadata: dict[str, Any] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return what programs read."""
         shown: dict[str, Any] = {"item": self.item, "membership": self.membership, "percentile": self.percentile}
+        if self.text is not None:
+            shown["text"] = self.text
         if self.metadata:
             shown["metadata"] = self.metadata
         if self.leaves:
@@ -72,26 +83,32 @@ class Result:
             "logic": self.logic,
             "signature": self.signature,
             "results": [hit.to_dict() for hit in self.hits],
+            **({"stands_for": stands_for} if (stands_for := self.plan.stands_for) else {}),
             **({"notes": list(self.notes)} if self.notes else {}),
             **({"unknown": list(self.unknown)} if self.unknown else {}),
         }
 
     def to_json(self) -> str:
         """Return what programs read, on one line."""
-        return json.dumps(self.to_dict(), ensure_ascii=False)
+        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
 
     def __str__(self) -> str:
         """Return a table for a person."""
-        width = max((len(hit.item) for hit in self.hits), default=0)
+        width = max((len(printable(hit.item)) for hit in self.hits), default=0)
         return "\n".join(line for hit in self.hits for line in _lines(hit, width))
 
     __repr__ = __str__
 
 
+def printable(text: str) -> str:
+    """Return a text without characters that would move the cursor or colour the terminal."""
+    return "".join(one if one.isprintable() else "\ufffd" for one in text)
+
+
 def _lines(hit: Hit, width: int) -> Iterator[str]:
-    text = " ".join(str((hit.metadata or {}).get("text", "")).split())
+    text = printable(" ".join((hit.text or "").split()))
     shown = text if len(text) <= 60 else text[:57] + "..."
-    yield f"{hit.membership:.3f}  {hit.item:{width}}  {hit.percentile:6.2f} %  {shown}".rstrip()
+    yield f"{hit.membership:.3f}  {printable(hit.item):{width}}  {hit.percentile:6.2f} %  {shown}".rstrip()
     for one in hit.leaves:
         carried = ", ".join(f"{text} {cosine:.2f}" for text, cosine in one.examples)
         yield f"         {one.membership:.3f} in {one.leaf}, by {carried}"

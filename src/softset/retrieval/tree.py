@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-__all__ = ["And", "Example", "Examples", "Minus", "Named", "Not", "Or", "Tree", "leaves"]
+__all__ = ["And", "Example", "Examples", "Minus", "Named", "Not", "Or", "Tree", "height", "leaves"]
 
 # What needs no quotes: words of letters, digits and inner marks, single spaces between them.
 BARE_WORD = r"[^\s{}()&|~,^\"@\-][^\s{}()&|~,^\"@]*"
@@ -19,7 +19,7 @@ class Example:
     weight: float = 1.0
 
     def __str__(self) -> str:
-        return _quoted(self.text) + ("" if self.weight == 1 else f"^{self.weight:.12g}")
+        return _quoted(self.text) + ("" if self.weight == 1 else f"^{self.weight!r}".removesuffix(".0"))
 
 
 @dataclass(frozen=True)
@@ -105,6 +105,16 @@ def _is_bare(word: str) -> bool:
 
 def _in_quotes(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def height(tree: Tree) -> int:
+    """Return how deep sets are nested; a chain of the same operator is one level."""
+    match tree:
+        case Not(inner):
+            return 1 + height(inner)
+        case And(left, right) | Or(left, right) | Minus(left, right):
+            return max(height(left) + (type(left) is not type(tree)), height(right) + 1)
+    return 0
 
 
 def leaves(tree: Tree) -> Iterator[Examples | Named]:

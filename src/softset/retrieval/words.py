@@ -1,7 +1,6 @@
 """Word vectors that can be searched by set queries."""
 
 import os
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from softset.errors import InputError
 from softset.retrieval.exact import Ranking
 from softset.retrieval.finding import Searchable
 from softset.retrieval.plan import Resolved
+from softset.retrieval.results import Entry
 
 __all__ = ["WordVectors", "load_words"]
 
@@ -40,42 +40,69 @@ class WordVectors(Vocabulary, Searchable):
         found = self.find_entry(text)
         return Resolved(self.vector(found), found.how, found.places)
 
-    def item(self, place: int) -> tuple[str, dict[str, Any] | None]:
-        """Return the word at a place; words have no metadata.
+    def can_read(self, text: str) -> bool:
+        """Tell whether a word or phrase has a vector.
 
-        >>> load_words().item(0)
-        ('the', None)
+        >>> load_words().can_read("red wine")
+        True
         """
-        return self.words[place], None
+        return text in self
+
+    def item(self, place: int) -> Entry:
+        """Return the word at a place; it has neither text nor metadata.
+
+        >>> load_words().item(0).name
+        'the'
+        """
+        return Entry(self.words[place])
 
     def most_similar(
         self,
-        positive: str | Sequence[str] = (),
-        negative: str | Sequence[str] = (),
+        positive: Any = None,
+        negative: Any = None,
         topn: int = 10,
         restrict_vocab: int | None = None,
     ) -> list[tuple[str, float]]:
         """Return the words nearest, by cosine, to the mean of unit vectors and negatives of others, as gensim does.
 
+        Each side may be a word, several, (word, weight) pairs, or vectors.
+
         >>> import softset
         >>> [word for word, _ in softset.load_words().most_similar("banana", topn=3)]
         ['bananas', 'pineapple', 'coconut']
         """
-        texts = [[given] if isinstance(given, str) else list(given) for given in (positive, negative)]
-        if not any(texts):
+        if topn < 1 or (restrict_vocab is not None and restrict_vocab < 1):
+            raise InputError(f"topn and restrict_vocab must be from 1 on, but {topn} and {restrict_vocab} were given")
+        given = [*_signed(positive, 1.0), *_signed(negative, -1.0)]
+        if not given:
             raise InputError("most_similar needs at least one positive or negative word")
-        found = [self.find_entry(text) for text in texts[0] + texts[1]]
-        signs = np.array([1.0] * len(texts[0]) + [-1.0] * len(texts[1]), dtype=np.float32)
-        vectors = np.stack([self.vector(one) for one in found])
-        mean = signs @ (vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
-        length = np.linalg.norm(mean)
+        found = [(self.find_entry(one), weight) for one, weight in given if isinstance(one, str)]
+        vectors = [(self.vector(one), weight) for one, weight in found]
+        vectors += [(np.asarray(one, dtype=np.float32), weight) for one, weight in given if not isinstance(one, str)]
+        mean = sum(weight * _unit(vector) for vector, weight in vectors)
         n = min(restrict_vocab or len(self), len(self))
-        scores = self.matrix[:n] @ (mean / length if length else mean) / np.where(self.norms[:n] > 0, self.norms[:n], 1)
-        places = np.setdiff1d(np.arange(n), [place for one in found for place in one.places])
+        scores = self.matrix[:n] @ _unit(np.asarray(mean)) / np.where(self.norms[:n] > 0, self.norms[:n], 1)
+        places = np.setdiff1d(np.arange(n), [place for one, _ in found for place in one.places])
         best = Ranking.empty().merged(places, scores[places], topn)
-        return [
-            (self.words[place], score) for place, score in zip(best.places.tolist(), best.scores.tolist(), strict=True)
-        ]
+        return [(self.words[at], score) for at, score in zip(best.places.tolist(), best.scores.tolist(), strict=True)]
+
+
+def _signed(given: Any, sign: float) -> list[tuple[Any, float]]:
+    """Return words or vectors with their weights, from all that gensim takes: one, several, pairs, or None."""
+    if given is None:
+        return []
+    if isinstance(given, str) or (isinstance(given, np.ndarray) and given.ndim == 1):
+        given = [given]
+    pairs = [one if isinstance(one, tuple) else (one, 1.0) for one in given]
+    return [(one, sign * float(weight)) for one, weight in pairs]
+
+
+def _unit(vector: np.ndarray) -> np.ndarray:
+    length = float(np.linalg.norm(vector))
+    if not length:
+        raise InputError("a word or their mean has the zero vector, which has no neighbours")
+    unit: np.ndarray = vector / length
+    return unit
 
 
 def load_words(name: str | os.PathLike[str] | None = None) -> WordVectors:
