@@ -17,6 +17,7 @@ from softset.retrieval.plan import Plan
 __all__ = ["Items", "Ranking", "rescored", "search"]
 
 BLOCK_BYTES = 16 * 2**20
+FEW_COLUMNS = 32
 MOST_COLUMNS = 2_048  # directions of all sets that share a pass: 8 KB for an item
 
 
@@ -52,12 +53,15 @@ class Ranking:
         """Return a ranking of nothing."""
         return cls(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32))
 
-    def merged(self, places: np.ndarray, scores: np.ndarray, top: int) -> "Ranking":
-        """Return the best of this ranking and of some later items."""
-        if len(scores) > top:  # only those that can be among the best: at least the top-th score
-            least = np.partition(scores, len(scores) - top)[len(scores) - top]
-            places, scores = places[scores >= least], scores[scores >= least]
-        places, scores = np.concatenate([self.places, places]), np.concatenate([self.scores, scores])
+    def merged(self, start: int, scores: np.ndarray, top: int, left_out: np.ndarray) -> "Ranking":
+        """Return the best of this ranking and of later items, consecutive from `start` on, but for those left out."""
+        at = np.arange(len(scores)) if len(self.places) < top else np.flatnonzero(scores > self.scores[-1])
+        most = top + len(left_out)
+        if len(at) > most:  # only those that can be among the best
+            least = np.partition(scores[at], len(at) - most)[len(at) - most]
+            at = at[scores[at] >= least]
+        at = at[~np.isin(at + start, left_out)]
+        places, scores = np.concatenate([self.places, at + start]), np.concatenate([self.scores, scores[at]])
         order = np.lexsort((places, -scores))[:top]
         return Ranking(places[order], scores[order])
 
@@ -97,11 +101,9 @@ def _pass(items: Items, plans: Sequence[Plan], top: int, excluded: Sequence[froz
         stop = min(start + size, n)
         rows, norms = _tamed(items.rows(start, stop), items.norms[start:stop])
         memberships = iter(scorer(rows, norms))
-        places = np.arange(start, stop)
         for i, plan in enumerate(plans):
             scores = np.asarray(plan.score([next(memberships) for _ in plan.sets]))
-            kept = ~np.isin(places, left_out[i])
-            rankings[i] = rankings[i].merged(places[kept], np.where(norms > 0, scores, 0)[kept], top)
+            rankings[i] = rankings[i].merged(start, np.where(norms > 0, scores, 0), top, left_out[i])
     return rankings
 
 
@@ -141,13 +143,19 @@ class Scorer:
     def __call__(self, rows: np.ndarray, norms: np.ndarray) -> list[np.ndarray]:
         """Return for each set the memberships (n,) of (n, d) rows of known lengths."""
         safe = np.where(norms > 0, norms, 1)
-        coordinates = rows @ self.stacked.T if self.stacked is not None else None
+        coordinates = self._coordinates(rows)
         found, at = [], 0
         for one, factor in zip(self.sets, self.factors, strict=True):
-            if factor is None or coordinates is None:
+            if factor is None:
                 found.append(np.asarray(one.membership(rows)))
                 continue
-            part = coordinates[:, at : at + len(factor)]
+            part = coordinates[at : at + len(factor)]
             at += len(factor)
-            found.append(np.minimum(np.sqrt(np.vecdot(part, part)) / safe, 1))
+            found.append(np.minimum(np.sqrt(np.einsum("ij,ij->j", part, part)) / safe, 1))
         return found
+
+    def _coordinates(self, rows: np.ndarray) -> np.ndarray:
+        """Return the coordinates (columns, n) of rows along all directions."""
+        if self.columns < FEW_COLUMNS:  # a product with a slim matrix is quicker with the items first
+            return np.asarray((rows @ self.stacked.T).T) if self.columns else np.zeros((0, len(rows)), dtype=np.float32)
+        return np.asarray(self.stacked @ rows.T)

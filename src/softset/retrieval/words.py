@@ -82,8 +82,8 @@ class WordVectors(Vocabulary, Searchable):
         mean = sum(weight * _unit(vector) for vector, weight in vectors)
         n = min(restrict_vocab or len(self), len(self))
         scores = self.matrix[:n] @ _unit(np.asarray(mean)) / np.where(self.norms[:n] > 0, self.norms[:n], 1)
-        places = np.setdiff1d(np.arange(n), [place for one, _ in found for place in one.places])
-        best = Ranking.empty().merged(places, scores[places], topn)
+        left_out = np.array([place for one, _ in found for place in one.places], dtype=np.int64)
+        best = Ranking.empty().merged(0, scores, topn, left_out)
         return [(self.words[at], score) for at, score in zip(best.places.tolist(), best.scores.tolist(), strict=True)]
 
 
