@@ -263,8 +263,8 @@ def test_odd_lengths_and_zero_vectors(logic: str) -> None:
         ours = [(hit.item, hit.membership) for hit in odd.find(query, logic=logic)]
         assert [name for name, _ in ours] == [name for name, _ in theirs]
         assert [m for _, m in ours] == pytest.approx([m for _, m in theirs], abs=1e-6)
-        assert dict(ours)["d"] == 0
-    with pytest.raises(InputError, match=r"no example of \{d\} has a vector"):
+        assert "d" not in dict(ours)
+    with pytest.raises(InputError, match=r"every example of \{d\} has the zero vector"):
         plain.find("d", logic=logic)
     with pytest.raises(InputError, match="the zero vector, which has no neighbours"):
         plain.most_similar("d")
@@ -328,3 +328,16 @@ def test_memory_is_that_of_a_block(tmp_path) -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 4 * exact.BLOCK_BYTES < n * d * 4 / 2
+
+
+def test_python_and_the_command_line_have_one_default(words: WordVectors) -> None:
+    import inspect
+
+    for make in (GradedSubspace.of, words.graded):
+        assert inspect.signature(make).parameters["aperture"].default == Logic().aperture
+
+
+def test_what_speaks_against_is_marked(words: WordVectors) -> None:
+    leaves = words.find("{dog, cat} - wolf", top=1, explained=True)[0].leaves
+    assert [one.against for one in leaves] == [False, True]
+    assert "against: 0." in str(words.find("~wolf & dog", top=1, explained=True))

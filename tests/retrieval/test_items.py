@@ -21,7 +21,8 @@ def write(path: Path, content: str | bytes) -> Path:
         ("a.txt", "\ufeffred\nblue", [Item("1", "red"), Item("2", "blue")]),
         ("a.tsv", 'id\ttext\tyear\nx\tsay "hi"\t1\n', [Item("x", 'say "hi"', {"year": "1"})]),
         ("a.csv", 'id,text\nx,"a, b\nc"\n', [Item("x", "a, b\nc")]),
-        ("a.csv", "title,year\nred,1\nblue,2\n", [Item("1", "red", {"year": "1"}), Item("2", "blue", {"year": "2"})]),
+        ("a.csv", "title\nred\nblue\n", [Item("1", "red"), Item("2", "blue")]),
+        ("a.csv", "id,title\nx,red\n", [Item("x", "red")]),
         ("a.jsonl", '{"id": 7, "text": "red", "tags": ["a"]}\n\n', [Item("7", "red", {"tags": ["a"]})]),
         ("a.ndjson", '{"title": "red"}\n', [Item("1", "red")]),
     ],
@@ -35,7 +36,7 @@ def test_columns_by_name(tmp_path: Path) -> None:
     assert list(read_items(path, text_column="abstract", id_column="isbn")) == [Item("1", "long", {"title": "A"})]
     assert next(read_items(path, text_column="title", first=5)).id == "5"
     with pytest.raises(
-        FileError, match=r"a\.tsv, line 2: there is no column 'year'; columns here: isbn, title, abstract"
+        FileError, match=r"a\.tsv, line 2: there is nothing in column 'year'; columns here: isbn, title, abstract"
     ):
         list(read_items(path, text_column="year"))
 
@@ -49,8 +50,10 @@ def test_columns_by_name(tmp_path: Path) -> None:
         ("a.csv", 'id,text\nx,"open\n', "line 2: unexpected end of data"),
         ("a.jsonl", '{"text": "a"}\n{"text"\n', "line 2: no JSON"),
         ("a.jsonl", "[1]\n", "line 1: a JSON object was wanted, but a list was found"),
-        ("a.jsonl", "{}\n", "line 1: there is no column with a text"),
-        ("a.jsonl", '{"text": null}\n', "line 1: there is no column 'text'"),
+        ("a.csv", "sku,title\n1,red\n", "line 2: there is no column 'text'; columns here: sku, title; name one"),
+        ("a.csv", "id,text,text\n1,red,x\n", "names a column twice in its header"),
+        ("a.jsonl", "{}\n", "line 1: there is no column 'text'; columns here: none; name one"),
+        ("a.jsonl", '{"text": null}\n', "line 1: there is nothing in column 'text'"),
     ],
 )
 def test_broken_files_name_the_line(tmp_path: Path, name: str, content: str | bytes, sentence: str) -> None:

@@ -65,6 +65,7 @@ A, B, C = one("a"), one("b"), one("c")
         (r'"say \"hi\" \\ there"', one(r'say "hi" \ there')),
         ("\ta\n&\nb ", And(A, B)),
         ("'tis", one("'tis")),
+        ("\u201cnew york\u201d | a", Or(one("new york"), A)),
     ],
 )
 def test_what_is_read(query: str, tree: Tree) -> None:
@@ -89,6 +90,12 @@ def test_what_is_read(query: str, tree: Tree) -> None:
         ("(a", 2, "a ) was expected"),
         ("a)", 1, "the end of the query, or one of & | -"),
         ("a {b}", 2, "the end of the query"),
+        (
+            "a, b",
+            1,
+            "the end of the query, or one of & | - was expected here; several examples are",
+        ),
+        ("a NOT b", 2, "the end of the query, or one of & | - was expected here; write AND NOT, or BUT NOT"),
         ("@", 1, "the name of a set was expected after @"),
         ("a BUT b", 6, "NOT was expected after BUT"),
         ("a BUT", 5, "NOT was expected after BUT"),

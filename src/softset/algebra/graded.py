@@ -66,7 +66,7 @@ class GradedSubspace(SetValue):
     # Making
 
     @classmethod
-    def of(cls, vectors: Array, *, aperture: float = 1.0, weights: Array = None, floor: float = 0.0) -> Self:
+    def of(cls, vectors: Array, *, aperture: float = 2.0, weights: Array = None, floor: float = 0.0) -> Self:
         """Return the graded set of one (d,) vector or (k, d) vectors, each counting by its weight.
 
         The rank is cut before grading, by the rule of `Subspace.span`: otherwise a large aperture would lift directions
@@ -145,7 +145,7 @@ class GradedSubspace(SetValue):
 
         >>> A, B = GradedSubspace.of([[1, 0, 0]]), GradedSubspace.of([[1, 1, 0]])
         >>> (A & B).dim, (A.with_floor(0.1) & B.with_floor(0.1)).membership([[2, 1, 0], [0, 0, 1]]).round(3)
-        (0, array([0.445, 0.229]))
+        (0, array([0.498, 0.229]))
         """
         if not 0 <= floor < 1:
             raise InputError(f"the floor must be at least 0 and below 1, but {floor} was given")
@@ -391,7 +391,7 @@ class GradedSubspace(SetValue):
         ...     path = pathlib.Path(folder, "plane.safetensors")
         ...     GradedSubspace.of([[1, 0, 0], [0, 1, 0]]).save(path)
         ...     GradedSubspace.load(path)
-        GradedSubspace(dim=2, ambient=3, trace=0.667)
+        GradedSubspace(dim=2, ambient=3, trace=1.33)
         """
         tensors = {"directions": self._frame, "grades": self._grades}
         write_set(path, "GradedSubspace", tensors, self._dtype, {"rest": repr(float(self._rest))})

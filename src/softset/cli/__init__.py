@@ -41,8 +41,9 @@ def softset(debug: bool) -> None:
 
     \b
     Examples:
-      softset demo
-      softset --version
+      softset find '{red, blue, green} & {apple, peach, banana}'
+      softset vectors import glove.txt --name mine
+      softset index books.tsv --out books.softset
     """
 
 
@@ -55,6 +56,7 @@ def main(arguments: list[str] | None = None) -> None:
         outcome: Any = softset.main(given, prog_name="softset", standalone_mode=False)
         code = outcome if isinstance(outcome, int) else 0
     except click.Abort:
+        click.echo("softset: interrupted; nothing is half written", err=True)
         code = 130
     except click.ClickException as error:
         click.echo(f"softset: {_usage_sentence(error)}", err=True)

@@ -5,7 +5,7 @@ import click
 __all__ = ["delete"]
 
 
-@click.command()
+@click.command(short_help="Delete items from a collection.")
 @click.argument("collection", type=click.Path())
 @click.argument("ids", nargs=-1, required=True)
 def delete(collection: str, ids: tuple[str, ...]) -> None:

@@ -19,7 +19,13 @@ QUERIES_AT_ONCE = 256
 @click.command()
 @click.argument("query", nargs=-1)
 @click.option("--top", default=10, show_default=True, help="How many items to show.")
-@click.option("--min", "least", default=0.0, show_default=True, help="Show only items with at least this membership.")
+@click.option(
+    "--min",
+    "least",
+    default=0.0,
+    show_default=True,
+    help="Show only items with at least this membership.",
+)
 @click.option(
     "--logic", type=click.Choice(Logic.NAMES), default=DEFAULT.name, show_default=True, help="How sets combine."
 )
@@ -85,6 +91,8 @@ def find(
 
     if not 0 <= least <= 1:
         raise click.UsageError(f"--min must be a membership from 0 to 1, but {least} was given")
+    if as_json and as_tsv:
+        raise click.UsageError("give --json or --tsv, not both")
     asked = _queries(query, queries)
     items = _items(collection, vectors)
     options: dict[str, Any] = {
@@ -123,7 +131,7 @@ def _items(collection: str | None, vectors: str | None) -> Any:
 def _queries(given: Sequence[str], file: IO[str] | None) -> list[tuple[str, str]]:
     """Return where each query stands, and the query: of the command line, or lines of a file that are no comments."""
     if bool(given) == bool(file):
-        raise click.UsageError("give a QUERY, or --queries FILE with one query a line")
+        raise click.UsageError("give a QUERY, or --queries FILE with one query a line, and not both")
     if file is None:
         return [("", " ".join(given))]
     try:

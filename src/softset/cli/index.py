@@ -1,10 +1,13 @@
 """`softset index`: your own items, ready to be searched."""
 
+import shutil
 from typing import Any
 
 import click
 
-__all__ = ["index"]
+from softset.errors import InputError
+
+__all__ = ["count_blank", "index", "item_options", "read_vectors_file", "warn_of_blank"]
 
 
 def item_options(command: Any) -> Any:
@@ -29,10 +32,11 @@ def read_vectors_file(path: str | None) -> Any:
     try:
         return np.load(path, mmap_mode="r", allow_pickle=False)
     except (ValueError, EOFError) as error:
-        raise FileError(f"{path} is not a whole .npy file of numbers: {error}") from error
+        why = "it holds Python objects, which are never loaded" if "pickle" in str(error) else error
+        raise FileError(f"{path} is not a whole .npy file of numbers: {why}") from error
 
 
-@click.command()
+@click.command(short_help="Make a collection of your own items.")
 @click.argument("items", type=click.Path())
 @click.option("--out", required=True, type=click.Path(), help="The folder of the new collection.")
 @click.option("--encoder", help="What reads texts: words, words:NAME, or none.  [default: words; none with --vectors]")
@@ -61,7 +65,22 @@ def index(
     vectors = read_vectors_file(vectors_file)
     found = read_items(items, text_column=text_column, id_column=id_column)
     made = Collection.create(out, found, vectors=vectors, embed=embed, encoder=name)
+    blank = count_blank(made)
+    if blank == made.size:
+        shutil.rmtree(out)
+        raise InputError(
+            f"none of {made.size} items of {items} has a word with a vector: is the text in another column (--text)?"
+        )
     click.echo(f"{out}: {made.size} items, {made.dimensions} dimensions, encoder {made.encoder}")
-    blank = int((made.norms == 0).sum())
+    warn_of_blank(blank)
+
+
+def count_blank(collection: Any) -> int:
+    """Count the items whose vector is zero."""
+    return int((collection.norms == 0).sum())
+
+
+def warn_of_blank(blank: int) -> None:
+    """Say that some items cannot be found."""
     if blank:
         click.echo(f"softset: {blank} items have no word with a vector: nothing will find them", err=True)

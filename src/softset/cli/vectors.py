@@ -29,7 +29,11 @@ def vectors() -> None:
 @click.argument("file", type=click.Path())
 @click.option("--name", required=True, help="What the vectors will be called.")
 @click.option("--words", type=click.Path(), help="The words of a .npy or .safetensors file, one a line.")
-@click.option("--format", "kind", help="The file's format, where it is not recognised.")
+@click.option(
+    "--format",
+    "kind",
+    help="Where it is not recognised: text, word2vec-binary, npy, safetensors, model2vec or wink-json.",
+)
 @click.option("--member", help="Which file of an archive to read, where it holds several.")
 @click.option("--skip-bad", is_flag=True, help="Leave out lines that are broken or repeated, and say how many.")
 @click.option("--replace", is_flag=True, help="Replace vectors of the same name.")

@@ -303,11 +303,11 @@ class Vocabulary:
         """
         return Subspace.span(self[[texts] if isinstance(texts, str) else list(texts)])
 
-    def graded(self, texts: Iterable[str], *, aperture: float = 1.0, weights: Any = None) -> GradedSubspace:
+    def graded(self, texts: Iterable[str], *, aperture: float = 2.0, weights: Any = None) -> GradedSubspace:
         """Return the graded set of some words.
 
         >>> Vocabulary.of(["red", "blue"], [[1, 0, 0], [0, 1, 0]]).graded(["red", "blue"])
-        GradedSubspace(dim=2, ambient=3, trace=0.667)
+        GradedSubspace(dim=2, ambient=3, trace=1.33)
         """
         return GradedSubspace.of(
             self[[texts] if isinstance(texts, str) else list(texts)], aperture=aperture, weights=weights

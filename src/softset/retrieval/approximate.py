@@ -19,7 +19,7 @@ one that can be built at once.
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
@@ -31,7 +31,7 @@ from softset.embed.library import cache_folder
 from softset.errors import InputError, MissingExtraError
 from softset.retrieval.exact import Items, Ranking, rescored, search
 from softset.retrieval.plan import Leaf, Plan
-from softset.retrieval.tree import And, Examples, Minus, Named, Not, Or, Tree
+from softset.retrieval.tree import And, Minus, Not, Or, Tree, sought
 
 __all__ = ["Approximate"]
 
@@ -168,7 +168,7 @@ def _positive(plan: Plan) -> list[Leaf]:
             f"one side of {plan.tree} holds nearly everything, so that there are no near candidates: "
             "search exactly (without --approximate)"
         )
-    return [by_tree[tree] for tree in dict.fromkeys(_sought(plan.tree))]
+    return [by_tree[tree] for tree in dict.fromkeys(sought(plan.tree))]
 
 
 def _has_candidates(tree: Tree, *, negated: bool = False) -> bool:
@@ -184,18 +184,3 @@ def _has_candidates(tree: Tree, *, negated: bool = False) -> bool:
             return not negated
     any_will_do = isinstance(tree, Or) == negated  # an AND, or by De Morgan a negated OR
     return any(sides) if any_will_do else all(sides)
-
-
-def _sought(tree: Tree, *, negated: bool = False) -> Iterator[Examples | Named]:
-    """Return the leaves under an even number of negations."""
-    match tree:
-        case Not(inner):
-            yield from _sought(inner, negated=not negated)
-        case Minus(left, right):
-            yield from _sought(left, negated=negated)
-            yield from _sought(right, negated=not negated)
-        case And(left, right) | Or(left, right):
-            yield from _sought(left, negated=negated)
-            yield from _sought(right, negated=negated)
-        case _ if not negated:
-            yield tree

@@ -71,7 +71,7 @@ class Collection(Searchable):
         """
         path = Path(folder)
         if path.exists():
-            raise InputError(f"{path} is there already: choose another place, or add to it")
+            raise InputError(f"{path} is there already: choose another place, add to it, or delete the folder first")
         wanted = None if vectors is None or embed is None else embed(["word"]).shape[1]
         with new_folder(path) as beside:
             segment = write_segment(beside, with_vectors(items, vectors, embed), dimensions=wanted)
@@ -132,7 +132,7 @@ class Collection(Searchable):
         with locked(self.folder / "lock"):
             current = type(self)(self.folder, _read_manifest(self.folder), self._embed)
             deleted = {one.name: set(one.deleted) for one in current._segments}
-            for name in [ids] if isinstance(ids, str) else ids:
+            for name in dict.fromkeys([ids] if isinstance(ids, str) else ids):
                 place = current.place(name)
                 segment, local = current._locate(place) if place is not None else (None, -1)
                 if segment is None or local in deleted[segment.name]:
@@ -269,7 +269,9 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
         encoder = str(manifest["encoder"])
     except FileNotFoundError:
         raise FileError(f"{folder} is not a collection: it has no manifest.json; make one with softset index") from None
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, NotADirectoryError) as error:
+    except NotADirectoryError:
+        raise FileError(f"{folder} is a file, not a collection: make one of it with softset index") from None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise FileError(f"{folder} is not a whole collection of softset ({error})") from error
     if not good or not all(name.startswith("segment-") and Path(name).name == name for name in segments):
         raise FileError(f"{folder} is not a collection of version {VERSION}: index the items again")

@@ -121,6 +121,8 @@ class Searchable(ABC):
             parameters: `alpha`, `aperture`, `floor` of the logic.
         """
         queries = [queries] if isinstance(queries, str) else queries
+        if not all(isinstance(query, str) for query in queries):
+            raise InputError("a query is a text such as '{red, blue} & fruit', but something else was given")
         for name, given in {"top": top, "threads": threads, "restrict": restrict}.items():
             if given is not None and (not isinstance(given, int) or given < 1):
                 raise InputError(f"{name} must be a whole number from 1 on, but {given!r} was given")
@@ -158,10 +160,10 @@ class Searchable(ABC):
     def _result(self, where: str, plan: Plan, ranking: Ranking, n: int, least: float, explained: bool) -> Result:
         hits = []
         for rank, (place, score) in enumerate(zip(ranking.places.tolist(), ranking.scores.tolist(), strict=True), 1):
-            if not score >= least:
+            if not score >= least or not score:  # what has no membership is no member
                 break
             name, text, metadata = self.item(place)
-            shares = explain(self.rows(place, place + 1)[0], plan.leaves) if explained else ()
+            shares = explain(self.rows(place, place + 1)[0], plan) if explained else ()
             hits.append(Hit(name, score, round(100 * (n - rank) / n, 4), place, shares, text, metadata))
         signature = f"{where}|logic:{plan.logic}|softset:{__version__}"
         return Result(plan.query, plan.logic.name, signature, tuple(hits), plan, plan.notes, plan.unknown)

@@ -29,8 +29,8 @@ def read_items(
 ) -> Iterator[Item]:
     """Return the items of a file, by its ending: .tsv, .csv, .jsonl, .parquet, and anything else as text lines.
 
-    Where no columns are named, the text is in "text" or else in the first column that is not the id, and the id in "id"
-    or else the number of the row, counted from `first`.
+    Where no columns are named, the text is in "text" or in the only column beside the id, and the id in "id" or else
+    the number of the row, counted from `first`.
     """
     source = Path(path)
     suffix = source.suffix.lower()
@@ -54,17 +54,24 @@ def _items(
 ) -> Iterator[Item]:
     for number, (at, record) in enumerate(records, first):
         id_key = id_column or ("id" if "id" in record else None)
-        text_key = text_column or ("text" if "text" in record else next((k for k in record if k != id_key), None))
+        text_key = text_column or _text_key(record, id_key)
         for key in (id_key, text_key):
             if key is not None and record.get(key) is None:
                 known = ", ".join(map(str, record)) or "none"
-                raise FileError(f"{source}, line {at}: there is no column {key!r}; columns here: {known}")
+                raise FileError(f"{source}, line {at}: there is nothing in column {key!r}; columns here: {known}")
         if text_key is None:
-            raise FileError(f"{source}, line {at}: there is no column with a text")
+            known = ", ".join(map(str, record)) or "none"
+            raise FileError(f"{source}, line {at}: there is no column 'text'; columns here: {known}; name one (--text)")
         metadata = {key: value for key, value in record.items() if key not in (id_key, text_key)}
         item = Item(str(record[id_key] if id_key else number), str(record[text_key]), metadata)
         _check_text(item, f"{source}, line {at}")
         yield item
+
+
+def _text_key(record: dict[str, Any], id_key: str | None) -> str | None:
+    """Return the column of the text where none is named: "text", or the only one beside the id."""
+    others = [key for key in record if key != id_key]
+    return "text" if "text" in record else others[0] if len(others) == 1 else None
 
 
 def _check_text(item: Item, where: str) -> None:

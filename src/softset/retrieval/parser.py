@@ -22,7 +22,7 @@ LIMITS = Limits()
 
 TOKEN = re.compile(
     rf"""\s*(?:
-      (?P<quoted>"(?:[^"\\]|\\.)*")
+      (?P<quoted>"(?:[^"\\]|\\.)*"|\u201c[^\u201c\u201d]*\u201d)
     | (?P<number>\^\s*(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)
     | (?P<word>{BARE_WORD})
     | (?P<mark>[{{}}()&|~,@\-])
@@ -71,7 +71,9 @@ class _Parser:
             raise self.error("a query is empty: give a word or a set such as {red, blue}")
         tree = self.exception()
         if self.next.kind != "end":
-            raise self.error("the end of the query, or one of & | - was expected here")
+            hints = {",": "; several examples are written {red, blue}", "~": "; write AND NOT, or BUT NOT"}
+            hint = hints.get(self.next.kind, "")
+            raise self.error(f"the end of the query, or one of & | - was expected here{hint}")
         if height(tree) > LIMITS.depth:
             raise QueryError(f"sets may be nested {LIMITS.depth} deep, and these are deeper", self.query, 0)
         return tree
@@ -213,10 +215,13 @@ def _token(kind: str, text: str, position: int, before: list[Token], query: str)
 
 def _bad_character(query: str, at: int) -> QueryError:
     position = at + len(query[at:]) - len(query[at:].lstrip())
-    if query[position] == '"':
+    if query[position] in '"\u201c\u201d':
         return QueryError("this quotation mark is never closed", query, position)
     return QueryError("a number was expected after ^, as in red^2", query, position)
 
 
 def _unquoted(token: Token) -> str:
-    return re.sub(r"\\(.)", r"\1", token.text[1:-1], flags=re.DOTALL) if token.kind == "quoted" else token.text
+    if token.kind != "quoted":
+        return token.text
+    inner = token.text[1:-1]  # between curly quotation marks, as word processors write them, nothing is escaped
+    return re.sub(r"\\(.)", r"\1", inner, flags=re.DOTALL) if token.text[0] == '"' else inner

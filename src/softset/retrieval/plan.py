@@ -142,8 +142,10 @@ def _leaf(
             unknown.append(example.text)
         else:
             kept.append((example, resolver.resolve(example.text)))
-    if not any(found.vector.any() for _, found in kept):
+    if not kept:
         raise InputError(f"no example of {tree} has a vector here: give others")
+    if not any(found.vector.any() for _, found in kept):
+        raise InputError(f"every example of {tree} has the zero vector, which has no direction: give others")
     texts, found = zip(*kept, strict=True)
     weights = np.array([example.weight for example in texts])
     return Leaf(tree, texts, found, leaf_set(logic, np.stack([one.vector for one in found]), weights))

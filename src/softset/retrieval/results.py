@@ -3,11 +3,13 @@
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import floor
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from softset.retrieval.plan import Leaf, Plan
+from softset.retrieval.tree import sought
 
 __all__ = ["Entry", "Hit", "LeafShare", "Result", "explain", "printable"]
 
@@ -27,6 +29,7 @@ class LeafShare:
     leaf: str
     membership: float
     examples: tuple[tuple[str, float], ...]
+    against: bool = False
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,13 @@ class Hit:
             shown["metadata"] = self.metadata
         if self.leaves:
             shown["leaves"] = [
-                {"leaf": one.leaf, "membership": one.membership, "examples": dict(one.examples)} for one in self.leaves
+                {
+                    "leaf": one.leaf,
+                    "membership": one.membership,
+                    "against": one.against,
+                    "examples": dict(one.examples),
+                }
+                for one in self.leaves
             ]
         return shown
 
@@ -108,20 +117,22 @@ def printable(text: str) -> str:
 def _lines(hit: Hit, width: int) -> Iterator[str]:
     text = printable(" ".join((hit.text or "").split()))
     shown = text if len(text) <= 60 else text[:57] + "..."
-    yield f"{hit.membership:.3f}  {printable(hit.item):{width}}  {hit.percentile:6.2f} %  {shown}".rstrip()
+    below = floor(100 * hit.percentile) / 100  # the best of many is above 99.99 %, not above all
+    yield f"{hit.membership:.3f}  {printable(hit.item):{width}}  {below:6.2f} %  {shown}".rstrip()
     for one in hit.leaves:
         carried = ", ".join(f"{text} {cosine:.2f}" for text, cosine in one.examples)
-        yield f"         {one.membership:.3f} in {one.leaf}, by {carried}"
+        yield f"         {'against: ' if one.against else ''}{one.membership:.3f} in {one.leaf}, by {carried}"
 
 
-def explain(vector: np.ndarray, leaves: tuple[Leaf, ...], most: int = 3) -> tuple[LeafShare, ...]:
+def explain(vector: np.ndarray, plan: Plan, most: int = 3) -> tuple[LeafShare, ...]:
     """Return a vector's (d,) membership in each set of a query, and the examples with the largest cosine."""
-    return tuple(_share(vector, leaf, most) for leaf in leaves)
+    wanted = set(sought(plan.tree))
+    return tuple(_share(vector, leaf, most, against=leaf.tree not in wanted) for leaf in plan.leaves)
 
 
-def _share(vector: np.ndarray, leaf: Leaf, most: int) -> LeafShare:
+def _share(vector: np.ndarray, leaf: Leaf, most: int, *, against: bool) -> LeafShare:
     lengths = np.linalg.norm(leaf.vectors, axis=1) * np.linalg.norm(vector)
     cosines = leaf.vectors @ vector / np.where(lengths > 0, lengths, 1)
     best = np.argsort(-cosines, kind="stable")[:most]
     nearest = tuple((leaf.examples[i].text, round(float(cosines[i]), 6)) for i in best.tolist())
-    return LeafShare(str(leaf.tree), float(leaf.members.membership(vector)), nearest)
+    return LeafShare(str(leaf.tree), float(leaf.members.membership(vector)), nearest, against)

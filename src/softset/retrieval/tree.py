@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-__all__ = ["And", "Example", "Examples", "Minus", "Named", "Not", "Or", "Tree", "height", "leaves"]
+__all__ = ["And", "Example", "Examples", "Minus", "Named", "Not", "Or", "Tree", "height", "leaves", "sought"]
 
 # What needs no quotes: words of letters, digits and inner marks, single spaces between them.
-BARE_WORD = r"[^\s{}()&|~,^\"@\-][^\s{}()&|~,^\"@]*"
+BARE_WORD = r"[^\s{}()&|~,^\"\u201c\u201d@\-][^\s{}()&|~,^\"\u201c\u201d@]*"
 RESERVED = frozenset({"AND", "OR", "NOT", "BUT"})
 
 
@@ -105,6 +105,19 @@ def _is_bare(word: str) -> bool:
 
 def _in_quotes(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def sought(tree: Tree, *, negated: bool = False) -> Iterator[Examples | Named]:
+    """Return the leaves under an even number of negations: those that speak for an item."""
+    match tree:
+        case Examples() | Named():
+            if not negated:
+                yield tree
+        case Not(inner):
+            yield from sought(inner, negated=not negated)
+        case And(left, right) | Or(left, right) | Minus(left, right):
+            yield from sought(left, negated=negated)
+            yield from sought(right, negated=negated != isinstance(tree, Minus))
 
 
 def height(tree: Tree) -> int:

@@ -24,7 +24,7 @@ class WordVectors(Vocabulary, Searchable):
     >>> words
     WordVectors('glove-840b-300d', words=33753, dimensions=300)
     >>> words.find("{red, blue, green} & {apple, peach, banana}", top=3)
-    0.455  orange  100.00 %
+    0.455  orange   99.99 %
     0.371  purple   99.99 %
     0.370  pink     99.99 %
     >>> words.most_similar(positive=["woman", "king"], negative=["man"], topn=1)
