@@ -1,21 +1,19 @@
 """The approximate engine: probes find candidates in an inverted file (faiss), and the exact score ranks them.
 
 Candidates of a set are the neighbours of its examples, of its first directions and of its mean, and of the opposites of
-the last two, for membership does not mind the sign. Measured on 341,479 GloVe vectors of 100 dimensions with sets of 5
-words, top 100:
+the last two, for membership does not mind the sign. 341,479 GloVe vectors of 100 dimensions, sets of 5 words, top 100,
+as `python benchmarks/search.py --engines` printed it on two cores:
 
-==========================  ==========  =================  ==========
-engine                      build, s    a query, ms        recall
-==========================  ==========  =================  ==========
-exact                       0           26 to 32           1
-faiss IVF, 1024 lists       1.4         2.0 (32 probed)    .990
-hnswlib, M 16               47          2.3 to 3.9         .984
-usearch, connectivity 16    103         4.0 to 7.7         .984
-faiss HNSW, M 16            60          3.8                .984
-==========================  ==========  =================  ==========
+==========================  ==========  ============  ==========
+index                       build, s    a set, ms     recall
+==========================  ==========  ============  ==========
+faiss IVF, 2 sqrt(n) lists  2.7         2.7           .987
+hnswlib, M 16, ef 200       33          2.3           .995
+usearch, connectivity 16    68          7.1           .995
+==========================  ==========  ============  ==========
 
-The graphs were asked without opposites, which costs them about .006 of recall. So: an inverted file, which is also the
-one that can be built at once.
+The graphs find a little more, but take ten times as long to build and more; an inverted file can be built when it is
+first needed.
 """
 
 import os
