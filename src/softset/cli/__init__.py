@@ -23,7 +23,7 @@ class Verbs(click.Group):
         """Return the verbs in the order of the help text."""
         return list(VERBS)
 
-    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:  # noqa: ARG002
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:  # noqa: ARG002 (click's)
         """Return the verb's command, or None so that click reports an unknown one."""
         if name not in VERBS:
             return None

@@ -176,4 +176,5 @@ def _logic(logic: str | Logic | None, parameters: dict[str, float]) -> Logic:
         raise InputError(f"{strange[0]} is no option of find; a logic has alpha, aperture and floor")
     if isinstance(logic, Logic):
         return logic
-    return Logic(**({"name": logic} if logic else {}), **parameters)  # type: ignore[arg-type]
+    options: dict[str, Any] = {**({"name": logic} if logic else {}), **parameters}
+    return Logic(**options)

@@ -30,7 +30,7 @@ def read_vectors(
     path: str | os.PathLike[str],
     *,
     words: str | os.PathLike[str] | None = None,
-    format: str | None = None,  # noqa: A002
+    format: str | None = None,  # noqa: A002 (the word that users know)
     member: str | None = None,
     skip_bad: bool = False,
 ) -> Source:
