@@ -199,3 +199,25 @@ def test_help_is_instant() -> None:
     code = "import sys, softset.cli as c\ntry: c.main(['--help'])\nexcept SystemExit: print('numpy' in sys.modules)"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert shown.endswith("False\n") and "find" in shown
+
+
+def test_every_parameter_of_a_logic_is_an_option(run) -> None:
+    _, out, _ = run("find", QUERY, "--logic", "graded", "--floor", "0.2", "--aperture", "3", "--json", "--top", "1")
+    assert "graded(aperture=3, floor=0.2)" in json.loads(out)["signature"]
+
+
+def test_progress_counts_on_standard_error(capsys) -> None:
+    from softset.cli.vectors import _Progress
+
+    progress = _Progress()
+    progress(4096, 10_000)
+    progress.done()
+    shown = capsys.readouterr()
+    assert "4,096 words of 10,000" in shown.err and shown.out == ""
+
+
+def test_recall_is_checked_on_the_queries_that_were_answered(run, home: Path) -> None:
+    pytest.importorskip("faiss")
+    (home / "q.txt").write_text("{dog, cat}\n{blue\n")
+    code, _, err = run("find", "--queries", "q.txt", "--recall-check", "--top", "5")
+    assert code == 2 and "of the exact top 5" in err and "line 2" in err

@@ -341,3 +341,8 @@ def test_what_speaks_against_is_marked(words: WordVectors) -> None:
     leaves = words.find("{dog, cat} - wolf", top=1, explained=True)[0].leaves
     assert [one.against for one in leaves] == [False, True]
     assert "against: 0." in str(words.find("~wolf & dog", top=1, explained=True))
+
+
+def test_parameters_adjust_a_given_logic_too(words: WordVectors) -> None:
+    result = words.find(QUERY, top=1, logic=Logic("lattice", alpha=0.5), alpha=0.9)
+    assert "logic:lattice(alpha=0.9)" in result.signature

@@ -31,6 +31,7 @@ QUERIES_AT_ONCE = 256
 )
 @click.option("--alpha", default=DEFAULT.alpha, show_default=True, help="Tolerance of AND in the lattice.")
 @click.option("--aperture", default=DEFAULT.aperture, show_default=True, help="How graded sets are; inf is crisp.")
+@click.option("--floor", default=DEFAULT.floor, show_default=True, help="What AND of graded sets stands on.")
 @click.option(
     "--in", "collection", type=click.Path(), help="Search a collection of your own items (see softset index)."
 )
@@ -60,6 +61,7 @@ def find(
     logic: str,
     alpha: float,
     aperture: float,
+    floor: float,
     collection: str | None,
     vectors: str | None,
     restrict: int | None,
@@ -96,7 +98,7 @@ def find(
     asked = _queries(query, queries)
     items = _items(collection, vectors)
     options: dict[str, Any] = {
-        "logic": Logic(logic, alpha, aperture),
+        "logic": Logic(logic, alpha, aperture, floor),
         "sets": read_sets(sets_file) if sets_file else None,
         "skip_unknown": skip_unknown,
     }
@@ -108,8 +110,8 @@ def find(
     for start in range(0, len(asked), QUERIES_AT_ONCE):
         batch = asked[start : start + QUERIES_AT_ONCE]
         show.all(batch, partial(items.find_many, top=top, explained=explain, approximate=approximate, **options))
-    if recall_check:
-        share = items.recall([one for _, one in asked], top, **options)
+    if recall_check and show.answered:
+        share = items.recall(show.answered, top, **options)
         click.echo(f"softset: the approximate engine finds {share:.1%} of the exact top {top}", err=True)
     if show.failed:
         raise click.exceptions.Exit(2)
@@ -150,6 +152,7 @@ class Printer:
     def __init__(self, *, as_json: bool, as_tsv: bool, titled: bool) -> None:
         self.as_json, self.as_tsv, self.titled = as_json, as_tsv, titled
         self.failed = False
+        self.answered: list[str] = []
 
     def all(self, asked: Sequence[tuple[str, str]], search: Any) -> None:
         """Search all queries at once, or if one of them is wrong, each alone."""
@@ -176,6 +179,7 @@ class Printer:
 
     def one(self, result: Any) -> None:
         """Print one result, and beside it what a person should know."""
+        self.answered.append(result.query)
         for sentence in [*result.notes, *_about_means(result), *_about_unknown(result.unknown)]:
             click.echo(f"softset: {sentence}", err=True)
         if self.as_json:

@@ -74,7 +74,8 @@ class Approximate:
         return [self._search(plan, top, out) for plan, out in zip(plans, excluded, strict=True)]
 
     def _search(self, plan: Plan, top: int, excluded: frozenset[int]) -> Ranking:
-        probes = _units(np.concatenate([_probes(leaf) for leaf in _positive(plan)] + _between(plan)))
+        leaves = _positive(plan)
+        probes = _units(np.concatenate([_probes(leaf) for leaf in leaves] + _between(leaves)))
         _, found = self._index.search(probes, max(NEIGHBOURS, 2 * top))
         places = np.setdiff1d(found, [-1, *excluded])
         if len(places) < min(top, len(self._items) - len(excluded)):  # not enough near by: look at all
@@ -152,9 +153,9 @@ def _probes(leaf: Leaf) -> np.ndarray:
     return np.concatenate([units, directions, [mean, -mean], -directions[:1]])
 
 
-def _between(plan: Plan) -> list[np.ndarray]:
+def _between(leaves: Sequence[Leaf]) -> list[np.ndarray]:
     """Return the middle of the positive sets' means: what belongs to both of two sets need not be near to either."""
-    means = [_units(leaf.vectors).mean(axis=0) for leaf in _positive(plan)]
+    means = [_units(leaf.vectors).mean(axis=0) for leaf in leaves]
     return [np.mean(_units(np.stack(means)), axis=0, keepdims=True)] if len(means) > 1 else []
 
 

@@ -216,7 +216,8 @@ class Collection(Searchable):
     def item(self, place: int) -> Entry:
         """Return an item's id, text and metadata."""
         segment, local = self._locate(place)
-        return Entry(*_fields(segment.item(local)))
+        item = segment.item(local)
+        return Entry(item.id, item.text, item.metadata or None)
 
     def _locate(self, place: int) -> tuple[Segment, int]:
         number = bisect_right(self._starts, place) - 1
@@ -246,10 +247,6 @@ class Collection(Searchable):
         if not vector.any():
             raise UnknownWordError(f"{text!r} is no id here, and the encoder {self.encoder} has no vector for it")
         return Resolved(vector, f"as a text, by {self.encoder}", ())
-
-
-def _fields(item: Item) -> tuple[str, str, dict[str, Any] | None]:
-    return item.id, item.text, item.metadata or None
 
 
 def _deleted_in(segments: Iterable[Segment]) -> dict[str, list[int]]:

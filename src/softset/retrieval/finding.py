@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -169,12 +170,10 @@ class Searchable(ABC):
         return Result(plan.query, plan.logic.name, signature, tuple(hits), plan, plan.notes, plan.unknown)
 
 
-def _logic(logic: str | Logic | None, parameters: dict[str, float]) -> Logic:
+def _logic(logic: str | Logic | None, parameters: dict[str, Any]) -> Logic:
     """Return a logic from its name and parameters; what is not given is as in `Logic`."""
     strange = sorted(set(parameters) - {"alpha", "aperture", "floor"})
     if strange:
         raise InputError(f"{strange[0]} is no option of find; a logic has alpha, aperture and floor")
-    if isinstance(logic, Logic):
-        return logic
-    options: dict[str, Any] = {**({"name": logic} if logic else {}), **parameters}
-    return Logic(**options)
+    base = logic if isinstance(logic, Logic) else Logic(logic) if logic else Logic()
+    return replace(base, **parameters)

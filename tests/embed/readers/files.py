@@ -103,7 +103,7 @@ def zipped(files: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes
 
 def tarred(files: dict[str, bytes], mode: str = "w:gz", kind: int = tarfile.PAX_FORMAT) -> bytes:
     out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode=mode, format=kind) as archive:  # type: ignore[call-overload]
+    with tarfile.open(fileobj=out, mode=mode, format=kind) as archive:
         for name, content in files.items():
             info = tarfile.TarInfo(name)
             info.size = len(content)

@@ -119,4 +119,4 @@ def test_the_names_are_sorted_and_there() -> None:
 
 def test_paths_may_be_texts(path: Path) -> None:
     path.write_bytes(text())
-    assert read(str(path))[0] == WORDS  # type: ignore[arg-type]
+    assert read(str(path))[0] == WORDS
