@@ -47,6 +47,8 @@ def test_columns_by_name(tmp_path: Path) -> None:
         ("a.txt", b"red\nbl\xffue\n", "line 2: byte 2 is not UTF-8"),
         ("a.tsv", "id\ttext\nx\ty\tz\n", "line 2: 3 columns, but the header has 2"),
         ("a.tsv", "", "is empty: a header line"),
+        ("a.tsv", "id\ttext\n", "holds no item: one a line was wanted"),
+        ("a.txt", "\n \n", "holds no item: one a line was wanted"),
         ("a.csv", 'id,text\nx,"open\n', "line 2: unexpected end of data"),
         ("a.jsonl", '{"text": "a"}\n{"text"\n', "line 2: no JSON"),
         ("a.jsonl", "[1]\n", "line 1: a JSON object was wanted, but a list was found"),

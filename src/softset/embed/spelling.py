@@ -9,8 +9,8 @@ __all__ = ["similar_spellings"]
 def similar_spellings(word: str, words: Iterable[str], most: int = 3) -> list[str]:
     """Return up to `most` words spelled much like one, the likest first.
 
-    >>> similar_spellings("oragne", ["orange", "orangutan", "range", "peach"])
-    ['orange']
+    >>> similar_spellings("bleu", ["blue", "lieu", "blur", "peach"])
+    ['blue', 'lieu', 'blur']
     """
     folded = word.lower()
     # Comparing two words costs microseconds, so of hundreds of thousands only those that could be a slip are compared:
@@ -20,4 +20,6 @@ def similar_spellings(word: str, words: Iterable[str], most: int = 3) -> list[st
         for other in words
         if abs(len(other) - len(folded)) <= 2 and (other[:1].lower() == folded[:1] or other[-2:].lower() == folded[-2:])
     ]
-    return get_close_matches(folded, near, n=most, cutoff=0.7)
+    # Two letters exchanged are the commonest slip, and to difflib a large one.
+    exchanged = [other for other in near if sorted(other.lower()) == sorted(folded)]
+    return list(dict.fromkeys([*exchanged, *get_close_matches(folded, near, n=most, cutoff=0.7)]))[:most]

@@ -52,6 +52,7 @@ def _items(
     id_column: str | None,
     first: int,
 ) -> Iterator[Item]:
+    number = first - 1
     for number, (at, record) in enumerate(records, first):
         id_key = id_column or ("id" if "id" in record else None)
         text_key = text_column or _text_key(record, id_key)
@@ -66,6 +67,8 @@ def _items(
         item = Item(str(record[id_key] if id_key else number), str(record[text_key]), metadata)
         _check_text(item, f"{source}, line {at}")
         yield item
+    if number < first:
+        raise FileError(f"{source} holds no item: one a line was wanted")
 
 
 def _text_key(record: dict[str, Any], id_key: str | None) -> str | None:
