@@ -7,8 +7,6 @@ words.bin      all words in one; offsets.npy says where each begins
 hashes.npy     sorted hashes of the words; places.npy says which word each belongs to
 """
 
-import hashlib
-import json
 import mmap
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -20,11 +18,11 @@ import numpy as np
 
 from softset.embed.index import WordIndex
 from softset.errors import FileError
-from softset.files import sync
+from softset.sealed import Seal
 
 __all__ = ["Stored", "open_store", "row_lengths", "verify_store", "write_store"]
 
-VERSION = 1
+SEAL = Seal("WordVectors", 1, "a folder of word vectors", "import it again with softset vectors import")
 FILES = ("vectors.npy", "norms.npy", "words.bin", "offsets.npy", "hashes.npy", "places.npy")
 
 
@@ -68,7 +66,7 @@ def write_store(
     for name, array in arrays.items():
         np.save(target / name, array, allow_pickle=False)
     (target / "words.bin").write_bytes(index.text)
-    _seal(target, {**facts, "words": len(words), "dimensions": d, "dtype": str(dtype)})
+    SEAL.close(target, {**facts, "words": len(words), "dimensions": d, "dtype": str(dtype)})
     return len(words)
 
 
@@ -104,20 +102,6 @@ def _write_header(file: BinaryIO, dtype: np.dtype[Any], n: int, d: int) -> None:
     np.lib.format.write_array_header_1_0(file, header)
 
 
-def _seal(folder: Path, facts: Mapping[str, Any]) -> None:
-    """Write meta.json last, with the checksum of every other file: a folder without it is unfinished."""
-    files = {path.name: {"bytes": path.stat().st_size, "sha256": _sha256(path)} for path in sorted(folder.iterdir())}
-    meta = {"softset": "WordVectors", "version": VERSION, **facts, "files": files}
-    (folder / "meta.json").write_text(json.dumps(meta, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    for path in [*folder.iterdir(), folder]:
-        sync(path)
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def open_store(folder: str | os.PathLike[str]) -> Stored:
     """Open a folder that `write_store` filled, by memory-mapping; sizes are checked, contents by `verify_store`."""
     path = Path(folder)
@@ -144,34 +128,14 @@ def _array_names(facts: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _read_meta(path: Path) -> dict[str, Any]:
-    try:
-        facts = json.loads((path / "meta.json").read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        if not path.exists():
-            raise
-        raise FileError(f"{path} is not a folder of word vectors: it has no meta.json") from None
-    except NotADirectoryError:
-        raise FileError(
-            f"{path} is a file, not a folder of word vectors: import it with softset vectors import"
-        ) from None
-    except (ValueError, RecursionError) as error:
-        raise FileError(f"{path / 'meta.json'} cannot be read ({error}): import the vectors again") from error
-    if not isinstance(facts, dict) or facts.get("softset") != "WordVectors" or facts.get("version") != VERSION:
-        raise FileError(f"{path} is not a folder of word vectors of version {VERSION}: import the vectors again")
+    facts = SEAL.read(path)
     try:
         _ = int(facts["words"]), int(facts["dimensions"]), str(facts["dtype"])
-        sizes = {Path(name).name: int(file["bytes"]) for name, file in facts["files"].items()}
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise FileError(f"{path / 'meta.json'} lacks a fact ({error}): import the vectors again") from error
-    for name, size in sizes.items():
-        if not (path / name).is_file() or (path / name).stat().st_size != size:
-            raise FileError(f"{path / name} is missing or has the wrong size: import the vectors again")
+    except (KeyError, TypeError, ValueError) as error:
+        raise FileError(f"{path / 'meta.json'} lacks a fact ({error}): {SEAL.remedy}") from error
     return facts
 
 
 def verify_store(folder: str | os.PathLike[str]) -> None:
     """Read every file of a folder and compare its SHA-256 with the one noted when it was written."""
-    path = Path(folder)
-    for name, file in _read_meta(path).get("files", {}).items():
-        if _sha256(path / Path(name).name) != file.get("sha256"):
-            raise FileError(f"{path / name} was changed since it was written: import the vectors again")
+    SEAL.verify(Path(folder))
