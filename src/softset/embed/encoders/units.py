@@ -1,0 +1,64 @@
+"""Sub-words merged to words: the mean of the vectors of a word's pieces."""
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from softset.embed.tokensets import TokenSets, strings
+
+__all__ = ["WORD", "merged_to_words"]
+
+# Scripts that are written without spaces: a run of them is no word, so their tokens stay as the model cut them.
+UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai and Lao, Burmese, Khmer
+    "\u2e80-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Chinese and Japanese
+)
+LETTERS = rf"(?:(?![{UNSPACED}])\w)+[\u0300-\u036f\u200c\u200d]*"  # with marks that combine, and joiners
+WORD = re.compile(rf"(?:{LETTERS})+(?:['\u2019\-](?:{LETTERS})+)*")  # with inner apostrophes and hyphens
+
+
+def merged_to_words(sets: TokenSets, texts: Sequence[str]) -> TokenSets:
+    """Return token sets whose tokens are words of the texts; the pieces need spans."""
+    assert sets.spans is not None  # noqa: S101 (for the type checker: the pipeline always has them)
+    begins, spans, tokens, counts = [], [], [], []
+    for at, text in enumerate(texts):
+        row = int(sets.offsets[at])
+        groups = _groups(text, sets.spans[row : int(sets.offsets[at + 1])])
+        begins += [row + first for first, _, _ in groups]
+        spans += [(begin, end) for _, begin, end in groups]
+        tokens += [text[begin:end] for _, begin, end in groups]
+        counts.append(len(groups))
+    lengths = np.diff([*begins, len(sets.vectors)])
+    total = np.add.reduceat(sets.vectors, begins, axis=0, dtype=np.float64) if begins else sets.vectors
+    return TokenSets(
+        (total / lengths[:, None]).astype(sets.vectors.dtype),
+        np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]).astype(np.int64),
+        strings(tokens),
+        np.array(spans, dtype=np.int32).reshape(-1, 2),
+        sets.special,
+        sets.truncated,
+        sets.unknown,
+        sets.signature,
+    )
+
+
+def _groups(text: str, spans: np.ndarray) -> list[tuple[int, int, int]]:
+    """Return the first piece, the beginning and the end of each word; the pieces of one character belong together."""
+    words = iter(WORD.finditer(text))
+    word = next(words, None)
+    groups: list[tuple[int, int, int]] = []
+    current: re.Match[str] | None = None
+    for piece, (begin, end) in enumerate(spans.tolist()):
+        while word is not None and word.end() <= begin:
+            word = next(words, None)
+        inside = word if word is not None and word.start() <= begin < end else None  # a mark has no length
+        same_word = inside is not None and inside is current
+        same_character = bool(groups) and begin < groups[-1][2] and begin < end
+        if same_word or same_character:
+            first, start, stop = groups[-1]
+            groups[-1] = (first, start, max(stop, end))
+        else:
+            groups.append((piece, begin, end))
+        current = inside
+    return groups
