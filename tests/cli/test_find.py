@@ -105,7 +105,7 @@ def test_options_reach_the_search(run, home: Path) -> None:
         (["find", "red", "--min", "nan"], "--min must be a membership from 0 to 1"),
         (["vectors", "import", "absent.txt", "--name", "x"], "absent.txt: No such file or directory"),
         (["vectors", "info", "absent"], "there are no word vectors named 'absent'"),
-        (["vectors", "remove", "../x"], "there are no imported vectors named '../x'"),
+        (["vectors", "remove", "../x"], "there are no imported word vectors named '../x'"),
         (["index", "absent.txt", "--out", "c"], "absent.txt: No such file or directory"),
         (["index", "absent.txt", "--out", "c", "--encoder", "bert"], "the encoder 'bert' is not known"),
         (["add", "absent", "more.txt"], "absent is not a collection"),

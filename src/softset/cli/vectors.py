@@ -83,9 +83,9 @@ class _Progress:
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
 def list_(as_json: bool) -> None:
     """List the word vectors that can be used by name."""
-    from softset.embed.library import BUNDLED, imported, vectors_folder
+    from softset.embed.library import BUNDLED, SHELF, vectors_folder
 
-    rows = [_row(name, folder) for name, folder in [(BUNDLED, vectors_folder()), *imported()]]
+    rows = [_row(name, folder) for name, folder in [(BUNDLED, vectors_folder()), *SHELF.imported()]]
     if as_json:
         click.echo(json.dumps(rows))
         return
@@ -135,7 +135,7 @@ def info(name: str, verify: bool, as_json: bool) -> None:
 @click.argument("name")
 def remove(name: str) -> None:
     """Delete the imported vectors called NAME."""
-    from softset.embed.library import remove_vectors
+    from softset.embed.library import SHELF
 
-    remove_vectors(name)
+    SHELF.remove(name)
     click.echo(f"{name}: removed")

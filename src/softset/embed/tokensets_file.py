@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from softset.embed.readers.tensors import map_tensors
 from softset.embed.tokensets import FLOATS, TokenSets, strings
 from softset.errors import FileError
-from softset.files import map_tensors, new_folder, write_tensors
+from softset.files import new_folder, tensor_facts, write_tensors
 from softset.sealed import Seal
 
 __all__ = ["arrays_of", "open_sets", "save_sets", "sets_of"]
@@ -44,7 +45,8 @@ def open_sets(path: str | os.PathLike[str]) -> TokenSets:
         except (ValueError, EOFError) as error:
             raise FileError(f"{path} is not a whole folder of token sets ({error}): {SEAL.remedy}") from error
     else:
-        arrays, facts = map_tensors(path, KIND)
+        facts = tensor_facts(path, KIND)
+        arrays = {name: tensor.values for name, tensor in map_tensors(Path(path)).items()}
     try:
         return sets_of(arrays, str(facts.get("signature", "own")))
     except (KeyError, ValueError, IndexError, TypeError) as error:

@@ -25,7 +25,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from softset.embed.library import cache_folder
+from softset.embed.shelf import cache_folder
 from softset.errors import InputError, MissingExtraError
 from softset.retrieval.exact import Items, Ranking, rescored, search
 from softset.retrieval.plan import Leaf, Plan

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, Protocol
 
 import numpy as np
@@ -14,6 +15,7 @@ from softset.embed.encoders.texts import excerpt
 from softset.embed.encoders.tokeniser import Tokeniser
 from softset.embed.encoders.units import merged_to_words
 from softset.embed.encoders.windows import Window, windows
+from softset.embed.moments import read_moment
 from softset.embed.tokensets import TokenSets, strings
 from softset.errors import InputError
 
@@ -24,14 +26,25 @@ Unit = Literal["token", "word"]
 
 
 class Network(Protocol):
-    """What the pipeline wants of a model: ids (b, L) and their mask in, the vectors (b, L, d) of one layer out."""
+    """What the pipeline wants of a model: ids (b, L) and their mask in, the vectors (b, L, d) of one layer out.
 
-    identity: str  # its name and checksum
-    layer: int | None
-    dimensions: int
-    longest: int | None  # tokens, marks included; None where there is no limit
-    alone: bool  # whether a vector depends on what else is in the batch, so that each text must go alone
-    precision: str | None  # where it is not float32
+    `identity` is its name and checksum; `longest` how many tokens it takes, marks included, or None for any number;
+    `alone` whether a vector depends on what else is in the batch, so that each text must go alone; `precision` is None
+    for float32.
+    """
+
+    @property
+    def identity(self) -> str: ...  # noqa: D102
+    @property
+    def layer(self) -> int | None: ...  # noqa: D102
+    @property
+    def dimensions(self) -> int: ...  # noqa: D102
+    @property
+    def longest(self) -> int | None: ...  # noqa: D102
+    @property
+    def alone(self) -> bool: ...  # noqa: D102
+    @property
+    def precision(self) -> str | None: ...  # noqa: D102
 
     def __call__(self, ids: np.ndarray, mask: np.ndarray) -> np.ndarray:
         """Return the hidden states of one layer."""
@@ -62,8 +75,16 @@ class Options:
 class ContextualEncoder(TextEncoder):
     """A tokeniser, a network and options: the encoder of every model that `load_encoder` opens but word vectors."""
 
-    def __init__(self, tokeniser: Tokeniser, network: Network, options: Options | None = None) -> None:
+    def __init__(
+        self,
+        tokeniser: Tokeniser,
+        network: Network,
+        options: Options | None = None,
+        *,
+        moments: Path | None = None,
+    ) -> None:
         self._tokeniser, self._network, self.options = tokeniser, network, options or Options()
+        self._moments = moments
         self._marks = len(tokeniser.prefix) + len(tokeniser.suffix)
         self._size = self._window_size()
 
@@ -102,6 +123,11 @@ class ContextualEncoder(TextEncoder):
     def layer(self) -> int | None:
         """The number of the layer whose vectors these are; None where a model has only one."""
         return self._network.layer
+
+    @property
+    def second_moment(self) -> np.ndarray | None:
+        """The second moment (d, d) of unit token vectors of this layer, where it is known: shipped with "minilm"."""
+        return None if self._moments is None else read_moment(self._moments, f"layer_{self.layer}")
 
     def _pool(self, sets: TokenSets) -> np.ndarray:
         """Return the mean over all tokens, marks included, as sentence encoders are trained; zero for empty sets."""

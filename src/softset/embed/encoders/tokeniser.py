@@ -30,8 +30,8 @@ class Tokenised:
 class Tokeniser(Protocol):
     """What the pipeline wants of a tokeniser: tokens of texts, and what goes before and after each window."""
 
-    prefix: Sequence[tuple[int, str]]
-    suffix: Sequence[tuple[int, str]]
+    prefix: list[tuple[int, str]]
+    suffix: list[tuple[int, str]]
     pad: int
 
     def __call__(self, texts: Sequence[str]) -> Iterator[Tokenised]:
@@ -45,16 +45,25 @@ class SubWords:
     What a user writes is text: "[SEP]" in a text is five characters, not the model's mark.
     """
 
-    def __init__(self, backend: Any, *, unknown: int | None, pad: int, threads: int | None = None) -> None:
+    def __init__(
+        self, backend: Any, *, unknown: int | None, pad: int, threads: int | None = None, marks: bool = True
+    ) -> None:
         backend.no_truncation()
         backend.no_padding()
         backend.encode_special_tokens = True
         self._backend, self._unknown, self._threads = backend, unknown, threads
         self.pad = pad
-        self.prefix, self.suffix = _marks(backend)
+        self.prefix, self.suffix = _marks(backend) if marks else ([], [])
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str], *, pad: int | None = None, threads: int | None = None) -> Self:
+    def open(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        pad: int | None = None,
+        threads: int | None = None,
+        marks: bool = True,
+    ) -> Self:
         """Open a tokenizer.json."""
         from tokenizers import Tokenizer
 
@@ -69,7 +78,12 @@ class SubWords:
         )
         unknown = next((one for one in known if one is not None), None)
         found = (backend.padding or {}).get("pad_id", 0)
-        return cls(backend, unknown=unknown, pad=found if pad is None else pad, threads=threads)
+        return cls(backend, unknown=unknown, pad=found if pad is None else pad, threads=threads, marks=marks)
+
+    @property
+    def size(self) -> int:
+        """How many tokens there are, or one more than the largest number of one."""
+        return 1 + max(self._backend.get_vocab(with_added_tokens=True).values(), default=-1)
 
     def __call__(self, texts: Sequence[str]) -> Iterator[Tokenised]:
         """Yield the tokens of each text."""

@@ -1,33 +1,32 @@
-"""Sub-words merged to words: the mean of the vectors of a word's pieces."""
+"""Sub-words merged to words: the mean of the vectors of a word's pieces.
 
-import re
+In scripts without spaces tokens stay as the model cut them.
+"""
+
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from softset.embed.tokensets import TokenSets, strings
+from softset.embed.words import SPACED_WORD
 
-__all__ = ["WORD", "merged_to_words"]
+if TYPE_CHECKING:
+    import re
 
-# Scripts that are written without spaces: a run of them is no word, so their tokens stay as the model cut them.
-UNSPACED = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai and Lao, Burmese, Khmer
-    "\u2e80-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Chinese and Japanese
-)
-LETTERS = rf"(?:(?![{UNSPACED}])\w)+[\u0300-\u036f\u200c\u200d]*"  # with marks that combine, and joiners
-WORD = re.compile(rf"(?:{LETTERS})+(?:['\u2019\-](?:{LETTERS})+)*")  # with inner apostrophes and hyphens
+__all__ = ["merged_to_words"]
 
 
 def merged_to_words(sets: TokenSets, texts: Sequence[str]) -> TokenSets:
     """Return token sets whose tokens are words of the texts; the pieces need spans."""
-    assert sets.spans is not None  # noqa: S101 (for the type checker: the pipeline always has them)
+    assert sets.spans is not None and sets.tokens is not None  # noqa: S101, PT018 (the pipeline always has them)
     begins, spans, tokens, counts = [], [], [], []
     for at, text in enumerate(texts):
         row = int(sets.offsets[at])
         groups = _groups(text, sets.spans[row : int(sets.offsets[at + 1])])
         begins += [row + first for first, _, _ in groups]
         spans += [(begin, end) for _, begin, end in groups]
-        tokens += [text[begin:end] for _, begin, end in groups]
+        tokens += [text[begin:end] if end > begin else sets.tokens[row + first] for first, begin, end in groups]
         counts.append(len(groups))
     lengths = np.diff([*begins, len(sets.vectors)])
     total = np.add.reduceat(sets.vectors, begins, axis=0, dtype=np.float64) if begins else sets.vectors
@@ -44,8 +43,11 @@ def merged_to_words(sets: TokenSets, texts: Sequence[str]) -> TokenSets:
 
 
 def _groups(text: str, spans: np.ndarray) -> list[tuple[int, int, int]]:
-    """Return the first piece, the beginning and the end of each word; the pieces of one character belong together."""
-    words = iter(WORD.finditer(text))
+    """Return the first piece, the beginning and the end of each word; the pieces of one character belong together.
+
+    A word's span is all of it, also where a model's pieces skip an accent.
+    """
+    words = iter(SPACED_WORD.finditer(text))
     word = next(words, None)
     groups: list[tuple[int, int, int]] = []
     current: re.Match[str] | None = None
@@ -59,6 +61,6 @@ def _groups(text: str, spans: np.ndarray) -> list[tuple[int, int, int]]:
             first, start, stop = groups[-1]
             groups[-1] = (first, start, max(stop, end))
         else:
-            groups.append((piece, begin, end))
+            groups.append((piece, begin, end) if inside is None else (piece, inside.start(), max(inside.end(), end)))
         current = inside
     return groups

@@ -10,7 +10,7 @@ from softset.embed.readers.tensors import Tensor, map_tensors
 from softset.embed.readers.tokenizer import words_of_tokenizer
 from softset.errors import FileError
 
-__all__ = ["read_model2vec"]
+__all__ = ["embedding_table", "read_model2vec"]
 
 
 def read_model2vec(folder: Path, *, skip_bad: bool) -> Source:
@@ -30,6 +30,19 @@ def read_model2vec(folder: Path, *, skip_bad: bool) -> Source:
     check = RowCheck(str(model), skip_bad=skip_bad, unit="token")
     blocks = _blocks(tokens, table, rows, weights, check)
     return streamed("model2vec", dimensions, len(tokens), blocks, check)
+
+
+def embedding_table(folder: Path, tokens: int) -> np.ndarray:
+    """Return the vectors of all tokens by their number, (tokens, d) in float32."""
+    model = folder / "model.safetensors"
+    if not model.is_file():
+        raise FileError(f"{folder} has no model.safetensors, but a model2vec folder has one")
+    table, rows, weights = _gathered(model, np.arange(tokens))
+    with np.errstate(invalid="ignore", over="ignore"):
+        vectors: np.ndarray = (table.take(rows) * weights[:, None]).astype(np.float32)
+    if not np.isfinite(vectors).all():
+        raise FileError(f"{model} has a number that is not finite in float32: save the model again")
+    return vectors
 
 
 def _gathered(model: Path, numbers: np.ndarray) -> tuple[Tensor, np.ndarray, np.ndarray]:

@@ -1,0 +1,58 @@
+"""What a model's config.json says about how many tokens it takes."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from softset.errors import FileError
+
+__all__ = ["longest_sequence", "read_json"]
+
+LARGEST = 8192  # tokens a window: some models take 131,072 at once, whose attention alone would fill the memory
+DEFAULT = 512  # where nothing says: models with relative positions take any length, and were trained on this one
+SIZES = ("max_position_embeddings", "n_positions", "seq_length", "max_seq_len")
+# These count positions from the padding id + 1, so that the first rows of their table are never used.
+OFFSET_TYPES = (
+    "camembert",
+    "data2vec-text",
+    "ibert",
+    "longformer",
+    "mpnet",
+    "roberta",
+    "xlm-roberta",
+    "xlm-roberta-xl",
+)
+
+
+def longest_sequence(config: Mapping[str, Any], tokeniser_limit: Any = None) -> int:
+    """Return how many tokens a model takes at once, from its config and what its tokeniser says (never a sentinel).
+
+    >>> longest_sequence({"max_position_embeddings": 514, "model_type": "roberta", "pad_token_id": 1})
+    512
+    >>> longest_sequence({"model_type": "t5"}, tokeniser_limit=10**30)
+    512
+    """
+    sizes = [config[name] for name in SIZES if isinstance(config.get(name), int) and config[name] > 0]
+    limits = [size - _unused(config) for size in sizes[:1]]
+    if isinstance(tokeniser_limit, int) and 0 < tokeniser_limit < 1_000_000:  # beyond is "very large integer"
+        limits.append(tokeniser_limit)
+    return min([*limits, LARGEST]) if limits else DEFAULT
+
+
+def _unused(config: Mapping[str, Any]) -> int:
+    pad = config.get("pad_token_id")
+    return (pad if isinstance(pad, int) else 1) + 1 if config.get("model_type") in OFFSET_TYPES else 0
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Return the object in a JSON file, empty where there is no file."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (ValueError, RecursionError) as error:
+        raise FileError(f"{path} is not JSON ({error}): save the model again") from error
+    if not isinstance(found, dict):
+        raise FileError(f"{path} holds no JSON object: save the model again")
+    return found

@@ -1,0 +1,202 @@
+"""Encoders by name: bundled, imported, in a folder, on the hub; or an object that can serve as one."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from softset.embed.encoders.base import TextEncoder
+from softset.embed.encoders.batching import BUDGET
+from softset.embed.encoders.contextual import ContextualEncoder, Options, Overflow, Unit
+from softset.embed.encoders.layers import Layer
+from softset.embed.encoders.protocol import Encoder
+from softset.embed.encoders.threads import thread_count
+from softset.embed.library import BUNDLED as BUNDLED_WORDS
+from softset.embed.library import vectors_folder
+from softset.embed.models import BUNDLED, SHELF, checksum, model_folder, model_kind
+from softset.errors import FileError, InputError, MissingExtraError
+
+__all__ = ["load_encoder"]
+
+
+@dataclass(frozen=True)
+class _Wish:
+    """What was asked for beside the model itself."""
+
+    options: Options
+    layer: Layer
+    threads: int
+    device: str | None
+    dtype: str | None
+
+    def refuse(self, what: str, *names: str) -> None:
+        """Refuse options that would vanish."""
+        given = {
+            "layer": self.layer not in ("last", -1),
+            "device": self.device is not None,
+            "dtype": self.dtype is not None,
+        }
+        for name in names:
+            if given[name]:
+                raise InputError(f"{what} has no choice of {name}: leave {name} out")
+
+
+def load_encoder(
+    model: Any = BUNDLED,
+    *,
+    layer: Layer = "last",
+    special: bool = False,
+    unit: Unit = "token",
+    overflow: Overflow = "window",
+    max_length: int | None = None,
+    batch_tokens: int = BUDGET,
+    threads: int | None = None,
+    device: str | None = None,
+    dtype: str | None = None,
+    cache: str | os.PathLike[str] | None = None,
+    cache_limit: int = 4 << 30,
+) -> Encoder:
+    """Return an encoder: texts in, token sets out, the same vectors whatever the batch.
+
+    Args:
+        model: "minilm" (all-MiniLM-L6-v2, bundled), "words" (GloVe, bundled) or "words:NAME" (imported vectors), the
+            name of an imported model, the path of a model's folder (ONNX, transformers, model2vec, word vectors), a hub
+            name ("roberta-large"; needs the extra torch), "st:NAME" for sentence-transformers, or an object: a function
+            from texts to arrays, a SentenceTransformer or MultiVectorEncoder, word vectors, or an encoder.
+        layer: a number from 0 (embeddings), a negative number from the end, a fraction of the depth, or "last".
+        special: whether marks such as [CLS] are members of the sets; they are kept aside otherwise.
+        unit: "token" for the model's own, "word" for the mean over each word's tokens.
+        overflow: what happens to a text that is too long: "window" encodes all of it in overlapping windows,
+            "truncate" cuts it and counts what was cut, "error" refuses it.
+        max_length: tokens at once, marks included; the model's own limit unless it is given.
+        batch_tokens: how many tokens go through the model at once; changes speed and memory only.
+        threads: how many threads the model may use; all cores that the process may run on unless it is given.
+        device: for torch models, such as "cuda"; the best there is unless it is given.
+        dtype: for torch models: "float32", "bfloat16" or "float16".
+        cache: a folder that keeps what was encoded; several processes may share it.
+        cache_limit: bytes that the cache may take; the least recently used texts go first.
+
+    >>> import softset
+    >>> encoder = softset.load_encoder("minilm", layer=4)
+    >>> sets = encoder.encode(["A red book.", "unbelievably!"])
+    >>> sets
+    TokenSets(2 texts, 6 tokens, 384 dimensions)
+    >>> sets.tokens_of(0), sets.tokens_of(1)
+    (['a', 'red', 'book', '.'], ['unbelievably', '!'])
+    """
+    options = Options(special, unit, overflow, max_length, batch_tokens)
+    wish = _Wish(options, layer, thread_count(threads), device, dtype)
+    encoder = _named(model, wish) if isinstance(model, str | os.PathLike) else _object(model, wish)
+    if cache is None:
+        return encoder
+    from softset.embed.encoders.cache import CachedEncoder
+
+    return CachedEncoder(encoder, cache, limit=cache_limit)
+
+
+def _named(model: str | os.PathLike[str], wish: _Wish) -> Encoder:
+    name = os.fspath(model)
+    kind, _, rest = name.partition(":")
+    if kind == "words":
+        return _words(rest or BUNDLED_WORDS, wish)
+    if kind == "st" and rest:
+        from softset.embed.encoders.sentence import sentence_encoder
+
+        wish.refuse("a sentence-transformers model", "layer")
+        return sentence_encoder(rest, options=wish.options)
+    folder = model_folder(name)
+    if folder is not None:
+        return _folder(folder, name, wish)
+    if Path(name).is_dir():
+        return _folder(Path(name), Path(name).resolve().name, wish)
+    if Path(name).exists():
+        raise InputError(
+            f"{name} is a file, but the folder of a model was wanted (word vectors: import them with softset vectors "
+            "import, then use words:NAME)"
+        )
+    return _hub(name, wish)
+
+
+def _words(name: str, wish: _Wish) -> Encoder:
+    from softset.embed.encoders.static import WordsEncoder
+    from softset.embed.vocabulary import Vocabulary
+
+    wish.refuse("an encoder of word vectors", "layer", "device", "dtype")
+    folder = vectors_folder(name)
+    return WordsEncoder(Vocabulary.open(folder), moments=_moments(folder))
+
+
+def _folder(folder: Path, name: str, wish: _Wish) -> Encoder:
+    """Open a model's folder by what is in it."""
+    if (folder / "vectors.npy").is_file():
+        return _words(str(folder), wish)
+    return OPENERS[model_kind(folder)](folder, f"{name}@{checksum(folder)}", wish)
+
+
+def _onnx(folder: Path, identity: str, wish: _Wish) -> Encoder:
+    from softset.embed.encoders.onnx import open_onnx
+
+    wish.refuse("an ONNX model", "device", "dtype")
+    parts = open_onnx(folder, identity, layer=wish.layer, threads=wish.threads)
+    return ContextualEncoder(*parts, wish.options, moments=_moments(folder))
+
+
+def _moments(folder: Path) -> Path | None:
+    path = folder / "moments.safetensors"
+    return path if path.is_file() else None
+
+
+def _model2vec(folder: Path, identity: str, wish: _Wish) -> Encoder:
+    from softset.embed.encoders.static import open_model2vec
+
+    wish.refuse("a model2vec model", "layer", "device", "dtype")
+    return ContextualEncoder(*open_model2vec(folder, identity, wish.threads), wish.options)
+
+
+def _transformers(folder: Path | str, identity: str | None, wish: _Wish) -> Encoder:
+    from softset.embed.encoders.pretrained import open_pretrained
+
+    parts = open_pretrained(
+        folder, identity, layer=wish.layer, threads=wish.threads, device=wish.device, dtype=wish.dtype
+    )
+    return ContextualEncoder(*parts, wish.options)
+
+
+OPENERS: dict[str, Callable[[Path, str, _Wish], Encoder]] = {
+    "onnx": _onnx,
+    "model2vec": _model2vec,
+    "transformers": _transformers,
+}
+
+
+def _hub(name: str, wish: _Wish) -> Encoder:
+    """Ask the hub, through transformers and its cache; say what is known here if nothing comes of it."""
+    try:
+        return _transformers(name, None, wish)
+    except (FileError, MissingExtraError) as error:
+        known = ", ".join([BUNDLED, "words", *(one for one, _ in SHELF.imported())])
+        raise InputError(
+            f"there is no encoder {name!r} here (known are {known}, and paths of folders), and as a hub name: {error}"
+        ) from error
+
+
+def _object(model: Any, wish: _Wish) -> Encoder:
+    """Make an encoder of an object that is none by its name."""
+    from softset.embed.encoders.static import WordsEncoder
+    from softset.embed.vocabulary import Vocabulary
+
+    wish.refuse(f"an encoder made of {type(model).__name__}", "layer", "device", "dtype")
+    if isinstance(model, Vocabulary):
+        return WordsEncoder(model)
+    if type(model).__module__.partition(".")[0] == "sentence_transformers":
+        from softset.embed.encoders.sentence import sentence_encoder
+
+        return sentence_encoder(model, options=wish.options)
+    if isinstance(model, TextEncoder | Encoder):
+        return model
+    if callable(model):
+        from softset.embed.encoders.function import FunctionEncoder
+
+        return FunctionEncoder(model)
+    raise InputError(f"a model's name, path or an encoder was wanted, but {type(model).__name__} was given")

@@ -1,0 +1,195 @@
+"""Models of the transformers library: encoders, the encoders of T5 and BART, and decoders, by path or hub name."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from softset.embed.encoders.config import longest_sequence
+from softset.embed.encoders.layers import Layer, resolve_layer
+from softset.embed.encoders.tokeniser import SubWords, Tokenised, Tokeniser, tokenised
+from softset.errors import FileError, InputError, MissingExtraError
+
+__all__ = ["TorchNetwork", "open_pretrained"]
+
+DTYPES = ("float32", "bfloat16", "float16")
+
+
+def open_pretrained(
+    source: str | Path, identity: str | None, *, layer: Layer, threads: int, device: str | None, dtype: str | None
+) -> tuple[Tokeniser, "TorchNetwork"]:
+    """Open a model by the path of its folder or by its hub name; weights are safetensors, and no code of it is run."""
+    torch, transformers = _libraries()
+    where = device or _best_device(torch)
+    kind, safe = _dtype(torch, dtype), {"trust_remote_code": False, "local_files_only": Path(source).exists()}
+    try:
+        with _silent(transformers):
+            config = transformers.AutoConfig.from_pretrained(source, **safe)
+            tokeniser = transformers.AutoTokenizer.from_pretrained(source, **safe)
+            model = transformers.AutoModel.from_pretrained(
+                source, config=config, use_safetensors=True, dtype=kind, **safe
+            )
+    except (OSError, ValueError, ImportError, KeyError) as error:
+        raise FileError(f"{source} cannot be opened by transformers: {_first_line(error)}") from error
+    if config.is_encoder_decoder:
+        model = model.get_encoder()
+    limit = min(longest_sequence(config.to_dict(), tokeniser.model_max_length), _positions(torch, model))
+    pad = config.pad_token_id if isinstance(config.pad_token_id, int) else tokeniser.pad_token_id
+    network = TorchNetwork(
+        model, identity or _identity(str(source), model), layer=layer, longest=limit, threads=threads, device=where
+    )
+    return _tokeniser(tokeniser, pad if isinstance(pad, int) and pad >= 0 else 0, threads), network
+
+
+class TorchNetwork:
+    """One layer of a torch model: ids and mask (b, L) in, vectors (b, L, d) out.
+
+    Padding is on the right for every model. A decoder's token sees only what is before it, so nothing there changes it;
+    an encoder is told by the mask.
+    """
+
+    alone = False
+
+    def __init__(
+        self, model: Any, identity: str, *, layer: Layer, longest: int | None, threads: int, device: str
+    ) -> None:
+        torch, _ = _libraries()
+        self._torch, self._threads, self._device = torch, threads, device
+        try:
+            self._model = model.eval().to(device)
+        except (RuntimeError, AssertionError) as error:  # the last is what a torch without CUDA raises
+            raise InputError(
+                f"the device {device!r} cannot be used ({_first_line(error)}): try device='cpu'"
+            ) from error
+        self.identity, self.longest = identity, longest
+        config = (
+            model.config.get_text_config(decoder=False) if hasattr(model.config, "get_text_config") else model.config
+        )
+        self.layer = resolve_layer(layer, int(config.num_hidden_layers))
+        self.dimensions = int(config.hidden_size)
+        name = str(next(model.parameters()).dtype).removeprefix("torch.")
+        self.precision = None if name == "float32" else name
+
+    def __call__(self, ids: np.ndarray, mask: np.ndarray) -> np.ndarray:
+        """Return the layer's vectors (b, L, d) in float32."""
+        torch = self._torch
+        with torch.inference_mode(), _threads(torch, self._threads):
+            output = self._model(
+                input_ids=torch.from_numpy(ids).to(self._device),
+                attention_mask=torch.from_numpy(mask).to(self._device),
+                output_hidden_states=True,
+            )
+            hidden: np.ndarray = output.hidden_states[self.layer].float().cpu().numpy()
+        return hidden
+
+
+class AlignedTokeniser:
+    """A tokeniser that does not say where its tokens come from: each is looked for after the one before it."""
+
+    def __init__(self, tokeniser: Any, pad: int) -> None:
+        self._tokeniser, self.pad = tokeniser, pad
+        bare, full = (tokeniser("a", add_special_tokens=added)["input_ids"] for added in (False, True))
+        at = next((at for at in range(len(full)) if full[at : at + len(bare)] == bare), len(full))
+        marked = list(zip(full, tokeniser.convert_ids_to_tokens(full), strict=True))
+        self.prefix, self.suffix = marked[:at], marked[at + len(bare) :]
+
+    def __call__(self, texts: Sequence[str]) -> Iterator[Tokenised]:
+        """Yield the tokens of each text."""
+        for text in texts:
+            tokens = self._tokeniser.tokenize(text)
+            ids = self._tokeniser.convert_tokens_to_ids(tokens)
+            yield tokenised(text, ids, tokens, list(_aligned(text, tokens)), self._tokeniser.unk_token_id)
+
+
+def _aligned(text: str, tokens: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Yield where each token is; one that is not found (it was normalised) gets the character where it must be."""
+    lower, at = text.lower() if len(text.lower()) == len(text) else text, 0
+    for token in tokens:
+        piece = token.removeprefix("##").replace("\u2581", "").replace("\u0120", "")
+        found = lower.find(piece.lower(), at) if piece else -1
+        if found < 0:
+            while at < len(text) and text[at].isspace():
+                at += 1
+            found, piece = at, text[at : at + 1]
+        at = found + len(piece)
+        yield found, at
+
+
+def _tokeniser(tokeniser: Any, pad: int, threads: int) -> Tokeniser:
+    backend = getattr(tokeniser, "backend_tokenizer", None)
+    if backend is None or not hasattr(backend, "encode_batch"):
+        return AlignedTokeniser(tokeniser, pad)
+    return SubWords(backend, unknown=tokeniser.unk_token_id, pad=pad, threads=threads)
+
+
+def _libraries() -> tuple[Any, Any]:
+    try:
+        import torch
+        import transformers
+    except ImportError as error:
+        raise MissingExtraError(
+            f"this model needs {error.name}, which is not installed: pip install 'softset[torch]'"
+        ) from error
+    return torch, transformers
+
+
+def _best_device(torch: Any) -> str:
+    if torch.cuda.is_available():
+        return "cuda"
+    return "mps" if torch.backends.mps.is_available() else "cpu"
+
+
+def _dtype(torch: Any, name: str | None) -> Any:
+    if name is not None and name not in DTYPES:
+        raise InputError(f"the dtype {name!r} is not known: use {', '.join(DTYPES)}")
+    return getattr(torch, name or "float32")
+
+
+def _positions(torch: Any, model: Any) -> int:
+    """Return how many positions the model's own table has, if any; the rows up to the padding's are never used."""
+    sizes = [
+        part.num_embeddings - (0 if part.padding_idx is None else part.padding_idx + 1)
+        for name, part in model.named_modules()
+        if isinstance(part, torch.nn.Embedding) and name.endswith("position_embeddings")
+    ]
+    return min(sizes, default=1 << 62)
+
+
+def _identity(source: str, model: Any) -> str:
+    """Return a hub model's name with the commit it came from."""
+    commit = getattr(model.config, "_commit_hash", None)
+    return f"{source}@{commit[:8]}" if commit else source
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
+
+
+@contextmanager
+def _silent(transformers: Any) -> Iterator[None]:
+    """Keep the library from drawing bars and giving advice on standard error while it loads."""
+    talk = transformers.utils.logging
+    level, bars = talk.get_verbosity(), talk.is_progress_bar_enabled()
+    talk.set_verbosity_error()
+    talk.disable_progress_bar()
+    try:
+        yield
+    finally:
+        talk.set_verbosity(level)
+        if bars:
+            talk.enable_progress_bar()
+
+
+@contextmanager
+def _threads(torch: Any, wanted: int) -> Iterator[None]:
+    """Let torch use so many threads for a while; the number is a setting of the whole process."""
+    before = torch.get_num_threads()
+    if before != wanted:
+        torch.set_num_threads(wanted)
+    try:
+        yield
+    finally:
+        if before != wanted:
+            torch.set_num_threads(before)

@@ -1,0 +1,26 @@
+"""Sentences of WordNet 3.0, from the Debian package wordnet-base: definitions and examples, under WordNet's licence.
+
+They are read only to count: nothing of them goes into the assets but averages over all of them.
+"""
+
+import random
+import re
+import subprocess
+import tempfile
+from pathlib import Path
+
+EXAMPLE = re.compile(r'"([^"]{15,300})"')
+
+
+def examples(package, n):
+    """Return n texts, drawn with a fixed seed: every example sentence counts as much as every definition."""
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(["dpkg-deb", "-x", package, folder], check=True)  # noqa: S603, S607 (Debian's own tool)
+        lines = [
+            line.partition(" | ")[2].strip()
+            for path in sorted(Path(folder).rglob("data.*"))
+            for line in path.read_text(encoding="latin-1").splitlines()
+            if " | " in line
+        ]
+    texts = {text for gloss in lines for text in (*EXAMPLE.findall(gloss), gloss.partition(";")[0]) if text}
+    return random.Random(0).sample(sorted(texts), n)  # noqa: S311 (no secret)
