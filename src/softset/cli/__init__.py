@@ -13,7 +13,7 @@ from softset.errors import SoftsetError
 __all__ = ["main"]
 
 # One line a verb: the module softset.cli.VERB holds a command of the same name.
-VERBS = ("find", "vectors", "index", "add", "delete", "demo")
+VERBS = ("find", "vectors", "models", "index", "add", "delete", "demo")
 
 
 class Verbs(click.Group):
@@ -43,6 +43,7 @@ def softset(debug: bool) -> None:
     Examples:
       softset find '{red, blue, green} & {apple, peach, banana}'
       softset vectors import glove.txt --name mine
+      softset models import path/to/model --name mine
       softset index books.tsv --out books.softset
     """
 

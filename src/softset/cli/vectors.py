@@ -2,12 +2,12 @@
 
 import json
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import click
 
+from softset.cli.progress import Progress as _Progress
 from softset.errors import SoftsetError
 
 __all__ = ["vectors"]
@@ -61,22 +61,6 @@ def import_(
     for reason, count in facts["skipped"].items():
         click.echo(f"softset: left out {count}: {reason}", err=True)
     click.echo(f"{name}: {facts['words']} words, {facts['dimensions']} dimensions")
-
-
-class _Progress:
-    """A line on standard error that counts words, at most ten times a second."""
-
-    def __init__(self) -> None:
-        self.last = 0.0
-
-    def __call__(self, done: int, total: int | None) -> None:
-        now = time.monotonic()
-        if now - self.last > 0.1:
-            self.last = now
-            click.echo(f"\r{done:,} words" + (f" of {total:,}" if total else ""), err=True, nl=False)
-
-    def done(self) -> None:
-        click.echo("\r" + " " * 40 + "\r", err=True, nl=False)
 
 
 @vectors.command("list")

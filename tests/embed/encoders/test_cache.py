@@ -7,6 +7,7 @@ import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -37,8 +38,7 @@ class Letters(TextEncoder):
         self.calls.append(list(texts))
         letters = [(one, at) for text in texts for at, one in enumerate(text)]
         special = self._made(["[CLS]"] * len(texts), [0] * len(texts), [1] * len(texts), texts, None)
-        if "special" not in self._parts:
-            special = None
+        special = replace(special, signature="marks") if "special" in self._parts else None
         if progress is not None:
             progress(len(texts), len(texts))
         return self._made(
@@ -261,7 +261,7 @@ def spoil_the_tables(file):
 
 
 def rename_a_table(file):
-    file.write_bytes(file.read_bytes().replace(b"contents", b"c\xffntents"))  # the error's own message cannot be read
+    file.write_bytes(file.read_bytes().replace(b"UPDATE state", b"UPDATE \xbctate"))  # even the message has no UTF-8
 
 
 @pytest.mark.parametrize("harm", [cut, overwrite, spoil_the_tables, rename_a_table])
@@ -270,7 +270,7 @@ def test_a_damaged_file_is_refused(tmp_path, harm):
     encoder.encode([f"text {n}" for n in range(50)])
     harm(tmp_path / "cache.sqlite")
     with pytest.raises(FileError, match=r"cache\.sqlite is damaged, or no cache at all \(.+\): delete this file$"):
-        CachedEncoder(Letters(), tmp_path).encode(["text 1"])
+        CachedEncoder(Letters(), tmp_path).encode(["text 1", "new"])
     with pytest.raises(FileError, match=r"cache\.sqlite is damaged"):
         encoder.embed(["text 1"])
     (tmp_path / "cache.sqlite").unlink()
@@ -287,6 +287,12 @@ def test_a_database_of_another_version_or_kind_is_refused_and_left(tmp_path, sta
     assert (tmp_path / "cache.sqlite").read_bytes() == before
 
 
+def test_an_empty_database_of_another_version_is_refused(tmp_path):
+    run(tmp_path, "PRAGMA user_version = 7")
+    with pytest.raises(FileError, match=r"\(7, but 1 was wanted\)"):
+        CachedEncoder(Letters(), tmp_path)
+
+
 def test_a_database_without_its_sum_is_refused(tmp_path):
     encoder = CachedEncoder(Letters(), tmp_path)
     run(tmp_path, "DELETE FROM state")
@@ -297,21 +303,36 @@ def test_a_database_without_its_sum_is_refused(tmp_path):
 # The disk and the system
 
 
-@pytest.mark.parametrize(("setting", "says"), [("max_page_count = 1", "full"), ("query_only = 1", "readonly")])
-def test_a_full_or_closed_disk_is_said_in_one_sentence(tmp_path, monkeypatch, setting, says):
-    encoder, connect = CachedEncoder(Letters(), tmp_path), sqlite3.connect
+def limit_sqlite(monkeypatch, change):
+    """Change every connection that is opened from now on."""
+    connect = sqlite3.connect
 
-    def limited(*args, **options):
+    def changed(*args, **options):
         db = connect(*args, **options)
-        db.execute(f"PRAGMA {setting}")
+        change(db)
         return db
 
+    monkeypatch.setattr(sqlite3, "connect", changed)
+
+
+@pytest.mark.parametrize(("setting", "says"), [("max_page_count = 1", "full"), ("query_only = 1", "readonly")])
+def test_a_full_or_closed_disk_is_said_in_one_sentence(tmp_path, monkeypatch, setting, says):
+    encoder = CachedEncoder(Letters(), tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr(sqlite3, "connect", limited)
+        limit_sqlite(patch, lambda db: db.execute(f"PRAGMA {setting}"))
         with pytest.raises(FileError, match=rf"cache\.sqlite cannot be used \(.*{says}.*\): see that its folder"):
             encoder.encode([f"text {n}" for n in range(100)])
     assert kept(tmp_path) == 0
     assert_same(encoder.encode(TEXTS), Letters().encode(TEXTS))
+
+
+def test_old_builds_of_sqlite_can_be_asked_for_many_texts(tmp_path, monkeypatch):
+    limit_sqlite(monkeypatch, lambda db: db.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, 999))
+    letters, texts = Letters(), [f"text {n}" for n in range(1200)]
+    encoder = CachedEncoder(letters, tmp_path)
+    for _ in range(2):
+        assert_same(encoder.encode(texts), Letters().encode(texts))
+    assert [len(call) for call in letters.calls] == [1024, 176]
 
 
 def test_a_folder_that_cannot_be_one_is_refused_at_once(tmp_path):
@@ -342,6 +363,21 @@ def test_a_cache_that_another_holds_is_waited_for(tmp_path, monkeypatch):
             assert not waiting.done()
             db.execute("ROLLBACK")
             assert_same(waiting.result(timeout=30), Letters().encode(["b"]))
+
+
+def test_a_cache_that_another_is_making_is_waited_for(tmp_path, monkeypatch):
+    with closing(sqlite3.connect(tmp_path / "cache.sqlite", isolation_level=None, check_same_thread=False)) as db:
+        db.execute("BEGIN IMMEDIATE")
+        with monkeypatch.context() as patch:
+            patch.setattr(cache, "WAIT", 0.05)
+            with pytest.raises(FileError, match="locked"):
+                CachedEncoder(Letters(), tmp_path)
+        with ThreadPoolExecutor(1) as pool:
+            waiting = pool.submit(CachedEncoder, Letters(), tmp_path)
+            time.sleep(0.2)
+            assert not waiting.done()
+            db.execute("ROLLBACK")
+            assert_same(waiting.result(timeout=30).encode(TEXTS), Letters().encode(TEXTS))
 
 
 def test_the_folder_stays_where_it_is_when_the_process_moves(tmp_path, monkeypatch):
@@ -385,21 +421,22 @@ def size_of(text):
     return len(cache._pack(Letters().encode([text])))
 
 
-def test_the_least_recently_used_go_first(tmp_path):
+@pytest.mark.parametrize("calls", [[*"0123456789"], ["0123456789"]], ids=["ten calls", "one"])
+def test_the_least_recently_used_go_first(tmp_path, calls):
     letters, limit = Letters(), 10 * size_of("0")
     encoder = CachedEncoder(letters, tmp_path, limit=limit)
-    for text in "0123456789":
-        encoder.encode([text])
+    for texts in calls:
+        encoder.encode([*texts])
     assert kept(tmp_path) == limit
     encoder.encode(["0"])  # used again
     encoder.encode(["a"])  # one too many: 1 goes, and 2 to make room for more
     assert kept(tmp_path) == 9 * size_of("0")
     encoder.encode(["b"])
-    assert len(letters.calls) == 12
+    letters.calls.clear()
     encoder.encode([*"03456789ab"])
-    assert len(letters.calls) == 12
+    assert letters.calls == []
     encoder.encode(["1", "2"])
-    assert letters.calls[12:] == [["1", "2"]]
+    assert letters.calls == [["1", "2"]]
     assert kept(tmp_path) <= limit
 
 
@@ -452,6 +489,17 @@ def test_two_processes_write_at_the_same_time(tmp_path, limit):
     encoder = CachedEncoder(letters, tmp_path, limit=limit)
     assert_same(encoder.encode(texts), Letters().encode(texts))
     assert encoder.repaired == 0 and (limit < 1 << 30 or letters.calls == [])
+
+
+def test_a_process_that_was_quicker_does_no_harm(tmp_path):
+    class Slow(Letters):
+        def _encode(self, texts, progress):
+            CachedEncoder(Letters(), tmp_path).encode(texts)
+            return super()._encode(texts, progress)
+
+    for _ in range(2):
+        assert_same(CachedEncoder(Slow(), tmp_path).encode(TEXTS), Letters().encode(TEXTS))
+    assert kept(tmp_path) == sum(map(size_of, TEXTS))
 
 
 def write_and_hang(folder, texts, inside):

@@ -199,7 +199,7 @@ def _checksum(key: bytes, data: bytes) -> bytes:
 class _Rows:
     """Token sets under keys in FOLDER/cache.sqlite, within a limit.
 
-    The clock goes on by 2 with each block written. What is written bears the clock, what is read the clock + 1: so
+    The clock goes on by 1 with each block written. What is written bears the clock, what is read the clock + 1: so
     reading again what was read since the last block writes nothing.
     """
 
@@ -226,7 +226,7 @@ class _Rows:
             if old or broken:
                 with _writing(db):
                     db.executemany("DELETE FROM texts WHERE key = ?", broken)
-                    db.executemany("UPDATE texts SET used = max(used, ?) WHERE key = ?", old)
+                    db.executemany("UPDATE texts SET used = ? WHERE key = ?", old)
         self.repaired += len(broken)
         return found
 
@@ -234,7 +234,7 @@ class _Rows:
         """Keep some rows, all or none, and delete the least recently used ones if that is too much."""
         packed = [(key, _pack(sets)) for key, sets in rows.items()]
         with self._opened() as db, _writing(db):
-            clock = _state(db)[0] + 2
+            clock = _state(db)[0] + 1
             db.execute("UPDATE state SET clock = ?", (clock,))
             for key, data in packed:
                 if len(data) > min(self._limit, LARGEST):

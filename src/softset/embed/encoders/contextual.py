@@ -1,6 +1,6 @@
 """One pipeline for every model that reads tokens: tokenise, cut in windows, batch, run, put each row in its place."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
@@ -9,6 +9,7 @@ import numpy as np
 
 from softset.embed.encoders.base import TextEncoder
 from softset.embed.encoders.batching import BUDGET, batches, padded
+from softset.embed.encoders.layout import Layout
 from softset.embed.encoders.protocol import Progress
 from softset.embed.encoders.signature import format_signature
 from softset.embed.encoders.texts import excerpt
@@ -16,7 +17,7 @@ from softset.embed.encoders.tokeniser import Tokeniser
 from softset.embed.encoders.units import merged_to_words
 from softset.embed.encoders.windows import Window, windows
 from softset.embed.moments import read_moment
-from softset.embed.tokensets import TokenSets, strings
+from softset.embed.tokensets import TokenSets
 from softset.errors import InputError
 
 __all__ = ["ContextualEncoder", "Network", "Options"]
@@ -141,9 +142,22 @@ class ContextualEncoder(TextEncoder):
         return pooled
 
     def _encode(self, texts: Sequence[str], progress: Progress | None) -> TokenSets:
-        return _Run(self, texts).sets(progress)
-
-    # What a run needs
+        tokenised = list(self._tokeniser(texts))
+        plans = [self.plan(text, len(one.ids)) for text, one in zip(texts, tokenised, strict=True)]
+        layout = Layout(tokenised, plans, self._tokeniser, self.dimensions, special=self.options.special)
+        jobs = [(at, window) for at, plan in enumerate(plans) for window in plan]
+        sequences = [self._sequence(tokenised[at].ids[window.start : window.stop]) for at, window in jobs]
+        done = 0
+        for group in self._batches(sequences):
+            hidden = self._network(*padded([sequences[job] for job in group], self._tokeniser.pad))
+            for row, job in enumerate(group):
+                at, window = jobs[job]
+                layout.put(at, window, hidden[row])
+            done += len(group)
+            if progress is not None:
+                progress(done * len(texts) // len(jobs), len(texts))
+        sets = layout.sets(texts, self.signature)
+        return merged_to_words(sets, texts) if self.options.unit == "word" else sets
 
     def plan(self, text: str, n: int) -> list[Window]:
         """Return the windows over a text of n tokens."""
@@ -158,98 +172,13 @@ class ContextualEncoder(TextEncoder):
             return [Window(0, self._size, 0, self._size)]
         return list(windows(n, self._size))
 
+    def _sequence(self, ids: np.ndarray) -> np.ndarray:
+        before, after = ([number for number, _ in marks] for marks in (self._tokeniser.prefix, self._tokeniser.suffix))
+        return np.concatenate([np.array(before, np.int64), ids, np.array(after, np.int64)])
 
-class _Run:
-    """One call of `encode`. A text's rows are laid out as marks before, tokens, marks after."""
-
-    def __init__(self, encoder: ContextualEncoder, texts: Sequence[str]) -> None:
-        self._encoder, self._texts = encoder, texts
-        self._tokeniser, self._network = encoder._tokeniser, encoder._network  # noqa: SLF001 (one idea in two parts)
-        self._tokenised = list(self._tokeniser(texts))
-        self._plans = [encoder.plan(text, len(one.ids)) for text, one in zip(texts, self._tokenised, strict=True)]
-        lengths = np.array([plan[-1].stop for plan in self._plans], dtype=np.int64)
-        self._truncated = np.array([len(one.ids) for one in self._tokenised], dtype=np.int64) - lengths
-        marks = len(self._tokeniser.prefix) + len(self._tokeniser.suffix)
-        self._begins = np.concatenate([[0], np.cumsum(lengths + marks)]).astype(np.int64)
-        self._inside = self._which_are_inside()
-
-    def _which_are_inside(self) -> np.ndarray:
-        """Say of every row whether it belongs to its text's set, or is kept aside."""
-        inside = np.ones(int(self._begins[-1]), dtype=bool)
-        for at, (one, plan) in enumerate(zip(self._tokenised, self._plans, strict=True)):
-            rows = inside[self._begins[at] : self._begins[at + 1]]
-            before, n = len(self._tokeniser.prefix), plan[-1].stop
-            known = ~(one.unknown | one.blank)[:n]
-            if not known.any():
-                rows[:] = False
-            elif not self._encoder.options.special:
-                rows[:before] = rows[before + n :] = False
-                rows[before : before + n] = known
-        return inside
-
-    def sets(self, progress: Progress | None) -> TokenSets:
-        """Run the network over all windows and return the sets."""
-        d, inside = self._network.dimensions, self._inside
-        vectors = np.empty((int(inside.sum()), d), dtype=np.float32)
-        aside = np.empty((len(inside) - len(vectors), d), dtype=np.float32)
-        place = np.where(inside, np.cumsum(inside), np.cumsum(~inside)) - 1
-        jobs = [(at, window) for at, plan in enumerate(self._plans) for window in plan]
-        sequences = [self._sequence(at, window) for at, window in jobs]
-        most, done = (1 if self._network.alone else None), 0
-        for group in batches([len(one) for one in sequences], self._encoder.options.budget, most):
-            hidden = self._network(*padded([sequences[job] for job in group], self._tokeniser.pad))
-            for row, job in enumerate(group):
-                rows, taken = self._taken(*jobs[job])
-                belongs = inside[rows]
-                vectors[place[rows][belongs]] = hidden[row, taken][belongs]
-                aside[place[rows][~belongs]] = hidden[row, taken][~belongs]
-            done += len(group)
-            if progress is not None:
-                progress(done * len(self._texts) // len(jobs), len(self._texts))
-        return self._assembled(vectors, aside)
-
-    def _sequence(self, at: int, window: Window) -> np.ndarray:
-        prefix, suffix = ([number for number, _ in marks] for marks in (self._tokeniser.prefix, self._tokeniser.suffix))
-        middle = self._tokenised[at].ids[window.start : window.stop]
-        return np.concatenate([np.array(prefix, np.int64), middle, np.array(suffix, np.int64)])
-
-    def _taken(self, at: int, window: Window) -> tuple[slice, slice]:
-        """Return the rows of the layout that a window fills, and the places in its sequence they come from."""
-        plan, before, after = self._plans[at], len(self._tokeniser.prefix), len(self._tokeniser.suffix)
-        begin = 0 if window is plan[0] else before + window.begin
-        end = before + window.end + (after if window is plan[-1] else 0)
-        row = int(self._begins[at])
-        return slice(row + begin, row + end), slice(begin - window.start, end - window.start)
-
-    def _assembled(self, vectors: np.ndarray, aside: np.ndarray) -> TokenSets:
-        tokens, spans = self._described()
-        inside, signature = self._inside, self._encoder.signature
-        unknown = np.array(
-            [int(one.unknown[: plan[-1].stop].sum()) for one, plan in zip(self._tokenised, self._plans, strict=True)],
-            dtype=np.int64,
-        )
-        nothing = np.zeros(len(self._texts), dtype=np.int64)
-        out = ~inside
-        special = TokenSets(aside, self._offsets(out), tokens[out], spans[out], None, nothing, nothing, signature)
-        sets = TokenSets(
-            vectors, self._offsets(inside), tokens[inside], spans[inside], special, self._truncated, unknown, signature
-        )
-        return merged_to_words(sets, self._texts) if self._encoder.options.unit == "word" else sets
-
-    def _offsets(self, chosen: np.ndarray) -> np.ndarray:
-        """Return where each text begins among the chosen rows."""
-        before: np.ndarray = np.concatenate([[0], np.cumsum(chosen)]).astype(np.int64)
-        offsets: np.ndarray = before[self._begins]
-        return offsets
-
-    def _described(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the tokens and spans of all rows; a mark's span is empty, at the beginning or the end of its text."""
-        before, after = ([name for _, name in marks] for marks in (self._tokeniser.prefix, self._tokeniser.suffix))
-        tokens, spans = np.empty(len(self._inside), dtype=object), np.zeros((len(self._inside), 2), dtype=np.int32)
-        for at, (text, one) in enumerate(zip(self._texts, self._tokenised, strict=True)):
-            row, n = int(self._begins[at]), self._plans[at][-1].stop
-            middle = slice(row + len(before), row + len(before) + n)
-            tokens[row : middle.start], tokens[middle] = strings(before), one.tokens[:n]
-            tokens[middle.stop : middle.stop + len(after)] = strings(after)
-            spans[middle], spans[middle.stop : middle.stop + len(after)] = one.spans[:n], len(text)
-        return tokens, spans
+    def _batches(self, sequences: Sequence[np.ndarray]) -> Iterator[np.ndarray]:
+        """Yield groups of sequences that have at least a token: no text, for a model without marks, is nothing."""
+        lengths = np.array([len(one) for one in sequences], dtype=np.int64)
+        filled = np.flatnonzero(lengths)
+        for group in batches(lengths[filled], self.options.budget, 1 if self._network.alone else None):
+            yield filled[group]

@@ -31,7 +31,7 @@ def open_pretrained(
             model = transformers.AutoModel.from_pretrained(
                 source, config=config, use_safetensors=True, dtype=kind, **safe
             )
-    except (OSError, ValueError, ImportError, KeyError) as error:
+    except Exception as error:  # whatever a library raises that reads a foreign file
         raise FileError(f"{source} cannot be opened by transformers: {_first_line(error)}") from error
     if config.is_encoder_decoder:
         model = model.get_encoder()

