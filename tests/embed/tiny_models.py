@@ -54,7 +54,7 @@ def transformers_like(folder: Path) -> Path:
     folder.mkdir(parents=True)
     tokeniser(folder)
     sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
-    config(folder, model_type="bert", architectures=["BertModel"], max_position_embeddings=32, vocab_size=7, **sizes)
+    config(folder, model_type="bert", architectures=["BertModel"], max_position_embeddings=32, vocab_size=16, **sizes)
     save_file({"embeddings": table()}, folder / "model.safetensors")
     return folder
 

@@ -1,7 +1,6 @@
 """`softset models`: import a model once, then use it by its name."""
 
 import json
-from typing import Any
 
 import click
 
@@ -46,7 +45,8 @@ def import_(source: str, name: str, replace: bool, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(facts, ensure_ascii=False))
         return
-    click.echo(f"{name}: " + ", ".join(_counts(facts)))
+    known = [f"{facts[key]} {key}" for key in ("dimensions", "layers") if key in facts]
+    click.echo(f"{name}: " + ", ".join([facts["kind"], *known]))
 
 
 @models.command("list")
@@ -119,17 +119,6 @@ def remove(name: str) -> None:
     click.echo(f"{name}: removed")
 
 
-def _counts(facts: dict[str, Any]) -> list[str]:
-    known = [f"{facts[key]} {key}" for key in ("dimensions", "layers") if key in facts]
-    return [facts["kind"], *known]
-
-
 def _size(count: int) -> str:
     """Return a number of bytes as people read it."""
-    size, units = float(count), iter(("bytes", "kB", "MB", "GB"))
-    unit = next(units)
-    for larger in units:
-        if size < 1000:
-            break
-        size, unit = size / 1000, larger
-    return f"{size:.0f} {unit}" if unit == "bytes" else f"{size:.1f} {unit}"
+    return f"{count / 1e9:,.1f} GB" if count >= 1e9 else f"{count / 1e6:.1f} MB"

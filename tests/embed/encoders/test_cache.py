@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from softset.embed.encoders import cache
+from softset.embed.encoders import cache, cache_file
 from softset.embed.encoders.base import TextEncoder
 from softset.embed.encoders.cache import CachedEncoder
 from softset.embed.encoders.function import FunctionEncoder
@@ -230,7 +230,7 @@ def say_nonsense(folder):
         folder,
         "UPDATE contents SET data = ?, checksum = ? WHERE id = 3",
         b"nonsense",
-        cache._checksum(key, b"nonsense"),
+        cache_file._checksum(key, b"nonsense"),
     )
 
 
@@ -346,7 +346,7 @@ def test_a_folder_that_cannot_be_one_is_refused_at_once(tmp_path):
 
 
 def test_a_cache_that_another_holds_is_waited_for(tmp_path, monkeypatch):
-    assert cache.WAIT >= 60
+    assert cache_file.WAIT >= 60
     encoder = CachedEncoder(Letters(), tmp_path)
     encoder.encode(["a"])
     encoder.encode(["a"])
@@ -354,7 +354,7 @@ def test_a_cache_that_another_holds_is_waited_for(tmp_path, monkeypatch):
         db.execute("BEGIN IMMEDIATE")
         encoder.encode(["a"])  # nothing was written since it was read last: so reading writes nothing, and waits not
         with monkeypatch.context() as patch:
-            patch.setattr(cache, "WAIT", 0.05)
+            patch.setattr(cache_file, "WAIT", 0.05)
             with pytest.raises(FileError, match=r"locked.*no process holds it"):
                 encoder.encode(["b"])
         with ThreadPoolExecutor(1) as pool:
@@ -369,7 +369,7 @@ def test_a_cache_that_another_is_making_is_waited_for(tmp_path, monkeypatch):
     with closing(sqlite3.connect(tmp_path / "cache.sqlite", isolation_level=None, check_same_thread=False)) as db:
         db.execute("BEGIN IMMEDIATE")
         with monkeypatch.context() as patch:
-            patch.setattr(cache, "WAIT", 0.05)
+            patch.setattr(cache_file, "WAIT", 0.05)
             with pytest.raises(FileError, match="locked"):
                 CachedEncoder(Letters(), tmp_path)
         with ThreadPoolExecutor(1) as pool:
@@ -418,7 +418,7 @@ def test_threads_share_an_encoder(tmp_path):
 
 
 def size_of(text):
-    return len(cache._pack(Letters().encode([text])))
+    return len(cache_file._pack(Letters().encode([text])))
 
 
 @pytest.mark.parametrize("calls", [[*"0123456789"], ["0123456789"]], ids=["ten calls", "one"])
@@ -459,7 +459,7 @@ def test_a_text_larger_than_the_limit_is_not_kept_and_drives_nothing_out(tmp_pat
     encoder = CachedEncoder(letters, tmp_path, limit=size_of(long))  # fills all of it, so all others go
     encoder.encode([long])
     assert kept(tmp_path) == size_of(long)
-    monkeypatch.setattr(cache, "LARGEST", 10)  # SQLite's own limit
+    monkeypatch.setattr(cache_file, "LARGEST", 10)  # SQLite's own limit
     CachedEncoder(letters, tmp_path).encode(TEXTS)
     assert kept(tmp_path) == size_of(long)
 
@@ -511,7 +511,7 @@ def write_and_hang(folder, texts, inside):
         inside.set()
         time.sleep(60)
 
-    cache._Rows._trim = hang
+    cache_file.Rows._trim = hang
     encoder.encode(texts)
 
 

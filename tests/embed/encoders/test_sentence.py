@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from softset.embed.encoders.contextual import Options
 from softset.embed.encoders.function import FunctionEncoder
 from softset.embed.encoders.protocol import Encoder
-from softset.embed.encoders.sentence import LateInteractionEncoder, sentence_encoder
+from softset.embed.encoders.late_interaction import LateInteractionEncoder
+from softset.embed.encoders.sentence import sentence_encoder
 from softset.embed.encoders.windows import windows
 from softset.errors import FileError, InputError, MissingExtraError
 
@@ -98,6 +99,13 @@ def colbert(late_folder):
     return package.MultiVectorEncoder(str(late_folder), local_files_only=True, device="cpu")
 
 
+def watched(own):
+    """Return a list that grows by the ids (b, L) of every call of a model."""
+    seen = []
+    own.register_forward_pre_hook(lambda _, given: seen.append(given[0]["input_ids"].numpy().copy()))
+    return seen
+
+
 def cosines(a, b):
     return (a * b).sum(axis=1) / np.linalg.norm(a, axis=1) / np.linalg.norm(b, axis=1)
 
@@ -136,10 +144,11 @@ def test_a_text_has_one_set_in_every_batch(model, texts, budget):
 def test_positions_counted_from_the_padding(tmp_path):
     roberta = sentence_model(tmp_path, pooling(), kind="Roberta")
     roberta.max_seq_length = int(1e30)  # what transformers says where nothing is known
-    encoder = sentence_encoder(roberta)
+    encoder, seen = sentence_encoder(roberta), watched(roberta)
     assert "max_length:30" in encoder.signature  # of 32 positions RoBERTa leaves padding + 1 unused
     sets, alone = encoder.encode([*TEXTS, LONG]), encoder.encode([TEXTS[1]])
     np.testing.assert_allclose(sets[1], alone[0], atol=1e-5)
+    assert {int(ids[0, -1]) for ids in seen if len(ids) > 1} == {MARKS.index("[PAD]")}
     np.testing.assert_allclose(
         sets[0], roberta.encode(TEXTS[:1], output_value="token_embeddings")[0][1:-1].numpy(), atol=1e-5
     )
@@ -164,9 +173,10 @@ def _mean_with_marks(sets, at):
 
 def test_half_precision_is_the_same_in_every_batch(folder):
     half = package.SentenceTransformer(str(folder), device="cpu", model_kwargs={"dtype": torch.bfloat16})
-    encoder = sentence_encoder(half)
+    encoder, seen = sentence_encoder(half), watched(half)
     assert "|dtype:bfloat16" in encoder.signature
     sets = encoder.encode(TEXTS)
+    assert {len(ids) for ids in seen} == {1}
     assert sets.vectors.dtype == np.float32
     assert all((sets[at] == encoder.encode([text])[0]).all() for at, text in enumerate(TEXTS))
 
@@ -348,6 +358,7 @@ def test_late_interaction_tells_its_tokens(colbert):
     assert documents.counts.tolist() == [6, 20] and documents.truncated.tolist() == [0, len(LONG.split()) + 3 - 20]
     query = sentence_encoder(colbert, role="query").encode(["A red book."])
     assert query.tokens_of(0) == ["[CLS]", "[Q]", "a", "red", "book", ".", "[SEP]", *["[MASK]"] * 5]
+    assert query.truncated.tolist() == [0]
 
 
 @settings(max_examples=10)
@@ -449,8 +460,9 @@ def test_what_a_model_skips_is_in_its_checksum(tmp_path):
 
 def test_late_interaction_in_half_precision(late_folder):
     half = package.MultiVectorEncoder(str(late_folder), device="cpu", model_kwargs={"dtype": torch.bfloat16})
-    encoder = sentence_encoder(half)
+    encoder, seen = sentence_encoder(half), watched(half)
     sets = encoder.encode(TEXTS)
+    assert {len(ids) for ids in seen} == {1}
     assert encoder.signature.endswith("|dtype:bfloat16")
     assert all((sets[at] == encoder.encode([text])[0]).all() for at, text in enumerate(TEXTS))
 

@@ -73,17 +73,18 @@ def load_encoder(
         batch_tokens: how many tokens go through the model at once; changes speed and memory only.
         threads: how many threads the model may use; all cores that the process may run on unless it is given.
         device: for torch models, such as "cuda"; the best there is unless it is given.
-        dtype: for torch models: "float32", "bfloat16" or "float16".
+        dtype: for torch models: "float32", "bfloat16" or "float16"; the last two round differently with the shape of a
+            batch, so only float32 gives the same vectors in every batch.
         cache: a folder that keeps what was encoded; several processes may share it.
         cache_limit: bytes that the cache may take; the least recently used texts go first.
 
     >>> import softset
     >>> encoder = softset.load_encoder("minilm", layer=4)
-    >>> sets = encoder.encode(["A red book.", "unbelievably!"])
+    >>> sets = encoder.encode(["A red book.", "Bookworms!"])
     >>> sets
-    TokenSets(2 texts, 6 tokens, 384 dimensions)
+    TokenSets(2 texts, 8 tokens, 384 dimensions)
     >>> sets.tokens_of(0), sets.tokens_of(1)
-    (['a', 'red', 'book', '.'], ['unbelievably', '!'])
+    (['a', 'red', 'book', '.'], ['book', '##worm', '##s', '!'])
     """
     options = Options(special, unit, overflow, max_length, batch_tokens)
     wish = _Wish(options, layer, thread_count(threads), device, dtype)
@@ -151,7 +152,7 @@ def _model2vec(folder: Path, identity: str, wish: _Wish) -> Encoder:
     from softset.embed.encoders.static import open_model2vec
 
     wish.refuse("a model2vec model", "layer", "device", "dtype")
-    return ContextualEncoder(*open_model2vec(folder, identity, wish.threads), wish.options)
+    return open_model2vec(folder, identity, wish.options, wish.threads)
 
 
 def _transformers(folder: Path | str, identity: str | None, wish: _Wish) -> Encoder:

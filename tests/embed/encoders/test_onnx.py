@@ -1,0 +1,146 @@
+"""ONNX folders of one's own, made by copying and rewriting the bundled one."""
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from softset import SoftsetError, load_encoder
+from softset.embed.encoders.onnx_graph import only_output, output_names
+from softset.embed.models import model_folder
+from tests.embed.encoders.invariance import ODD, assert_close, assert_same_alone
+
+TEXTS = [*ODD, "A red book."]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    source = model_folder("minilm")
+    assert source is not None
+    target = tmp_path / "mine"
+    target.mkdir()
+    for name in ("model.onnx", "tokenizer.json", "config.json"):
+        shutil.copy(source / name, target / name)
+    return target
+
+
+def renamed(folder: Path, old: bytes, new: bytes) -> None:
+    """Give a name in the graph another one of the same length, which needs no understanding of the file."""
+    assert len(old) == len(new)
+    file = folder / "model.onnx"
+    content = file.read_bytes()
+    assert old in content
+    file.write_bytes(content.replace(old, new))
+
+
+def test_a_folder_of_one_s_own_is_the_same_encoder(folder: Path) -> None:
+    own, bundled = load_encoder(folder), load_encoder("minilm")
+    assert own.signature == bundled.signature.replace("minilm@", "mine@")
+    assert_close(own.encode(TEXTS), bundled.encode(TEXTS), 1e-6)
+    (folder / "onnx").mkdir()
+    (folder / "model.onnx").rename(folder / "onnx" / "model.onnx")
+    assert_close(load_encoder(folder, layer=2).encode(TEXTS), load_encoder("minilm", layer=2).encode(TEXTS), 1e-6)
+
+
+def test_limits_come_from_the_config(folder: Path) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, "max_position_embeddings": 40}))
+    assert "max_length:40" in load_encoder(folder).signature
+    (folder / "tokenizer_config.json").write_text(json.dumps({"model_max_length": 32}))
+    assert "max_length:32" in load_encoder(folder).signature
+    (folder / "tokenizer_config.json").write_text(json.dumps({"model_max_length": 10**30}))
+    assert "max_length:40" in load_encoder(folder).signature
+    (folder / "config.json").unlink()
+    assert "max_length:512" in load_encoder(folder).signature
+
+
+def test_the_tokeniser_s_own_cutting_and_padding_are_switched_off(folder: Path) -> None:
+    from tokenizers import Tokenizer
+
+    tokeniser = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokeniser.enable_truncation(8)
+    tokeniser.enable_padding(length=16)
+    tokeniser.save(str(folder / "tokenizer.json"))
+    assert load_encoder(folder).encode(["red book " * 30]).counts.tolist() == [60]
+
+
+def test_only_the_last_layer_where_outputs_have_no_numbers(folder: Path) -> None:
+    onnx = pytest.importorskip("onnx")
+    model = onnx.load(folder / "model.onnx")
+    keep = next(one for one in model.graph.output if one.name == "hidden_6")
+    for node in model.graph.node:
+        node.output[:] = ["last_hidden_state" if name == "hidden_6" else name for name in node.output]
+    keep.name = "last_hidden_state"
+    del model.graph.output[:]
+    model.graph.output.append(keep)
+    onnx.save(model, folder / "model.onnx")
+    assert_close(load_encoder(folder).encode(TEXTS), load_encoder("minilm").encode(TEXTS), 1e-5)
+    with pytest.raises(SoftsetError, match="has the last layer only"):
+        load_encoder(folder, layer=3)
+
+
+def test_weights_beside_the_file_and_other_inputs(folder: Path) -> None:
+    onnx = pytest.importorskip("onnx")
+    model = onnx.load(folder / "model.onnx")
+    for name in ("token_type_ids", "position_ids"):
+        model.graph.input.append(onnx.helper.make_tensor_value_info(name, onnx.TensorProto.INT32, ["texts", "tokens"]))
+    onnx.save(model, folder / "model.onnx", save_as_external_data=True, location="weights.onnx_data")
+    for layer in (2, 6):
+        expected = load_encoder("minilm", layer=layer).encode(TEXTS)
+        assert_close(load_encoder(folder, layer=layer).encode(TEXTS), expected, 1e-5)
+
+
+def test_a_model_that_rounds_by_batch_gets_one_text_at_a_time(folder: Path) -> None:
+    onnx = pytest.importorskip("onnx")
+    quantisation = pytest.importorskip("onnxruntime.quantization")
+    model = onnx.load(folder / "model.onnx")
+    matrices = {one.name: one for one in model.graph.initializer}
+    for node in list(model.graph.node):  # multiply the matrices out, as an ordinary export has them
+        if node.op_type == "DequantizeLinear":
+            q, scale = (onnx.numpy_helper.to_array(matrices[name]) for name in node.input)
+            full = (q.reshape(-1, 64, q.shape[1]) * scale[:, None]).reshape(q.shape).astype(np.float32)
+            model.graph.initializer.append(onnx.numpy_helper.from_array(full, node.output[0]))
+            model.graph.node.remove(node)
+    onnx.save(model, folder / "model.onnx")
+    quantisation.quantize_dynamic(folder / "model.onnx", folder / "model.onnx")
+    assert b"DynamicQuantizeLinear" in (folder / "model.onnx").read_bytes()
+    encoder = load_encoder(folder)
+    assert_same_alone(encoder, encoder, TEXTS, 1e-6)
+
+
+def test_broken_folders_are_one_sentence(folder: Path) -> None:
+    whole = (folder / "model.onnx").read_bytes()
+    for content, sentence in (
+        (whole[:-1000], "is not an ONNX file|cannot be opened"),
+        (b"", "is not an ONNX file"),
+        (b"\xff" * 100, "is not an ONNX file"),
+        (whole.replace(b"hidden_", b"hippen_"), "hidden_0, hidden_1, … or last_hidden_state was wanted"),
+        (whole.replace(b"input_ids", b"input_idz"), "takes input_idz, attention_mask, but input_ids"),
+    ):
+        (folder / "model.onnx").write_bytes(content)
+        with pytest.raises(SoftsetError, match=sentence):
+            load_encoder(folder)
+    (folder / "model.onnx").write_bytes(whole)
+    (folder / "tokenizer.json").unlink()
+    with pytest.raises(SoftsetError, match=r"model\.onnx and tokenizer\.json were wanted"):
+        load_encoder(folder)
+
+
+def test_a_graph_is_cut_to_what_an_output_needs(folder: Path) -> None:
+    content = (folder / "model.onnx").read_bytes()
+    names = output_names(content)
+    assert names == [f"hidden_{layer}" for layer in range(7)]
+    shorter = [only_output(content, name) for name in names]
+    sizes = [len(one or b"") for one in shorter]
+    assert sizes == sorted(sizes) and sizes[0] < 0.6 * len(content) and sizes[-1] < len(content)
+    assert [output_names(one or b"") for one in shorter] == [[name] for name in names]
+
+
+@pytest.mark.parametrize(
+    "broken", [b"\x3a", b"\x3a\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", b"\x3b", b"\x3a\x05ab", b""]
+)
+def test_what_is_no_protocol_buffer_is_a_value_error(broken: bytes) -> None:
+    with pytest.raises(ValueError, match=r"a field|a number|no graph"):
+        output_names(broken)

@@ -1,0 +1,238 @@
+"""Models as folders and files: their kind, their checksum, what is taken of them and what is never."""
+
+import io
+import json
+import pickle
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from softset import load_encoder
+from softset.embed.model_facts import describe_model, verify_model
+from softset.embed.model_files import ModelFiles, Part, chosen, find_files, licence_in
+from softset.embed.model_import import import_model
+from softset.embed.models import BUNDLED, SEAL, SHELF, checksum, kind_of, model_folder, model_kind
+from softset.errors import FileError, InputError
+from tests.embed.tiny_models import model2vec, onnx_model, table, transformers_like
+
+NOWHERE = Path("nowhere")
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("SOFTSET_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "models"
+
+
+def test_the_bundled_model_is_whole() -> None:
+    folder = model_folder(BUNDLED)
+    assert folder is not None and model_kind(folder) == "onnx" and model_folder("absent") is None
+    SEAL.verify(folder)
+    assert checksum(folder) == SEAL.read(folder)["files"]["model.onnx"]["sha256"][:8]
+
+
+@pytest.mark.parametrize(
+    ("names", "config", "kind"),
+    [
+        (["model.onnx"], {}, "onnx"),
+        (["onnx/model.onnx"], {"model_type": "bert"}, "onnx"),
+        (["model.onnx", "moments.safetensors"], {"model_type": "bert"}, "onnx"),
+        (["onnx/model.onnx", "model.safetensors"], {"model_type": "bert", "architectures": ["X"]}, "transformers"),
+        (["model-00001-of-00002.safetensors"], {"model_type": "bert"}, "transformers"),
+        (["model.safetensors"], {"model_type": "model2vec"}, "model2vec"),
+        (["model.safetensors"], {"normalize": True}, "model2vec"),
+    ],
+)
+def test_kinds(names: list[str], config: dict, kind: str) -> None:
+    assert kind_of(names, config, NOWHERE) == kind
+
+
+@pytest.mark.parametrize(
+    ("names", "config", "sentence"),
+    [
+        ([], {}, "nowhere is not a model"),
+        (["model.safetensors"], {}, "nowhere is not a model"),
+        (["onnx/other.onnx", "2_Dense/model.safetensors"], {"model_type": "bert"}, "nowhere is not a model"),
+        (["pytorch_model.bin"], {"model_type": "bert"}, "has its weights in pytorch_model.bin"),
+        (["a.pt", "b.json"], {}, "has its weights in a.pt"),
+        (["2_Dense/pytorch_model.bin"], {}, "nowhere is not a model"),
+    ],
+)
+def test_what_is_no_model(names: list[str], config: dict, sentence: str) -> None:
+    with pytest.raises(FileError, match=sentence):
+        kind_of(names, config, NOWHERE)
+
+
+def test_only_safe_files_are_chosen() -> None:
+    safe = [
+        "config.json",
+        "model-00001-of-00002.safetensors",
+        "model.safetensors.index.json",
+        "spiece.model",
+        "vocab.txt",
+    ]
+    others = ["pytorch_model.bin", "x.pkl", "x.pt", "evil.model", "run.py", "meta.json", "2_Dense/model.safetensors"]
+    onnx = ["onnx/model.onnx", "onnx/model.onnx_data", "onnx/model_fp16.onnx", "onnx/config.json", "onnx/run.py"]
+    assert set(chosen("transformers", [*safe, *others, *onnx])) == set(safe)
+    small = ["config.json", "model.safetensors.index.json", "spiece.model", "vocab.txt"]
+    assert set(chosen("onnx", [*safe, *others, *onnx])) == {*small, "onnx/model.onnx", "onnx/model.onnx_data"}
+    assert set(chosen("onnx", ["model.onnx", "moments.safetensors", "model.safetensors", *onnx])) == {
+        "model.onnx",
+        "moments.safetensors",
+    }
+
+
+def test_the_checksum_changes_with_the_weights_wherever_they_are(tmp_path: Path) -> None:
+    folders = [
+        onnx_model(tmp_path / "plain"),
+        onnx_model(tmp_path / "apart", place="onnx", data="model.onnx_data"),
+        model2vec(tmp_path / "static"),
+        transformers_like(tmp_path / "both"),
+    ]
+    weights = ("model.onnx", "onnx/model.onnx_data", "model.safetensors", "model.safetensors")
+    (tmp_path / "both" / "onnx").mkdir()
+    (tmp_path / "both" / "onnx" / "model.onnx").write_bytes(b"not used")
+    before = [checksum(folder) for folder in folders]
+    assert len(set(before)) == 3 + (before[2] != before[3]) and all(len(one) == 8 for one in before)
+    for folder, name, old in zip(folders, weights, before, strict=True):
+        (folder / "meta.json").write_text(json.dumps({"files": {Path(name).name: {"sha256": "0" * 64}}}))
+        assert checksum(folder) == old  # another program's meta.json says nothing
+        content = bytearray((folder / name).read_bytes())
+        content[-1] ^= 1
+        (folder / name).write_bytes(content)
+        assert checksum(folder) != old
+
+
+def test_shards_have_one_checksum(tmp_path: Path) -> None:
+    folder = transformers_like(tmp_path / "m")
+    whole = checksum(folder)
+    (folder / "model.safetensors").rename(folder / "model-00001-of-00002.safetensors")
+    assert checksum(folder) == whole
+    (folder / "model-00002-of-00002.safetensors").write_bytes(b"x")
+    two = checksum(folder)
+    (folder / "model-00002-of-00002.safetensors").write_bytes(b"y")
+    assert len({whole, two, checksum(folder)}) == 3
+
+
+@pytest.mark.parametrize(("size", "word"), [(9, "more"), (11, "fewer")])
+def test_a_file_has_the_size_it_is_said_to_have(size: int, word: str) -> None:
+    files = ModelFiles(NOWHERE, None, {"a.json": Part(size, lambda: io.BytesIO(b"0123456789"))})
+    with pytest.raises(FileError, match=rf"nowhere: a\.json should have {size} bytes, but has {word}"):
+        list(files.read("a.json"))
+    good = ModelFiles(NOWHERE, None, {"a.json": Part(10, lambda: io.BytesIO(b"0123456789"))})
+    assert b"".join(good.read("a.json")) == b"0123456789"
+
+
+def test_too_much_is_never_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("softset.embed.model_files.CHUNK_BYTES", 4)
+    taken: list[bytes] = []
+    files = ModelFiles(NOWHERE, None, {"a": Part(6, lambda: io.BytesIO(bytes(1000)))})
+    with pytest.raises(FileError, match="but has more"):
+        taken.extend(files.read("a"))
+    assert taken == [bytes(4)]
+
+
+def test_a_fault_of_the_disk_is_told_as_such(tmp_path: Path) -> None:
+    folder = onnx_model(tmp_path / "m")
+    with find_files(folder) as files:
+        (folder / "config.json").unlink()
+        with pytest.raises(FileNotFoundError, match=r"config\.json"):
+            list(files.read("config.json"))
+
+
+@pytest.mark.parametrize(
+    ("card", "licence"),
+    [
+        ("---\nlanguage: en\nlicense: apache-2.0\n---\ntext", "apache-2.0"),
+        ("---\r\nlicense: mit\r\n---\r\n", "mit"),
+        ("license: mit\n", None),
+        ("---\nlanguage: en\n---\nlicense: mit\n", None),
+        ("---\nlicense: other\nlicense_name: mine\n---\n", "other"),
+        ("", None),
+    ],
+)
+def test_licences(card: str, licence: str | None) -> None:
+    assert licence_in(card) == licence
+
+
+def test_an_import_is_whole_or_absent(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = onnx_model(tmp_path / "m")
+    import_model(str(source), "mine")
+    before = load_encoder("mine").encode(["red"]).vectors
+    onnx_model(tmp_path / "other", table(seed=1))
+
+    def fails(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as broken:
+        broken.setattr("softset.embed.shelf.write_atomically", fails)
+        with pytest.raises(KeyboardInterrupt):
+            import_model(str(tmp_path / "other"), "mine", replace=True)
+    assert np.array_equal(load_encoder("mine").encode(["red"]).vectors, before) and len(list(home.iterdir())) == 2
+    import_model(str(tmp_path / "other"), "mine", replace=True)
+    assert not np.array_equal(load_encoder("mine").encode(["red"]).vectors, before) and len(list(home.iterdir())) == 2
+    verify_model("mine")
+
+
+def test_the_source_may_vanish(tmp_path: Path) -> None:
+    source = onnx_model(tmp_path / "m", data="model.onnx_data")
+    facts = import_model(str(source), "mine")
+    assert facts["source"] == "m" and facts["tried"] and facts["dimensions"] == 4
+    shutil.rmtree(source)
+    assert len(load_encoder("mine").encode(["red book"]).vectors) == 2
+    noted = SEAL.read(SHELF.folder("mine") or NOWHERE)
+    assert set(noted["files"]) == {"config.json", "tokenizer.json", "model.onnx", "model.onnx_data"}
+
+
+def test_signatures_tell_imports_of_other_weights_apart(tmp_path: Path) -> None:
+    signatures = []
+    for seed in (0, 0, 1):
+        shutil.rmtree(tmp_path / "m", ignore_errors=True)
+        onnx_model(tmp_path / "m", table(seed=seed), data="model.onnx_data")
+        import_model(str(tmp_path / "m"), "mine", replace=True)
+        signatures.append(describe_model("mine")["signature"])
+    assert signatures[0] == signatures[1] != signatures[2]
+
+
+def test_facts_of_a_hostile_meta_are_not_taken(tmp_path: Path) -> None:
+    source = onnx_model(tmp_path / "m")
+    hostile = {
+        "softset": "Model",
+        "version": 1,
+        "name": "other",
+        "kind": "words",
+        "files": {"../x": {}},
+        "licence": "mit",
+    }
+    (source / "meta.json").write_text(json.dumps(hostile))
+    facts = import_model(str(source), "mine")
+    assert (facts["name"], facts["kind"], facts["licence"]) == ("mine", "onnx", "mit")
+    for broken in ("[]", "{", "[" * 100_000, '"x"'):
+        (source / "meta.json").write_text(broken)
+        assert "licence" not in import_model(str(source), "mine", replace=True)
+
+
+def test_pickles_are_never_read(tmp_path: Path) -> None:
+    class Bomb:
+        def __reduce__(self):
+            return (Path.touch, (tmp_path / "exploded",))
+
+    source = onnx_model(tmp_path / "m")
+    for name in ("pytorch_model.bin", "x.pkl", "config.pt", "evil.model"):
+        (source / name).write_bytes(pickle.dumps(Bomb()))
+    import_model(str(source), "mine")
+    assert not (tmp_path / "exploded").exists()
+    assert {path.name for path in (SHELF.folder("mine") or NOWHERE).iterdir()} == {
+        "config.json",
+        "meta.json",
+        "model.onnx",
+        "tokenizer.json",
+    }
+
+
+def test_names_are_checked_before_anything_is_read(home: Path) -> None:
+    with pytest.raises(InputError, match="cannot be a name"):
+        import_model("/no/such/folder", "../x")
+    assert not home.exists()
