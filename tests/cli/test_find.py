@@ -107,7 +107,7 @@ def test_options_reach_the_search(run, home: Path) -> None:
         (["vectors", "info", "absent"], "there are no word vectors named 'absent'"),
         (["vectors", "remove", "../x"], "there are no imported word vectors named '../x'"),
         (["index", "absent.txt", "--out", "c"], "absent.txt: No such file or directory"),
-        (["index", "absent.txt", "--out", "c", "--encoder", "bert"], "the encoder 'bert' is not known"),
+        (["index", "absent.txt", "--out", "c", "--encoder", "bert"], "there is no encoder 'bert' here (known are minilm, words"),
         (["add", "absent", "more.txt"], "absent is not a collection"),
         (["delete", "absent", "1"], "absent is not a collection"),
     ],
@@ -135,7 +135,7 @@ def test_import_and_use(run, home: Path) -> None:
 
 def test_a_collection_from_texts_and_from_vectors(run, home: Path) -> None:
     (home / "books.tsv").write_text("id\ttext\n1\tships and the sea\n2\ta war at sea\n3\tcooking with wine\n4\tqqzz\n")
-    code, out, err = run("index", "books.tsv", "--out", "books.softset")
+    code, out, err = run("index", "books.tsv", "--encoder", "words", "--out", "books.softset")
     assert code == 0 and "4 items, 300 dimensions, encoder words" in out and "1 items have no word" in err
     _, out, _ = run("find", "--in", "books.softset", "{sea, ship} - war", "--json")
     hits = json.loads(out)["results"]
@@ -150,6 +150,15 @@ def test_a_collection_from_texts_and_from_vectors(run, home: Path) -> None:
     code, _, err = run("index", "books.tsv", "--vectors", "v.npy", "--out", "x.softset")
     assert code == 2 and "v.npy is not a whole .npy file of numbers" in err
     assert not (home / "x.softset").exists()
+
+
+def test_texts_are_read_by_the_bundled_encoder_unless_told(run, home: Path) -> None:
+    (home / "books.txt").write_text("ships on the sea\na war at sea\ncooking with wine\nqqzz\n")
+    code, out, err = run("index", "books.txt", "--out", "books.softset")
+    assert code == 0 and "4 items, 384 dimensions, encoder minilm@" in out and err == ""
+    _, out, _ = run("find", "--in", "books.softset", '"a recipe" BUT NOT "a battle"', "--json")
+    assert json.loads(out)["results"][0]["text"] == "cooking with wine"
+    assert run("add", "books.softset", "books.txt")[0] == 0
 
 
 def test_a_bad_line_among_queries_is_named_and_the_others_go_on(run, home: Path) -> None:
@@ -190,7 +199,7 @@ def test_replaced_vectors_are_noticed(run, home: Path) -> None:
     (home / "v.txt").write_text("sea 0 1\nwine 1 0\n")
     run("vectors", "import", "v.txt", "--name", "mine", "--replace")
     code, _, err = run("find", "--in", "c", "sea")
-    assert code == 2 and "the vectors 'mine' were replaced since this was made with them" in err
+    assert code == 2 and "the model 'words:mine' was replaced since this was made with it" in err
     assert run("vectors", "import", "v.txt", "--name", "glove-840b-300d", "--replace")[0] == 2
 
 

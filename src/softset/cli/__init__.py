@@ -13,7 +13,7 @@ from softset.errors import SoftsetError
 __all__ = ["main"]
 
 # One line a verb: the module softset.cli.VERB holds a command of the same name.
-VERBS = ("find", "vectors", "models", "index", "add", "delete", "demo")
+VERBS = ("find", "index", "add", "delete", "encode", "vectors", "models", "demo")
 
 
 class Verbs(click.Group):
@@ -42,9 +42,10 @@ def softset(debug: bool) -> None:
     \b
     Examples:
       softset find '{red, blue, green} & {apple, peach, banana}'
+      softset index books.tsv --out books.softset
+      softset encode sentences.txt --out sentences.sets
       softset vectors import glove.txt --name mine
       softset models import path/to/model --name mine
-      softset index books.tsv --out books.softset
     """
 
 

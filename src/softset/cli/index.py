@@ -1,13 +1,15 @@
 """`softset index`: your own items, ready to be searched."""
 
 import shutil
+import sys
+from collections.abc import Sequence
 from typing import Any
 
 import click
 
 from softset.errors import InputError
 
-__all__ = ["count_blank", "index", "item_options", "read_vectors_file", "warn_of_blank"]
+__all__ = ["count_blank", "index", "item_options", "read_vectors_file", "warn_of_blank", "watched"]
 
 
 def item_options(command: Any) -> Any:
@@ -39,12 +41,15 @@ def read_vectors_file(path: str | None) -> Any:
 @click.command(short_help="Make a collection of your own items.")
 @click.argument("items", type=click.Path())
 @click.option("--out", required=True, type=click.Path(), help="The folder of the new collection.")
-@click.option("--encoder", help="What reads texts: words, words:NAME, or none.  [default: words; none with --vectors]")
+@click.option("--encoder", help="What reads texts: see models list.  [default: minilm; none with --vectors]")
 @item_options
 def index(
     items: str, out: str, encoder: str | None, text_column: str | None, id_column: str | None, vectors_file: str | None
 ) -> None:
     """Make a collection of ITEMS: text lines, TSV, CSV, JSON lines or Parquet.
+
+    Texts are read by the bundled sentence encoder, or by another --encoder: words is the mean of word vectors, much
+    faster and coarser.
 
     Items keep their ids and all other columns. With --vectors their vectors are given; name the --encoder that made
     them if queries are to be read as texts too, and not only as ids.
@@ -52,6 +57,7 @@ def index(
     \b
     Examples:
       softset index books.tsv --out books.softset
+      softset index books.tsv --encoder words --out books.softset
       softset index books.jsonl --text title --id isbn --out books.softset
       softset index books.txt --vectors books.npy --out books.softset
       softset find --in books.softset '{sea, ship} - war'
@@ -60,11 +66,10 @@ def index(
     from softset.retrieval.encoders import text_encoder
     from softset.retrieval.items import read_items
 
-    name = encoder or ("none" if vectors_file else "words")
-    embed, name = text_encoder(name)
+    embed, name = text_encoder(encoder or ("none" if vectors_file else "minilm"))
     vectors = read_vectors_file(vectors_file)
     found = read_items(items, text_column=text_column, id_column=id_column)
-    made = Collection.create(out, found, vectors=vectors, embed=embed, encoder=name)
+    made = Collection.create(out, found, vectors=vectors, embed=watched(embed), encoder=name)
     blank = count_blank(made)
     if blank == made.size:
         shutil.rmtree(out)
@@ -73,6 +78,24 @@ def index(
         )
     click.echo(f"{out}: {made.size} items, {made.dimensions} dimensions, encoder {made.encoder}")
     warn_of_blank(blank)
+
+
+def watched(embed: Any) -> Any:
+    """Return an embedding function that counts its texts on standard error, where that is a terminal."""
+    if embed is None or not sys.stderr.isatty():
+        return embed
+    from softset.cli.progress import Progress
+
+    progress, before = Progress("texts"), 0
+
+    def counted(texts: Sequence[str]) -> Any:
+        nonlocal before
+        start, before = before, before + len(texts)
+        vectors = embed(texts, progress=lambda done, _: progress(start + done))
+        progress.done()
+        return vectors
+
+    return counted
 
 
 def count_blank(collection: Any) -> int:

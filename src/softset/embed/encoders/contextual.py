@@ -165,8 +165,8 @@ class ContextualEncoder(TextEncoder):
             return [Window(0, n, 0, n)]
         if self.options.overflow == "error":
             raise InputError(
-                f"the text {excerpt(text)} has {n} tokens, but the model takes {self._size}: shorten it, or use "
-                "overflow='window' to encode all of it, or overflow='truncate' to cut it"
+                f"the text {excerpt(text)} has {n} tokens, but the model takes {self._size}: shorten it, encode all "
+                "of it with overflow='window' (--overflow window), or cut it with 'truncate'"
             )
         if self.options.overflow == "truncate":
             return [Window(0, self._size, 0, self._size)]

@@ -169,15 +169,19 @@ def _first_line(error: BaseException) -> str:
 
 @contextmanager
 def _silent(transformers: Any) -> Iterator[None]:
-    """Keep the library from drawing bars and giving advice on standard error while it loads."""
+    """Keep the libraries from drawing bars and giving advice on standard error while a model is opened."""
+    from huggingface_hub.utils import logging as hub
+
     talk = transformers.utils.logging
-    level, bars = talk.get_verbosity(), talk.is_progress_bar_enabled()
+    level, hub_level, bars = talk.get_verbosity(), hub.get_verbosity(), talk.is_progress_bar_enabled()
     talk.set_verbosity_error()
+    hub.set_verbosity(hub.CRITICAL)
     talk.disable_progress_bar()
     try:
         yield
     finally:
         talk.set_verbosity(level)
+        hub.set_verbosity(hub_level)
         if bars:
             talk.enable_progress_bar()
 
