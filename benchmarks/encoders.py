@@ -1,4 +1,4 @@
-"""The bundled encoder beside a bare onnxruntime loop: python benchmarks/encoders.py [--data DIR] [--repeats N]
+"""The bundled encoder beside a bare onnxruntime loop: python benchmarks/encoders.py [--data DIR] [--budgets]
 
 The bare loop gets the same file, threads and texts, tokenised and sorted by length beforehand, at its best batch size.
 Ours is timed from texts to token sets, tokenising and all. Texts are the distinct sentences of STS-B test if --data
@@ -50,35 +50,41 @@ def bare(texts: list[str], tokeniser: SubWords, network: OnnxNetwork) -> dict[in
     return {size: made(size) for size in SIZES}
 
 
-def interleaved(tasks: dict[object, Callable[[], object]], repeats: int) -> dict[object, float]:
-    """Time tasks in turns, so that a busy moment of the machine meets all of them; return medians in seconds."""
+def interleaved(tasks: dict[object, Callable[[], object]], repeats: int) -> dict[object, list[float]]:
+    """Time tasks in turns, so that a busy moment of the machine meets all of them; the first turn warms up."""
     times: dict[object, list[float]] = {name: [] for name in tasks}
     for _ in range(repeats + 1):
         for name, task in tasks.items():
             start = time.perf_counter()
             task()
             times[name].append(time.perf_counter() - start)
-    return {name: statistics.median(some[1:]) for name, some in times.items()}
+    return {name: some[1:] for name, some in times.items()}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data")
-    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--repeats", type=int, default=15)
+    parser.add_argument("--texts", type=int, default=600, help="how many, evenly from all")
     parser.add_argument("--budgets", action="store_true", help="try several token budgets")
     given = parser.parse_args()
     texts, threads = texts_of(given.data), thread_count(None)
+    texts = texts[:: max(len(texts) // given.texts, 1)]
     budgets = BUDGETS if given.budgets else (BUDGET,)
     parts = open_onnx(model_folder("minilm"), "minilm", threads=threads)  # one session: two would fight for the cores
     encoders = {f"budget {one}": ContextualEncoder(*parts, Options(budget=one)) for one in budgets}
+    half = open_onnx(model_folder("minilm"), "minilm", layer=3, threads=threads)
+    encoders["layer 3 of 6"] = ContextualEncoder(*half, Options())
     tasks: dict[object, Callable[[], object]] = dict(bare(texts, *parts))
     tasks |= {name: lambda encoder=encoder: encoder.encode(texts) for name, encoder in encoders.items()}
     print(f"{len(texts)} texts, {threads} threads, medians of {given.repeats}")
     seconds = interleaved(tasks, given.repeats)
-    best = min(seconds[size] for size in SIZES)
+    best = min(SIZES, key=lambda size: statistics.median(seconds[size]))
     for name, spent in seconds.items():
         what = f"onnxruntime alone, batches of {name}" if isinstance(name, int) else f"softset, {name}"
-        print(f"{what:36} {spent:7.2f} s  {len(texts) / spent:7.0f} texts/s  {best / spent:6.1%} of the best bare loop")
+        share = statistics.median(b / s for b, s in zip(seconds[best], spent, strict=True))
+        speed = len(texts) / statistics.median(spent)
+        print(f"{what:36} {speed:7.0f} texts/s  {share:6.1%} of the best bare loop, turn by turn")
 
 
 if __name__ == "__main__":

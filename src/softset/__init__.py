@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from softset.errors import SoftsetError
     from softset.retrieval.words import WordVectors, load_words
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "Encoder",

@@ -71,7 +71,7 @@ def test_round_trip(run, home: Path) -> None:
     assert same_vectors("mine", home / "tiny")
     code, out, err = run("models", "list")
     rows = {line.split()[0]: line.split()[1:] for line in out.splitlines()}
-    assert (code, err) == (0, "") and list(rows) == ["minilm", "mine", "words"]
+    assert (code, err) == (0, "") and list(rows) == ["minilm", "words", "mine"]
     assert rows["minilm"] == ["onnx", "384", "dimensions", "6", "layers", "26.6", "MB"]
     assert rows["mine"] == ["onnx", "4", "dimensions", "1", "layers", "0.0", "MB"]
     assert rows["words"] == ["words", "300", "dimensions", "11.5", "MB"]
@@ -514,6 +514,21 @@ def test_info_of_a_folder(run, home: Path) -> None:
     assert "none is not a model" in run("models", "info", "none")[2]
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
+def test_odd_names_and_facts_reach_neither_the_terminal_nor_the_disk(run, home: Path) -> None:
+    source = onnx_model(home / "tiny").rename(home / os.fsdecode(b"a\x1b[31m\xff"))
+    facts = {"softset": "Model", "licence": "\x1b[2J\nmit", "origin": "\ud800"}
+    (source / "meta.json").write_text(json.dumps(facts))
+    assert run("models", "import", str(source), "--name", "mine")[0] == 0
+    code, out, _ = run("models", "info", "mine")
+    shown = dict(line.split(maxsplit=1) for line in out.splitlines())
+    assert code == 0 and "\x1b" not in out and shown["source"] == "a\ufffd[31m\ufffd"
+    assert (shown["licence"], shown["origin"]) == ("\ufffd[2J\ufffdmit", "\ufffd")
+    (source / "config.json").write_text("{")
+    code, _, err = run("models", "import", str(source), "--name", "other")
+    assert code == 2 and "\x1b" not in err and "config.json is not JSON" in err
+
+
 def test_verify_finds_a_flipped_byte(run, home: Path) -> None:
     onnx_model(home / "tiny", data="model.onnx_data")
     run("models", "import", "tiny", "--name", "mine")
@@ -561,9 +576,9 @@ def test_a_broken_import_is_shown_as_broken_and_can_be_removed(run, home: Path, 
     assert folder is not None
     harm(home / "cache" / "models" / "mine.json", folder)
     code, out, _ = run("models", "list")
-    assert code == 0 and out.splitlines()[1].split(maxsplit=1) == ["mine", "broken: remove it, and import it again"]
+    assert code == 0 and out.splitlines()[2].split(maxsplit=1) == ["mine", "broken: remove it, and import it again"]
     rows = json.loads(run("models", "list", "--json")[1])
-    assert rows[1] == {"name": "mine", "problem": "broken: remove it, and import it again"}
+    assert rows[2] == {"name": "mine", "problem": "broken: remove it, and import it again"}
     code, out, err = run("models", "info", "mine")
     assert code == 2 and out == "" and err.startswith("softset: ") and err.count("\n") == 1 and "mine" in err
     assert run("models", "remove", "mine")[0] == 0 and len(json.loads(run("models", "list", "--json")[1])) == 2

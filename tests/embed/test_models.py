@@ -15,7 +15,7 @@ from softset.embed.model_files import ModelFiles, Part, chosen, find_files, lice
 from softset.embed.model_import import import_model
 from softset.embed.models import BUNDLED, SEAL, SHELF, checksum, kind_of, model_folder, model_kind
 from softset.errors import FileError, InputError
-from tests.embed.tiny_models import model2vec, onnx_model, table, transformers_like
+from tests.embed.tiny_models import model2vec, onnx_model, table, transformers_like, zipped
 
 NOWHERE = Path("nowhere")
 
@@ -78,10 +78,9 @@ def test_only_safe_files_are_chosen() -> None:
     assert set(chosen("transformers", [*safe, *others, *onnx])) == set(safe)
     small = ["config.json", "model.safetensors.index.json", "spiece.model", "vocab.txt"]
     assert set(chosen("onnx", [*safe, *others, *onnx])) == {*small, "onnx/model.onnx", "onnx/model.onnx_data"}
-    assert set(chosen("onnx", ["model.onnx", "moments.safetensors", "model.safetensors", *onnx])) == {
-        "model.onnx",
-        "moments.safetensors",
-    }
+    weights = ["moments.safetensors", "model.safetensors"]
+    assert set(chosen("onnx", ["model.onnx", *weights, *onnx])) == {"model.onnx", "moments.safetensors"}
+    assert set(chosen("onnx", [*weights, *onnx])) == {*onnx[:2], "moments.safetensors"}
 
 
 def test_the_checksum_changes_with_the_weights_wherever_they_are(tmp_path: Path) -> None:
@@ -132,6 +131,25 @@ def test_too_much_is_never_written(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(FileError, match="but has more"):
         taken.extend(files.read("a"))
     assert taken == [bytes(4)]
+
+
+@pytest.mark.parametrize(("name", "refused"), [("config.json", True), ("vocab.txt", True), ("model.onnx", False)])
+def test_what_is_read_as_a_whole_is_small(monkeypatch: pytest.MonkeyPatch, name: str, refused: bool) -> None:
+    monkeypatch.setattr("softset.embed.model_files.LARGEST_TEXT", 9)
+    files = ModelFiles(NOWHERE, None, {name: Part(10, lambda: io.BytesIO(bytes(10)))})
+    if not refused:
+        assert b"".join(files.read(name)) == bytes(10)
+        return
+    with pytest.raises(FileError, match=f"nowhere: {name} has 10 bytes"):
+        list(files.read(name))
+
+
+def test_there_is_an_end_to_what_an_archive_may_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    archive = zipped(tmp_path / "m.zip", {"m": onnx_model(tmp_path / "m")})
+    import_model(str(archive), "mine")
+    monkeypatch.setattr("softset.embed.model_files.LARGEST", 100)
+    with pytest.raises(FileError, match=r"m\.zip has .* bytes and would unpack to .*, as no model does"):
+        import_model(str(archive), "other")
 
 
 def test_a_fault_of_the_disk_is_told_as_such(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ OPTIONS = (
     ),
     click.option("--max-length", type=int, help="Tokens at once.  [default: the model's own limit]"),
     click.option(
-        "--batch-tokens", type=int, default=1024, show_default=True, help="Tokens in a batch: speed and memory only."
+        "--batch-tokens", type=int, default=512, show_default=True, help="Tokens in a batch: speed and memory only."
     ),
     click.option("--threads", type=int, help="Threads of the model.  [default: all cores of the process]"),
     click.option("--device", help="For torch models, such as cuda.  [default: the best there is]"),

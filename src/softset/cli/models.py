@@ -43,7 +43,7 @@ def import_(source: str, name: str, replace: bool, as_json: bool) -> None:
     if not facts["tried"]:
         click.echo(f"softset: {name} was not opened: pip install 'softset[torch]' to use it", err=True)
     if as_json:
-        click.echo(json.dumps(facts, ensure_ascii=False))
+        click.echo(json.dumps(facts))
         return
     known = [f"{facts[key]} {key}" for key in ("dimensions", "layers") if key in facts]
     click.echo(f"{name}: " + ", ".join([facts["kind"], *known]))
@@ -65,7 +65,7 @@ def list_(as_json: bool) -> None:
 
     rows = list_models()
     if as_json:
-        click.echo(json.dumps(rows, ensure_ascii=False))
+        click.echo(json.dumps(rows))
         return
     for row in rows:
         shown = row.get("problem")
@@ -90,16 +90,17 @@ def info(name: str, verify: bool, as_json: bool) -> None:
       softset models info path/to/model --json
     """
     from softset.embed.model_facts import describe_model, verify_model
+    from softset.embed.model_files import printable
 
     if verify:
         verify_model(name)  # before it is opened
     facts = describe_model(name)
     if as_json:
-        click.echo(json.dumps({**facts, "verified": verify}, ensure_ascii=False))
+        click.echo(json.dumps({**facts, "verified": verify}))
         return
     for key, value in facts.items():
         if value is not None or key in ("licence", "source"):
-            click.echo(f"{key:12} {'not known' if value is None else value}")
+            click.echo(f"{key:12} {'not known' if value is None else printable(str(value))}")
     if verify:
         click.echo("verified     every file has the SHA-256 it was written with")
 

