@@ -524,6 +524,9 @@ def test_odd_names_and_facts_reach_neither_the_terminal_nor_the_disk(run, home: 
     shown = dict(line.split(maxsplit=1) for line in out.splitlines())
     assert code == 0 and "\x1b" not in out and shown["source"] == "a\ufffd[31m\ufffd"
     assert (shown["licence"], shown["origin"]) == ("\ufffd[2J\ufffdmit", "\ufffd")
+    facts = json.loads((model_folder("mine") / "meta.json").read_text())
+    (model_folder("mine") / "meta.json").write_text(json.dumps({**facts, "origin": "\x1b[2J\nhere"}))
+    assert "\norigin       \ufffd[2J\ufffdhere\n" in run("models", "info", str(model_folder("mine")))[1]
     (source / "config.json").write_text("{")
     code, _, err = run("models", "import", str(source), "--name", "other")
     assert code == 2 and "\x1b" not in err and "config.json is not JSON" in err
@@ -581,6 +584,7 @@ def test_a_broken_import_is_shown_as_broken_and_can_be_removed(run, home: Path, 
     assert rows[2] == {"name": "mine", "problem": "broken: remove it, and import it again"}
     code, out, err = run("models", "info", "mine")
     assert code == 2 and out == "" and err.startswith("softset: ") and err.count("\n") == 1 and "mine" in err
+    assert "no model named" not in err
     assert run("models", "remove", "mine")[0] == 0 and len(json.loads(run("models", "list", "--json")[1])) == 2
 
 

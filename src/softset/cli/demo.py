@@ -7,7 +7,7 @@ __all__ = ["demo"]
 
 @click.command()
 def demo() -> None:
-    """Show the main jobs on the bundled vectors.
+    """Show the main jobs on the bundled vectors and encoder.
 
     \b
     Example:
@@ -33,3 +33,20 @@ def demo() -> None:
     click.echo(f"colour.membership(words['orange'])                 {colour.membership(words['orange']):.2f}")
     click.echo(f"fruit.membership(words['orange'])                  {fruit.membership(words['orange']):.2f}")
     click.echo(f"~(colour | fruit) == ~colour & ~fruit              {~(colour | fruit) == ~colour & ~fruit}")
+    _show_texts()
+
+
+def _show_texts() -> None:
+    """Show how much each token of a text belongs to another text."""
+    from softset.algebra import Subspace
+    from softset.embed.encoders.loading import load_encoder
+
+    reference, *others = "The king and the queen.", "Royalty rules.", "A bicycle race."
+    encoder = load_encoder("minilm", layer=4)
+    sets = encoder.encode([reference, *others])
+    court = Subspace.span(sets[0])
+    click.echo(f"\nTexts as sets of token vectors ({encoder.signature.partition('|')[0]}), bundled and offline:\n")
+    for at, text in enumerate(others, 1):
+        shares = zip(sets.tokens_of(at), court.membership(sets[at]), strict=True)
+        told = "  ".join(f"{token} {share:.2f}" for token, share in shares)
+        click.echo(f"{text:16} in {reference!r}: {told}")

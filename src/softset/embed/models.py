@@ -19,6 +19,7 @@ SHELF = Shelf("models", "models", (BUNDLED, "words"))
 SEAL = Seal("Model", 1, "a model folder of softset", "import the model again with softset models import")
 # Weights that an ONNX file may keep in files beside it.
 ONNX_DATA = ("model.onnx_data", "model.onnx.data", "model.onnx_data_[0-9]", "model.onnx_data_[0-9][0-9]")
+READING = re.compile(r"config\.json|tokeni[sz]er.*\.json|(special|added)_tokens.*\.json|vocab.*|merges\.txt|.*\.model")
 PICKLED = re.compile(r".*\.(bin|pt|pth|pkl|ckpt)")
 
 
@@ -58,11 +59,16 @@ def kind_of(names: Collection[str], config: Mapping[str, Any], where: Path) -> s
 
 
 def checksum(folder: Path) -> str:
-    """Return eight digits that change with a model's weights; noted ones are not computed again."""
+    """Return eight digits that change with whatever decides a vector: weights, tokeniser and config.
+
+    Sums that were noted when the folder was written are not computed again.
+    """
     meta = read_json(folder / "meta.json")
     noted = meta.get("files", {}) if meta.get("softset") == SEAL.kind else {}
-    sums = [noted.get(path.name, {}).get("sha256") or sha256(path) for path in _weights(folder)]
-    return str(sums[0] if len(sums) == 1 else hashlib.sha256("".join(sums).encode()).hexdigest())[:8]
+    reading = (path for path in sorted(folder.iterdir()) if READING.fullmatch(path.name) and path.is_file())
+    files = [*_weights(folder), *reading]
+    sums = [noted.get(path.name, {}).get("sha256") or sha256(path) for path in files]
+    return hashlib.sha256("".join(sums).encode()).hexdigest()[:8]
 
 
 def _weights(folder: Path) -> list[Path]:

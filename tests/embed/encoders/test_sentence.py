@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from softset.embed.encoders.contextual import Options
 from softset.embed.encoders.function import FunctionEncoder
-from softset.embed.encoders.protocol import Encoder
 from softset.embed.encoders.late_interaction import LateInteractionEncoder
+from softset.embed.encoders.protocol import Encoder
 from softset.embed.encoders.sentence import sentence_encoder
 from softset.embed.encoders.windows import windows
 from softset.errors import FileError, InputError, MissingExtraError
