@@ -71,7 +71,7 @@ def test_standard_input_and_other_models(run, monkeypatch) -> None:
         (("texts.txt", "--out", "x", "--unit", "line"), "'line' is not one of"),
         (("texts.txt", "--out", "x", "--model", "words", "--layer", "2"), "no choice of layer"),
         (("texts.txt", "--out", "x", "--max-length", "1"), "leaves no room"),
-        (("texts.txt", "--out", "x", "--threads", "0"), "at least 1"),
+        (("texts.txt", "--out", "x", "--threads", "0"), "from 1 to 1024"),
         (("texts.txt", "--out", "x", "--overflow", "error", "--max-length", "4"), "--overflow"),
         (("latin.txt", "--out", "x"), "latin.txt is not UTF-8 in line 2"),
         (("texts.txt",), "Missing option '--out'"),
