@@ -168,9 +168,14 @@ def test_what_is_no_text_is_refused_by_name(name: str, texts: object, sentence: 
         ({"unit": "sentence"}, "the unit 'sentence' is not known"),
         ({"overflow": "wrap"}, "the overflow 'wrap' is not known"),
         ({"max_length": 2}, "leaves no room"),
-        ({"max_length": 0}, "at least 1 token"),
+        ({"max_length": 0}, "max_length is 0, but a whole number of at least 1"),
         ({"max_length": 513}, "takes at most 512"),
-        ({"batch_tokens": 0}, "too small"),
+        ({"batch_tokens": 0}, "batch_tokens is 0, but a whole number"),
+        ({"batch_tokens": 1.5}, "batch_tokens is 1.5"),
+        ({"max_length": "5"}, "max_length is '5'"),
+        ({"special": "yes"}, "special is 'yes'"),
+        ({"unit": None}, "the unit None"),
+        ({"layer": [3]}, "layer \\[3\\] is not known"),
         ({"threads": 0}, "from 1 to 1024"),
         ({"threads": 100_000}, "from 1 to 1024"),
         ({"threads": True}, "from 1 to 1024"),
@@ -187,7 +192,10 @@ def test_layers_are_numbers_fractions_or_last(minilm: softset.Encoder) -> None:
     text = ["A red book."]
     assert np.array_equal(load_encoder(layer=6).encode(text).vectors, minilm.encode(text).vectors)
     assert np.array_equal(load_encoder(layer=-1).encode(text).vectors, minilm.encode(text).vectors)
-    half = [load_encoder(layer=layer).encode(text).vectors for layer in (3, -4, 0.5, "3", "0.5")]
+    half = [
+        load_encoder(layer=layer).encode(text).vectors
+        for layer in (3, -4, 0.5, "3", "0.5", np.int64(3), np.float32(0.5))
+    ]
     assert all(np.array_equal(one, half[0]) for one in half)
     assert not np.allclose(half[0], minilm.encode(text).vectors, atol=0.1)
 

@@ -67,10 +67,11 @@ class Options:
             raise InputError(f'the unit {self.unit!r} is not known: use "token" or "word"')
         if self.overflow not in ("window", "truncate", "error"):
             raise InputError(f'the overflow {self.overflow!r} is not known: use "window", "truncate" or "error"')
-        if self.max_length is not None and self.max_length < 1:
-            raise InputError(f"max_length is {self.max_length}, but at least 1 token is needed")
-        if self.budget < 1:
-            raise InputError(f"a budget of {self.budget} tokens a batch is too small: give at least 1")
+        if not isinstance(self.special, bool):
+            raise InputError(f"special is {self.special!r}, but True or False was wanted")
+        for name, value in (("max_length", self.max_length), ("batch_tokens", self.budget)):
+            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+                raise InputError(f"{name} is {value!r}, but a whole number of at least 1 was wanted")
 
 
 class ContextualEncoder(TextEncoder):

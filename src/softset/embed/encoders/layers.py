@@ -33,5 +33,5 @@ def _number(layer: Layer) -> int | float:
         if isinstance(layer, str):
             return float(layer) if "." in layer else int(layer)
         if not isinstance(layer, bool):
-            return layer if isinstance(layer, float) else operator.index(layer)
+            return operator.index(layer) if hasattr(layer, "__index__") else float(layer)
     raise InputError(f'layer {layer!r} is not known: give a number, a fraction from 0.0 to 1.0, or "last"')
