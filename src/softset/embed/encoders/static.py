@@ -1,6 +1,7 @@
 """Encoders without context: a token's vector is looked up, so it is exactly the same in every text and batch."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -33,6 +34,7 @@ class WordsEncoder(TextEncoder):
 
     def __init__(self, vocabulary: Vocabulary, *, moments: Path | None = None) -> None:
         self.vocabulary, self._moments = vocabulary, moments
+        self._entry = lru_cache(1 << 17)(vocabulary.entry)  # a text's words are mostly those of the text before
 
     @property
     def signature(self) -> str:
@@ -86,7 +88,7 @@ class WordsEncoder(TextEncoder):
         """Return the entries of a text's words, the words, their spans, and how many have no vector."""
         places, tokens, spans, unknown = [], [], [], 0
         for match in WORD.finditer(text):
-            found = self.vocabulary.entry(match[0])
+            found = self._entry(match[0])
             if found is None:
                 unknown += 1
             else:
