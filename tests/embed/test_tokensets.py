@@ -69,6 +69,9 @@ def test_taking_is_picking_from_the_list(counts: list[int], data: st.DataObject)
     taken = sets.take(places)
     assert len(taken) == len(places)
     assert all(np.array_equal(one, arrays[at]) for one, at in zip(taken, places, strict=True))
+    low, high = sorted(data.draw(st.tuples(*[st.integers(-len(counts), len(counts) - 1)] * 2)))
+    spread = sets.take(range(low, high))
+    assert all(np.array_equal(x, arrays[at]) for x, at in zip(spread, range(low, high), strict=True))
     part = data.draw(st.slices(len(counts)))
     assert all(np.array_equal(x, y) for x, y in zip(sets[part], arrays[part], strict=True))
     mask = np.array(data.draw(st.lists(st.booleans(), min_size=len(counts), max_size=len(counts))))
@@ -207,6 +210,8 @@ def test_other_bad_input_is_one_sentence() -> None:
         _ = sets[1]
     with pytest.raises(IndexError, match="no text 7"):
         sets.take([0, 7])
+    with pytest.raises(IndexError, match="no text 1"):
+        sets.take(range(10))
     with pytest.raises(ShapeError, match="1 booleans"):
         sets.take(np.array([True, False]))
     with pytest.raises(InputError, match="whole numbers"):

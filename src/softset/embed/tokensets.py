@@ -118,7 +118,8 @@ class TokenSets:
     def __getitem__(self, at: slice | Sequence[int] | np.ndarray) -> Self: ...
     def __getitem__(self, at: Any) -> Any:
         if isinstance(at, slice):
-            return self.take(range(*at.indices(len(self))))
+            start, stop, step = at.indices(len(self))
+            return self.take(range(start, max(start, stop) if step == 1 else stop, step))
         if isinstance(at, int | np.integer):
             return self.vectors[self._range(int(at))]
         return self.take(at)
@@ -184,8 +185,8 @@ class TokenSets:
         >>> TokenSets.from_arrays([[[1.0, 2.0]], [[3.0, 4.0]]]).take([1, 1, 0]).vectors.tolist()
         [[3.0, 4.0], [3.0, 4.0], [1.0, 2.0]]
         """
-        if isinstance(places, range) and places.step == 1:
-            return self._between(places.start, max(places.stop, places.start))
+        if isinstance(places, range) and places.step == 1 and 0 <= places.start <= places.stop <= len(self):
+            return self._between(places.start, places.stop)
         wanted = _places(places, len(self))
         counts = self.counts[wanted]
         begins = np.repeat(self.offsets[:-1][wanted] - _offsets(counts)[:-1], counts)

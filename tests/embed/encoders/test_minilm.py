@@ -69,7 +69,7 @@ def test_empty_space_and_unknown_characters_are_empty_sets(minilm: softset.Encod
     assert sets.unknown.tolist() == [0, 0, 0, 1, 1]
     assert sets.special is not None and sets.special.tokens_of(4) == ["[CLS]", "[UNK]", "[SEP]"]
     assert not minilm.embed(["", "𓀀"]).any() and minilm.embed(["ok"]).any()
-    inside = load_encoder("minilm", special=True).encode(["", "𓀀", "ok"])
+    inside = load_encoder("minilm", special=True).encode(["", "𓀀", "ok 𓀀"])
     assert inside.empty.tolist() == [True, True, False] and inside.tokens_of(2) == ["[CLS]", "ok", "[SEP]"]
 
 
@@ -248,6 +248,10 @@ def test_a_stream_gives_blocks_of_the_same_vectors(minilm) -> None:
     blocks = list(minilm.stream((text for text in texts), block=2))
     assert [len(one) for one in blocks] == [2, 2, 1]
     assert_close(TokenSets.concatenate(blocks), minilm.encode(texts), 1e-5)
+    with pytest.raises(InputError, match="one str was given"):
+        list(minilm.stream("hello"))
+    with pytest.raises(InputError, match="a block of 0 texts"):
+        list(minilm.stream(["a"], block=0))
     with pytest.raises(InputError, match="text 2 is None"):
         list(minilm.stream(["a", "b", None], block=2))
 
@@ -320,6 +324,31 @@ def test_encoding_loads_neither_torch_nor_transformers() -> None:
         "import softset, sys; softset.load_encoder().encode(['a']); print({'torch', 'transformers'} & {*sys.modules})"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "set()\n"
+
+
+def test_a_path_is_a_path_and_no_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from softset.embed.vocabulary import Vocabulary
+
+    monkeypatch.chdir(tmp_path)
+    Vocabulary.of(["red"], [[1.0, 2.0]]).save(tmp_path / "minilm")
+    assert load_encoder("minilm").dimensions == 384 and load_encoder(Path("minilm")).dimensions == 2
+    assert load_encoder("./minilm").dimensions == 2
+    with pytest.raises(FileNotFoundError):
+        load_encoder(Path("words"))
+
+
+@pytest.mark.parametrize(
+    ("model", "options"),
+    [
+        ("words", {"special": True}),
+        ("words", {"max_length": 5}),
+        (lambda texts: texts, {"unit": "word"}),
+        (lambda texts: texts, {"special": True}),
+    ],
+)
+def test_options_that_would_vanish_are_refused(model, options: dict) -> None:
+    with pytest.raises(InputError, match=f"no choice of {next(iter(options))}"):
+        load_encoder(model, **options)
 
 
 def test_names_that_are_no_encoder(tmp_path: Path) -> None:

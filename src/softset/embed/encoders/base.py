@@ -9,6 +9,7 @@ import numpy as np
 from softset.embed.encoders.protocol import Progress
 from softset.embed.encoders.texts import check_texts, first_places
 from softset.embed.tokensets import TokenSets
+from softset.errors import InputError
 
 __all__ = ["TextEncoder"]
 
@@ -54,6 +55,10 @@ class TextEncoder(ABC):
         >>> [len(sets) for sets in softset.load_encoder("words").stream(lines, block=2)]
         [2, 2, 1]
         """
+        if isinstance(texts, str | bytes):
+            raise InputError(f"an iterable of texts was wanted, but one {type(texts).__name__} was given")
+        if block < 1:
+            raise InputError(f"a block of {block} texts is too small: give at least 1")
         source, done = iter(texts), 0
         while some := check_texts(islice(source, block), done):
             yield self.encode(some)

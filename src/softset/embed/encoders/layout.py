@@ -43,10 +43,8 @@ class Layout:
         for at, (one, plan) in enumerate(zip(self._tokenised, self._plans, strict=True)):
             rows = inside[self._begins[at] : self._begins[at + 1]]
             known = _known(one)[: plan[-1].stop]
-            if special and known.any():
-                rows[:] = True
-            else:
-                rows[len(self._before) : len(self._before) + len(known)] = known
+            rows[:] = special and bool(known.any())
+            rows[len(self._before) : len(self._before) + len(known)] = known
         return inside
 
     def put(self, at: int, window: Window, hidden: np.ndarray) -> None:

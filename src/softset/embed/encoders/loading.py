@@ -1,5 +1,6 @@
 """Encoders by name: bundled, imported, in a folder, on the hub; or an object that can serve as one."""
 
+import errno
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,6 +20,8 @@ from softset.errors import FileError, InputError, MissingExtraError
 
 __all__ = ["load_encoder"]
 
+LONGEST_NAME = 1000  # characters: no path or name is longer
+
 
 @dataclass(frozen=True)
 class _Wish:
@@ -36,6 +39,9 @@ class _Wish:
             "layer": self.layer not in ("last", -1),
             "device": self.device is not None,
             "dtype": self.dtype is not None,
+            "special": self.options.special,
+            "unit": self.options.unit != "token",
+            "max_length": self.options.max_length is not None,
         }
         for name in names:
             if given[name]:
@@ -88,7 +94,10 @@ def load_encoder(
     """
     options = Options(special, unit, overflow, max_length, batch_tokens)
     wish = _Wish(options, layer, thread_count(threads), device, dtype)
-    encoder = _named(model, wish) if isinstance(model, str | os.PathLike) else _object(model, wish)
+    if isinstance(model, os.PathLike):
+        encoder = _path(Path(model), wish)
+    else:
+        encoder = _named(model, wish) if isinstance(model, str) else _object(model, wish)
     if cache is None:
         return encoder
     from softset.embed.encoders.cache import CachedEncoder
@@ -96,42 +105,44 @@ def load_encoder(
     return CachedEncoder(encoder, cache, limit=cache_limit)
 
 
-def _named(model: str | os.PathLike[str], wish: _Wish) -> Encoder:
-    name = os.fspath(model)
+def _named(name: str, wish: _Wish) -> Encoder:
     kind, _, rest = name.partition(":")
     if kind == "words":
-        return _words(rest or BUNDLED_WORDS, wish)
+        return _words(vectors_folder(rest or BUNDLED_WORDS), wish)
     if kind == "st" and rest:
         from softset.embed.encoders.sentence import sentence_encoder
 
-        wish.refuse("a sentence-transformers model", "layer")
+        wish.refuse("a sentence-transformers model by its name", "layer", "device", "dtype")
         return sentence_encoder(rest, options=wish.options)
     folder = model_folder(name)
     if folder is not None:
         return _folder(folder, name, wish)
-    if Path(name).is_dir():
-        return _folder(Path(name), Path(name).resolve().name, wish)
-    if Path(name).exists():
+    return _path(Path(name), wish) if len(name) < LONGEST_NAME and Path(name).exists() else _hub(name, wish)
+
+
+def _path(path: Path, wish: _Wish) -> Encoder:
+    if path.is_dir():
+        return _folder(path, path.resolve().name, wish)
+    if path.exists():
         raise InputError(
-            f"{name} is a file, but the folder of a model was wanted (word vectors: import them with softset vectors "
+            f"{path} is a file, but the folder of a model was wanted (word vectors: import them with softset vectors "
             "import, then use words:NAME)"
         )
-    return _hub(name, wish)
+    raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
 
 
-def _words(name: str, wish: _Wish) -> Encoder:
+def _words(folder: Path, wish: _Wish) -> Encoder:
     from softset.embed.encoders.static import WordsEncoder
     from softset.embed.vocabulary import Vocabulary
 
-    wish.refuse("an encoder of word vectors", "layer", "device", "dtype")
-    folder = vectors_folder(name)
+    wish.refuse("an encoder of word vectors", "layer", "device", "dtype", "special", "max_length")
     return WordsEncoder(Vocabulary.open(folder), moments=_moments(folder))
 
 
 def _folder(folder: Path, name: str, wish: _Wish) -> Encoder:
     """Open a model's folder by what is in it."""
     if (folder / "vectors.npy").is_file():
-        return _words(str(folder), wish)
+        return _words(folder, wish)
     return OPENERS[model_kind(folder)](folder, f"{name}@{checksum(folder)}", wish)
 
 
@@ -139,7 +150,8 @@ def _onnx(folder: Path, identity: str, wish: _Wish) -> Encoder:
     from softset.embed.encoders.onnx import open_onnx
 
     wish.refuse("an ONNX model", "device", "dtype")
-    parts = open_onnx(folder, identity, layer=wish.layer, threads=wish.threads)
+    trusted = folder == model_folder(BUNDLED)
+    parts = open_onnx(folder, identity, layer=wish.layer, threads=wish.threads, trusted=trusted)
     return ContextualEncoder(*parts, wish.options, moments=_moments(folder))
 
 
@@ -189,11 +201,13 @@ def _object(model: Any, wish: _Wish) -> Encoder:
 
     wish.refuse(f"an encoder made of {type(model).__name__}", "layer", "device", "dtype")
     if isinstance(model, Vocabulary):
+        wish.refuse("an encoder of word vectors", "special", "max_length")
         return WordsEncoder(model)
     if type(model).__module__.partition(".")[0] == "sentence_transformers":
         from softset.embed.encoders.sentence import sentence_encoder
 
         return sentence_encoder(model, options=wish.options)
+    wish.refuse(f"an encoder made of {type(model).__name__}", "special", "unit", "max_length")
     if isinstance(model, TextEncoder | Encoder):
         return model
     if callable(model):

@@ -9,6 +9,7 @@ import numpy as np
 from softset.embed.encoders.config import longest_sequence, read_json
 from softset.embed.encoders.layers import Layer, resolve_layer
 from softset.embed.encoders.onnx_graph import only_output, output_names
+from softset.embed.encoders.probing import must_go_alone
 from softset.embed.encoders.threads import thread_count
 from softset.embed.encoders.tokeniser import SubWords
 from softset.errors import FileError, InputError
@@ -26,9 +27,12 @@ def onnx_file(folder: Path) -> Path | None:
 
 
 def open_onnx(
-    folder: Path, identity: str, *, layer: Layer = "last", threads: int | None = None
+    folder: Path, identity: str, *, layer: Layer = "last", threads: int | None = None, trusted: bool = False
 ) -> tuple[SubWords, "OnnxNetwork"]:
-    """Open a folder with model.onnx, tokenizer.json and, where it has one, config.json."""
+    """Open a folder with model.onnx, tokenizer.json and, where it has one, config.json.
+
+    One that is not `trusted` is asked first whether its vectors depend on the batch.
+    """
     file = onnx_file(folder)
     if file is None or not (folder / "tokenizer.json").is_file():
         raise FileError(f"{folder} is not an ONNX model: model.onnx and tokenizer.json were wanted")
@@ -37,6 +41,8 @@ def open_onnx(
     tokeniser = SubWords.open(folder / "tokenizer.json", pad=pad if isinstance(pad, int) else None, threads=count)
     limit = read_json(folder / "tokenizer_config.json").get("model_max_length")
     network = OnnxNetwork(file, identity, layer=layer, threads=count, longest=longest_sequence(config, limit))
+    if not trusted:
+        network.alone = network.alone or must_go_alone(tokeniser, network)
     return tokeniser, network
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from softset.embed.encoders.config import longest_sequence
 from softset.embed.encoders.layers import Layer, resolve_layer
+from softset.embed.encoders.probing import must_go_alone
 from softset.embed.encoders.tokeniser import SubWords, Tokenised, Tokeniser, tokenised
 from softset.errors import FileError, InputError, MissingExtraError
 
@@ -28,11 +29,14 @@ def open_pretrained(
         with _silent(transformers):
             config = transformers.AutoConfig.from_pretrained(source, **safe)
             tokeniser = transformers.AutoTokenizer.from_pretrained(source, **safe)
-            model = transformers.AutoModel.from_pretrained(
-                source, config=config, use_safetensors=True, dtype=kind, **safe
+            model, told = transformers.AutoModel.from_pretrained(
+                source, config=config, use_safetensors=True, dtype=kind, output_loading_info=True, **safe
             )
     except Exception as error:  # whatever a library raises that reads a foreign file
         raise FileError(f"{source} cannot be opened by transformers: {_first_line(error)}") from error
+    _must_be_whole(source, told)
+    if hasattr(model, "set_attention_type"):
+        model.set_attention_type("original_full")  # BigBird would change to it, for good, with the first short text
     if config.is_encoder_decoder:
         model = model.get_encoder()
     limit = min(longest_sequence(config.to_dict(), tokeniser.model_max_length), _positions(torch, model))
@@ -40,7 +44,17 @@ def open_pretrained(
     network = TorchNetwork(
         model, identity or _identity(str(source), model), layer=layer, longest=limit, threads=threads, device=where
     )
-    return _tokeniser(tokeniser, pad if isinstance(pad, int) and pad >= 0 else 0, threads), network
+    reader = _tokeniser(tokeniser, pad if isinstance(pad, int) and pad >= 0 else 0, threads)
+    network.alone = must_go_alone(reader, network) and network.precision is None  # 16 bits round with every shape
+    return reader, network
+
+
+def _must_be_whole(source: str | Path, told: Any) -> None:
+    """Refuse a file that lacks weights: the library would fill them with random numbers."""
+    lacking = [name for name in told.get("missing_keys", ()) if "pooler" not in name and "position_ids" not in name]
+    lacking += [str(one) for one in told.get("mismatched_keys", ())]
+    if lacking:
+        raise FileError(f"{source} lacks {len(lacking)} of its weights, such as {sorted(lacking)[0]}: save it again")
 
 
 class TorchNetwork:
@@ -49,8 +63,6 @@ class TorchNetwork:
     Padding is on the right for every model. A decoder's token sees only what is before it, so nothing there changes it;
     an encoder is told by the mask.
     """
-
-    alone = False
 
     def __init__(
         self, model: Any, identity: str, *, layer: Layer, longest: int | None, threads: int, device: str
@@ -63,7 +75,7 @@ class TorchNetwork:
             raise InputError(
                 f"the device {device!r} cannot be used ({_first_line(error)}): try device='cpu'"
             ) from error
-        self.identity, self.longest = identity, longest
+        self.identity, self.longest, self.alone = identity, longest, False
         config = (
             model.config.get_text_config(decoder=False) if hasattr(model.config, "get_text_config") else model.config
         )
@@ -89,7 +101,7 @@ class AlignedTokeniser:
     """A tokeniser that does not say where its tokens come from: each is looked for after the one before it."""
 
     def __init__(self, tokeniser: Any, pad: int) -> None:
-        self._tokeniser, self.pad = tokeniser, pad
+        self._tokeniser, self.pad, self._nameless = tokeniser, pad, frozenset(tokeniser.all_special_ids)
         bare, full = (tokeniser("a", add_special_tokens=added)["input_ids"] for added in (False, True))
         at = next((at for at in range(len(full)) if full[at : at + len(bare)] == bare), len(full))
         marked = list(zip(full, tokeniser.convert_ids_to_tokens(full), strict=True))
@@ -98,23 +110,26 @@ class AlignedTokeniser:
     def __call__(self, texts: Sequence[str]) -> Iterator[Tokenised]:
         """Yield the tokens of each text."""
         for text in texts:
-            tokens = self._tokeniser.tokenize(text)
+            tokens = self._tokeniser.tokenize(text, split_special_tokens=True)
             ids = self._tokeniser.convert_tokens_to_ids(tokens)
-            yield tokenised(text, ids, tokens, list(_aligned(text, tokens)), self._tokeniser.unk_token_id)
+            yield tokenised(text, ids, tokens, list(_aligned(text, tokens)), self._nameless)
 
 
 def _aligned(text: str, tokens: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Yield where each token is; one that is not found (it was normalised) gets the character where it must be."""
-    lower, at = text.lower() if len(text.lower()) == len(text) else text, 0
+    """Yield where each token is; one that is not there (it was normalised) gets the character where it must be."""
+    whole = text.encode()
+    if [ord(one) for one in tokens if len(one) == 1] == list(whole):  # every token is a byte
+        yield from ((at, at + 1) for at, one in enumerate(text) for _ in one.encode())
+        return
+    at = 0
     for token in tokens:
         piece = token.removeprefix("##").replace("\u2581", "").replace("\u0120", "")
-        found = lower.find(piece.lower(), at) if piece else -1
-        if found < 0:
-            while at < len(text) and text[at].isspace():
-                at += 1
-            found, piece = at, text[at : at + 1]
-        at = found + len(piece)
-        yield found, at
+        while at < len(text) and text[at].isspace():
+            at += 1
+        begin = min(at, max(len(text) - 1, 0))
+        length = len(piece) if piece and text[begin : begin + len(piece)].lower() == piece.lower() else 1
+        at = min(begin + length, len(text))
+        yield begin, at
 
 
 def _tokeniser(tokeniser: Any, pad: int, threads: int) -> Tokeniser:

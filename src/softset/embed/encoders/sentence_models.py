@@ -40,7 +40,7 @@ def load_model(library: Any, name: str | os.PathLike[str]) -> Any:
     if not hasattr(library, KINDS.get(kind, "")):
         raise FileError(f"{folder} holds a {kind}, but a SentenceTransformer or a MultiVectorEncoder was wanted")
     for pickle in folder.rglob("pytorch_model*.bin"):
-        if not any(pickle.parent.glob("*.safetensors")):
+        if not any((pickle.parent / f"model.safetensors{end}").is_file() for end in ("", ".index.json")):
             raise FileError(f"{pickle} may hold code, so it is not opened: save the model again, as safetensors")
     try:
         return getattr(library, KINDS[kind])(

@@ -13,6 +13,7 @@ from softset.errors import FileError
 
 __all__ = ["SubWords", "Tokenised", "Tokeniser"]
 
+SPACE = " \u2581\u0120"  # how sentencepiece and byte-level models spell it
 BLOCK = 1024  # texts at a time: what the library returns takes a hundred times the memory of what is kept
 
 
@@ -51,9 +52,11 @@ class SubWords:
         backend.no_truncation()
         backend.no_padding()
         backend.encode_special_tokens = True
-        self._backend, self._unknown, self._threads = backend, unknown, threads
-        self.pad = pad
+        self._backend, self._threads, self.pad = backend, threads, pad
         self.prefix, self.suffix = _marks(backend) if marks else ([], [])
+        # Some tokenisers read a typed "</s>" as the mark all the same: it says no more than an unknown token.
+        special = {number for number, token in backend.get_added_tokens_decoder().items() if token.special}
+        self._nameless = frozenset(special | ({unknown} if unknown is not None else set()))
 
     @classmethod
     def open(
@@ -95,21 +98,23 @@ class SubWords:
             else:
                 encoded = self._backend.encode_batch(some, add_special_tokens=False)
             for text, one in zip(some, encoded, strict=True):
-                yield tokenised(text, one.ids, one.tokens, one.offsets, self._unknown)
+                yield tokenised(text, one.ids, one.tokens, one.offsets, self._nameless)
 
 
 def tokenised(
-    text: str, ids: Sequence[int], tokens: Sequence[str], spans: Sequence[tuple[int, int]], unknown: int | None
+    text: str, ids: Sequence[int], tokens: Sequence[str], spans: Sequence[tuple[int, int]], nameless: frozenset[int]
 ) -> Tokenised:
-    """Return the tokens of a text with spans that have no space at either end."""
+    """Return the tokens of a text with spans that have no space at either end; `nameless` ids stand for no token."""
     places = np.array([_trimmed(text, begin, end) for begin, end in spans], dtype=np.int32).reshape(-1, 2)
     numbers = np.array(ids, dtype=np.int64)
     return Tokenised(
         numbers,
         strings(tokens),
         places,
-        np.zeros(len(numbers), dtype=bool) if unknown is None else numbers == unknown,
-        places[:, 0] == places[:, 1],
+        np.array([number in nameless for number in ids], dtype=bool),
+        np.array(
+            [begin == end or not token.strip(SPACE) for token, (begin, end) in zip(tokens, places, strict=True)], bool
+        ),
     )
 
 
