@@ -9,29 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from softset import cli
-
 QUERY = "{red, blue, green} & {apple, peach, banana}"
-
-
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("SOFTSET_CACHE", str(tmp_path / "cache"))
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-@pytest.fixture
-def run(capsys):
-    """Run the command line here and return its exit code, standard output and standard error."""
-
-    def runner(*arguments: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as ended:
-            cli.main(list(arguments))
-        shown = capsys.readouterr()
-        return ended.value.code, shown.out, shown.err
-
-    return runner
 
 
 def test_the_first_minute(run) -> None:
@@ -216,9 +194,9 @@ def test_every_parameter_of_a_logic_is_an_option(run) -> None:
 
 
 def test_progress_counts_on_standard_error(capsys) -> None:
-    from softset.cli.vectors import _Progress
+    from softset.cli.progress import Progress
 
-    progress = _Progress()
+    progress = Progress()
     progress(4096, 10_000)
     progress.done()
     shown = capsys.readouterr()

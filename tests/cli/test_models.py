@@ -14,29 +14,8 @@ import numpy as np
 import pytest
 
 import softset
-from softset import cli
 from softset.embed.models import model_folder
 from tests.embed.tiny_models import TEXTS, model2vec, onnx_model, table, transformers_like, zipped
-
-
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("SOFTSET_CACHE", str(tmp_path / "cache"))
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-@pytest.fixture
-def run(capsys):
-    """Run the command line here and return its exit code, standard output and standard error."""
-
-    def runner(*arguments: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as ended:
-            cli.main(list(arguments))
-        shown = capsys.readouterr()
-        return ended.value.code, shown.out, shown.err
-
-    return runner
 
 
 def imports(home: Path) -> list[str]:

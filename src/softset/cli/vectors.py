@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from softset.cli.progress import Progress as _Progress
+from softset.cli.progress import Progress
 from softset.errors import SoftsetError
 
 __all__ = ["vectors"]
@@ -52,7 +52,7 @@ def import_(
     """
     from softset.embed.library import import_vectors
 
-    progress = _Progress() if sys.stderr.isatty() else None
+    progress = Progress() if sys.stderr.isatty() else None
     facts = import_vectors(
         file, name, replace=replace, progress=progress, words=words, format=kind, member=member, skip_bad=skip_bad
     )

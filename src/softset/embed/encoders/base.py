@@ -77,10 +77,14 @@ class TextEncoder(ABC):
         pooled = np.zeros((len(distinct), self.dimensions), dtype=np.float32)
         for start in range(0, len(distinct), BLOCK):
             some = distinct[start : start + BLOCK]
-            pooled[start : start + BLOCK] = self._pool(self._encode(some, None))
+            pooled[start : start + BLOCK] = self._embed(some)
             if progress is not None:
                 progress(min(start + BLOCK, len(distinct)), len(distinct))
         return pooled[[place[text] for text in given]]
+
+    def _embed(self, texts: Sequence[str]) -> np.ndarray:
+        """Return the pooled vectors of a block of distinct texts."""
+        return self._pool(self._encode(texts, None))
 
     def _pool(self, sets: TokenSets) -> np.ndarray:
         return sets.means()

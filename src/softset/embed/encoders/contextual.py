@@ -35,17 +35,17 @@ class Network(Protocol):
     """
 
     @property
-    def identity(self) -> str: ...  # noqa: D102
+    def identity(self) -> str: ...  # noqa: D102 (told above)
     @property
-    def layer(self) -> int | None: ...  # noqa: D102
+    def layer(self) -> int | None: ...  # noqa: D102 (told above)
     @property
-    def dimensions(self) -> int: ...  # noqa: D102
+    def dimensions(self) -> int: ...  # noqa: D102 (told above)
     @property
-    def longest(self) -> int | None: ...  # noqa: D102
+    def longest(self) -> int | None: ...  # noqa: D102 (told above)
     @property
-    def alone(self) -> bool: ...  # noqa: D102
+    def alone(self) -> bool: ...  # noqa: D102 (told above)
     @property
-    def precision(self) -> str | None: ...  # noqa: D102
+    def precision(self) -> str | None: ...  # noqa: D102 (told above)
 
     def __call__(self, ids: np.ndarray, mask: np.ndarray) -> np.ndarray:
         """Return the hidden states of one layer."""

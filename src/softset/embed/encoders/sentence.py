@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from softset.embed.encoders.base import BLOCK, TextEncoder
+from softset.embed.encoders.base import TextEncoder
 from softset.embed.encoders.batching import BUDGET, batches, padded
 from softset.embed.encoders.config import longest_sequence
 from softset.embed.encoders.contextual import ContextualEncoder, Options
@@ -23,7 +23,6 @@ from softset.embed.encoders.sentence_models import (
     package,
     precision_of,
 )
-from softset.embed.encoders.texts import check_texts, first_places
 from softset.embed.encoders.tokeniser import SubWords
 from softset.errors import InputError
 
@@ -81,24 +80,16 @@ class SentenceEncoder(ContextualEncoder):
 
     def embed(self, texts: Sequence[str], *, progress: Progress | None = None) -> np.ndarray:
         """Return the model's own sentence vector of each text, (n, d); zero for an empty text."""
-        if self._network.pooled is None:
-            return super().embed(texts, progress=progress)
-        if self._network.pooled != self.dimensions:
+        if self._network.pooled not in (None, self.dimensions):
             raise InputError(
                 f"the model's sentence vectors have {self._network.pooled} dimensions and its token vectors "
                 f"{self.dimensions}, so they are not of one space: use FunctionEncoder(model.encode) for the sentences"
             )
-        given = check_texts(texts)
-        place = first_places(given)
-        distinct = list(place)
-        pooled = np.zeros((len(distinct), self.dimensions), dtype=np.float32)
-        for start in range(0, len(distinct), BLOCK):
-            pooled[start : start + BLOCK] = self._sentences(distinct[start : start + BLOCK])
-            if progress is not None:
-                progress(min(start + BLOCK, len(distinct)), len(distinct))
-        return pooled[[place[text] for text in given]]
+        return super().embed(texts, progress=progress)
 
-    def _sentences(self, texts: Sequence[str]) -> np.ndarray:
+    def _embed(self, texts: Sequence[str]) -> np.ndarray:
+        if self._network.pooled is None:
+            return super()._embed(texts)
         before, after = ([mark for mark, _ in marks] for marks in (self._tokeniser.prefix, self._tokeniser.suffix))
         jobs, sequences = [], []
         for at, (text, one) in enumerate(zip(texts, self._tokeniser(texts), strict=True)):
