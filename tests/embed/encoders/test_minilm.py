@@ -335,6 +335,8 @@ def test_a_path_is_a_path_and_no_name(tmp_path: Path, monkeypatch: pytest.Monkey
     assert load_encoder("./minilm").dimensions == 2
     with pytest.raises(FileNotFoundError):
         load_encoder(Path("words"))
+    with pytest.raises(FileNotFoundError):
+        load_encoder("./absent")
 
 
 @pytest.mark.parametrize(

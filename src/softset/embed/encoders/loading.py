@@ -117,6 +117,8 @@ def _named(name: str, wish: _Wish) -> Encoder:
     folder = model_folder(name)
     if folder is not None:
         return _folder(folder, name, wish)
+    if name.startswith(("/", "./", "../")):  # no hub name begins so
+        return _path(Path(name), wish)
     return _path(Path(name), wish) if len(name) < LONGEST_NAME and Path(name).exists() else _hub(name, wish)
 
 
