@@ -15,7 +15,7 @@ from softset.embed.model_files import ModelFiles, Part, chosen, find_files, lice
 from softset.embed.model_import import import_model
 from softset.embed.models import BUNDLED, SEAL, SHELF, checksum, kind_of, model_folder, model_kind
 from softset.errors import FileError, InputError
-from tests.embed.tiny_models import model2vec, onnx_model, table, transformers_like, zipped
+from tests.embed.tiny_models import model2vec, onnx_bytes, onnx_model, table, transformers_like, zipped
 
 NOWHERE = Path("nowhere")
 
@@ -105,6 +105,73 @@ def test_the_checksum_changes_with_the_weights_wherever_they_are(tmp_path: Path)
         content[-1] ^= 1
         (folder / name).write_bytes(content)
         assert checksum(folder) != old
+
+
+@pytest.mark.parametrize("make", [onnx_model, model2vec])
+def test_sums_noted_elsewhere_are_not_believed(tmp_path: Path, make) -> None:
+    """Whoever hands a folder on could note the sums of another model in it."""
+    folder = make(tmp_path / "m")
+    SEAL.close(folder, {"kind": "any"})
+    before = checksum(folder)
+    weights = next(folder.glob("model.*"))
+    weights.write_bytes(make(tmp_path / "other", table(seed=1)).joinpath(weights.name).read_bytes())
+    assert checksum(folder) != before
+
+
+def test_sums_of_an_import_are_not_computed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import_model(str(onnx_model(tmp_path / "m", data="model.onnx_data")), "mine")
+    folder = SHELF.folder("mine") or NOWHERE
+    computed = checksum(tmp_path / "m")
+    monkeypatch.setattr("softset.embed.models.sha256", lambda path: pytest.fail(f"{path} was read"))
+    assert checksum(folder) == computed
+
+
+@pytest.mark.parametrize("place", ["", "onnx"])
+def test_onnx_weights_count_by_whatever_name_they_have(tmp_path: Path, place: str) -> None:
+    folder = onnx_model(tmp_path / "m", place=place, data="numbers.bin")
+    before = checksum(folder)
+    (folder / place / "numbers.bin").write_bytes(table(seed=1).tobytes())
+    assert checksum(folder) != before
+    (folder / place / "numbers.bin").unlink()
+    with pytest.raises(FileError, match=r"wants weights from 'numbers.bin', which is not there"):
+        load_encoder(folder)
+
+
+@pytest.mark.parametrize("where", ["../secret", "/etc/hostname", "sub/../../secret", "..\\\\secret", ""])
+def test_onnx_weights_outside_of_the_folder_are_refused(tmp_path: Path, where: str) -> None:
+    (tmp_path / "secret").write_bytes(table().tobytes())
+    folder = onnx_model(tmp_path / "m", data="x")
+    (folder / "model.onnx").write_bytes(onnx_bytes(table(), where or "\0"))
+    with pytest.raises(FileError, match="outside of its folder: do not use it"):
+        load_encoder(folder)
+
+
+def test_weights_in_a_graph_within_a_graph_are_found() -> None:
+    from softset.embed.encoders.onnx_graph import weight_locations
+
+    onnx = pytest.importorskip("onnx")
+    tensor = onnx.TensorProto(name="w", data_location=onnx.TensorProto.EXTERNAL)
+    tensor.external_data.add(key="location", value="deep.bin")
+    tensor.external_data.add(key="offset", value="4096")
+    inner = onnx.GraphProto(initializer=[tensor])
+    node = onnx.NodeProto(op_type="If", attribute=[onnx.AttributeProto(name="then_branch", g=inner)])
+    assert weight_locations(onnx.ModelProto(graph=onnx.GraphProto(node=[node])).SerializeToString()) == {"deep.bin"}
+
+
+def test_shards_that_an_index_names_count_and_stay_inside(tmp_path: Path) -> None:
+    folder = transformers_like(tmp_path / "m")
+    (folder / "parts").mkdir()
+    (folder / "model.safetensors").rename(folder / "parts" / "one.safetensors")
+    (folder / "x.safetensors").write_bytes(b"x")
+    index = folder / "model.safetensors.index.json"
+    index.write_text(json.dumps({"weight_map": {"embeddings": "parts/one.safetensors"}}))
+    before = checksum(folder)
+    (folder / "parts" / "one.safetensors").write_bytes(b"another")
+    assert checksum(folder) != before
+    for name, sentence in (("../one.safetensors", "outside of its folder"), ("two.safetensors", "is not there")):
+        index.write_text(json.dumps({"weight_map": {"embeddings": name}}))
+        with pytest.raises(FileError, match=f"wants weights from '{name}', (which )?{sentence}"):
+            load_encoder(folder)
 
 
 @pytest.mark.parametrize("name", ["tokenizer.json", "config.json"])

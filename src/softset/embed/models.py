@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from softset.embed.encoders.config import read_json
-from softset.embed.encoders.onnx import onnx_file
+from softset.embed.encoders.onnx import leads_out, onnx_file, weight_files
 from softset.embed.shelf import Shelf
 from softset.errors import FileError
 from softset.sealed import Seal, sha256
@@ -61,20 +61,39 @@ def kind_of(names: Collection[str], config: Mapping[str, Any], where: Path) -> s
 def checksum(folder: Path) -> str:
     """Return eight digits that change with whatever decides a vector: weights, tokeniser and config.
 
-    Sums that were noted when the folder was written are not computed again.
+    Sums that were noted when softset wrote the folder are not computed again.
     """
-    meta = read_json(folder / "meta.json")
-    noted = meta.get("files", {}) if meta.get("softset") == SEAL.kind else {}
+    noted = read_json(folder / "meta.json").get("files", {}) if _is_ours(folder) else {}
     reading = (path for path in sorted(folder.iterdir()) if READING.fullmatch(path.name) and path.is_file())
     files = [*_weights(folder), *reading]
     sums = [noted.get(path.name, {}).get("sha256") or sha256(path) for path in files]
     return hashlib.sha256("".join(sums).encode()).hexdigest()[:8]
 
 
+def _is_ours(folder: Path) -> bool:
+    """Say whether softset wrote a folder and keeps it; elsewhere a meta.json may say what its author likes."""
+    place, bundled = folder.resolve(), model_folder(BUNDLED)
+    return place.parent == SHELF.home.resolve() or (bundled is not None and place == bundled.resolve())
+
+
 def _weights(folder: Path) -> list[Path]:
     """Return the files that a model's numbers are in."""
     file = onnx_file(folder)
     if file is not None and model_kind(folder) == "onnx":
-        return [file, *sorted(path for pattern in ONNX_DATA for path in file.parent.glob(pattern))]
+        beside = {path for pattern in ONNX_DATA for path in file.parent.glob(pattern)}
+        return [file, *sorted(beside.union(weight_files(file)))]
     file = folder / "model.safetensors"
-    return [file] if file.is_file() else sorted(folder.glob("*.safetensors"))
+    return [file] if file.is_file() else sorted({*folder.glob("*.safetensors"), *_shards(folder)})
+
+
+def _shards(folder: Path) -> list[Path]:
+    """Return the files that the index of a model in many files names; a place outside of its folder is refused."""
+    index = folder / "model.safetensors.index.json"
+    places = read_json(index).get("weight_map", {})
+    names = sorted({str(name) for name in places.values()}) if isinstance(places, dict) else []
+    for name in names:
+        if leads_out(name):
+            raise FileError(f"{index} wants weights from {name[:100]!r}, outside of its folder: do not use it")
+        if not (folder / name).is_file():
+            raise FileError(f"{index} wants weights from {name[:100]!r}, which is not there: get the whole model")
+    return [folder / name for name in names]

@@ -1,20 +1,20 @@
 """Models on onnxruntime: the bundled one, and ONNX folders of one's own."""
 
 import re
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
 
 from softset.embed.encoders.config import longest_sequence, read_json
 from softset.embed.encoders.layers import Layer, resolve_layer
-from softset.embed.encoders.onnx_graph import only_output, output_names
+from softset.embed.encoders.onnx_graph import only_output, output_names, weight_locations
 from softset.embed.encoders.probing import must_go_alone
 from softset.embed.encoders.threads import thread_count
 from softset.embed.encoders.tokeniser import SubWords
 from softset.errors import FileError, InputError
 
-__all__ = ["OnnxNetwork", "onnx_file", "open_onnx"]
+__all__ = ["OnnxNetwork", "leads_out", "onnx_file", "open_onnx", "weight_files"]
 
 HIDDEN = re.compile(r"(?:.*[._])?hidden(?:_states?)?[._](\d+)")  # hidden_4, hidden_states.4
 WHOLE = ("last_hidden_state", "token_embeddings")
@@ -24,6 +24,30 @@ NUMBERS = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
 def onnx_file(folder: Path) -> Path | None:
     """Return the ONNX file of a model folder, where it has one."""
     return next((path for path in (folder / "model.onnx", folder / "onnx" / "model.onnx") if path.is_file()), None)
+
+
+def weight_files(file: Path) -> list[Path]:
+    """Return the files beside an ONNX file that hold weights of it; a place outside of its folder is refused."""
+    try:
+        locations = sorted(weight_locations(file.read_bytes()))
+    except (ValueError, RecursionError) as error:
+        raise _no_onnx(file, error) from error
+    for location in locations:
+        if leads_out(location):
+            raise FileError(f"{file} wants weights from {location[:100]!r}, outside of its folder: do not use it")
+        if not (file.parent / location).is_file():
+            raise FileError(f"{file} wants weights from {location[:100]!r}, which is not there: get the whole model")
+    return [file.parent / location for location in locations]
+
+
+def leads_out(name: str) -> bool:
+    """Say whether the name of a file, as a model gives it, leads out of the model's folder.
+
+    >>> [leads_out(name) for name in ("weights.bin", "data/weights.bin", "../weights.bin", "/etc/passwd")]
+    [False, False, True, True]
+    """
+    steps = PurePosixPath(name.replace("\\", "/")).parts
+    return not steps or ".." in steps or steps[0] == "/" or steps[0].endswith(":") or "\0" in name
 
 
 def open_onnx(
@@ -95,7 +119,11 @@ def _outputs(file: Path, content: bytes) -> list[str]:
     try:
         return output_names(content)
     except ValueError as error:  # also what is no UTF-8
-        raise FileError(f"{file} is not an ONNX file ({error}): export the model again") from error
+        raise _no_onnx(file, error) from error
+
+
+def _no_onnx(file: Path, error: Exception) -> FileError:
+    return FileError(f"{file} is not an ONNX file ({error}): export the model again")
 
 
 def _session(file: Path, shorter: bytes | None, threads: int) -> Any:

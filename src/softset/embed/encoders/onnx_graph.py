@@ -6,12 +6,22 @@ they are or left out, so nothing of their inside needs to be understood but name
 
 from collections.abc import Iterator
 
-__all__ = ["only_output", "output_names"]
+__all__ = ["only_output", "output_names", "weight_locations"]
 
 GRAPH, NODE, INITIALIZER, OUTPUT = 7, 1, 5, 12
 NODE_INPUT, NODE_OUTPUT, NODE_ATTRIBUTE, SUBGRAPHS = 1, 2, 5, (6, 11)
 TENSOR_NAME, TENSOR_ELSEWHERE, VALUE_NAME = 8, 13, 1
 VARINT, EIGHT, BYTES, FOUR = 0, 1, 2, 5
+# Where tensors can be: which fields of a message hold which other messages.
+HOLDS: dict[str, dict[int, str]] = {
+    "model": {7: "graph", 25: "function"},
+    "function": {7: "node"},
+    "graph": {1: "node", 5: "tensor", 15: "sparse"},
+    "node": {5: "attribute"},
+    "attribute": {5: "tensor", 6: "graph", 10: "tensor", 11: "graph", 22: "sparse", 23: "sparse"},
+    "sparse": {1: "tensor", 2: "tensor"},
+}
+ENTRY_KEY, ENTRY_VALUE = 1, 2
 
 Field = tuple[int, memoryview, memoryview]  # its number, the whole of it, and its content
 
@@ -40,6 +50,23 @@ def output_names(model: bytes) -> list[str]:
         raise ValueError("there is no graph in it")
     outputs = (content for number, _, content in _fields(graph) if number == OUTPUT)
     return [name for content in outputs for name in _names(list(_fields(content)), VALUE_NAME)]
+
+
+def weight_locations(model: bytes) -> set[str]:
+    """Return the files, as the model names them, that hold weights beside it; a ValueError says that it is none."""
+    return set(_locations(memoryview(model), "model"))
+
+
+def _locations(message: memoryview, kind: str) -> Iterator[str]:
+    for number, _, content in _fields(message):
+        if kind != "tensor":
+            inner = HOLDS[kind].get(number)
+            if inner is not None:
+                yield from _locations(content, inner)
+        elif number == TENSOR_ELSEWHERE:
+            entry = list(_fields(content))
+            if "location" in _names(entry, ENTRY_KEY):
+                yield from _names(entry, ENTRY_VALUE)
 
 
 def _needed(nodes: list[memoryview], output: str) -> set[str] | None:
