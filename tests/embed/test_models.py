@@ -291,6 +291,17 @@ def test_the_source_may_vanish(tmp_path: Path) -> None:
     assert set(noted["files"]) == {"config.json", "tokenizer.json", "model.onnx", "model.onnx_data"}
 
 
+@pytest.mark.parametrize("place", ["", "onnx"])
+def test_weights_beside_an_onnx_file_come_along_by_any_name(tmp_path: Path, place: str) -> None:
+    source = onnx_model(tmp_path / "m", place=place, data="numbers.bin")
+    import_model(str(source), "mine")
+    assert np.array_equal(load_encoder("mine").encode(["red"]).vectors, load_encoder(source).encode(["red"]).vectors)
+    (source / place / "model.onnx").write_bytes(onnx_bytes(table(), "meta.json"))
+    (source / place / "meta.json").write_bytes(table().tobytes())
+    with pytest.raises(FileError, match=r"'meta.json', which is not there"):
+        import_model(str(source), "other")
+
+
 def test_signatures_tell_imports_of_other_weights_apart(tmp_path: Path) -> None:
     signatures = []
     for seed in (0, 0, 1):

@@ -10,6 +10,7 @@ import numpy as np
 
 from softset.embed.encoders.config import read_json
 from softset.embed.encoders.loading import load_encoder
+from softset.embed.encoders.onnx_graph import weight_locations
 from softset.embed.encoders.protocol import Encoder
 from softset.embed.model_facts import configured, measured
 from softset.embed.model_files import (
@@ -76,7 +77,19 @@ def _copy(files: ModelFiles, folder: Path) -> str:
     for name in chosen(kind, files.parts):
         if name != "config.json":
             _copy_one(files, name, folder)
+    if kind == "onnx":
+        _copy_weights_beside(files, folder)
     return kind
+
+
+def _copy_weights_beside(files: ModelFiles, folder: Path) -> None:
+    """Copy what an ONNX file names as its weights and lies beside it under any name; what lacks is told on opening."""
+    place = "" if "model.onnx" in files.parts else "onnx/"
+    with suppress(ValueError, RecursionError):  # no ONNX file: told on opening
+        for name in sorted(weight_locations((folder / "model.onnx").read_bytes())):
+            beside = "/" not in name and name != "meta.json" and place + name in files.parts
+            if beside and not (folder / name).exists():
+                _copy_one(files, place + name, folder)
 
 
 def _copy_one(files: ModelFiles, name: str, folder: Path) -> None:
