@@ -176,6 +176,15 @@ def test_what_is_no_text_is_refused_by_name(name: str, texts: object, sentence: 
         ({"special": "yes"}, "special is 'yes'"),
         ({"unit": None}, "the unit None"),
         ({"layer": [3]}, "layer \\[3\\] is not known"),
+        ({"layer": np.array([1, 2])}, "layer of type ndarray is not known"),
+        ({"layer": np.array([1])}, "layer of type ndarray is not known"),
+        ({"layer": object()}, "layer of type object is not known"),
+        ({"layer": float("inf")}, "a fraction"),
+        ({"cache": 5}, "cache is 5, but the path of a folder"),
+        ({"cache": b"x"}, "cache is b'x', but the path of a folder"),
+        ({"cache": "x" * 5000}, "the cache 'x+…' has a name of 5,000 characters"),
+        ({"cache": "x", "cache_limit": "x"}, "the limit of a cache is 'x', but a whole number"),
+        ({"cache": "x", "cache_limit": True}, "the limit of a cache is True"),
         ({"threads": 0}, "from 1 to 1024"),
         ({"threads": 100_000}, "from 1 to 1024"),
         ({"threads": True}, "from 1 to 1024"),
@@ -324,6 +333,23 @@ def test_encoding_loads_neither_torch_nor_transformers() -> None:
         "import softset, sys; softset.load_encoder().encode(['a']); print({'torch', 'transformers'} & {*sys.modules})"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "set()\n"
+
+
+@pytest.mark.parametrize(
+    "name", ["x" * 5000, "/" + "x" * 5000, "./" + "x" * 300, "a/" * 3000, "st:" + "x" * 5000, "words:" + "x" * 5000]
+)
+def test_a_name_that_no_file_can_have_is_one_short_sentence(name: str) -> None:
+    for given_as in (name, Path(name)):
+        with pytest.raises(InputError, match=r"^the model '.{40}…' has a name of [\d,]+ characters, longer than any"):
+            load_encoder(given_as)
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"), [("", "the model '' is empty"), ("a\0b", "that no file's name"), ("\ud800", "no file's name")]
+)
+def test_a_name_that_is_none(name: str, sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        load_encoder(name)
 
 
 def test_a_path_is_a_path_and_no_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,14 +3,18 @@
 import json
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from softset import SoftsetError, load_encoder
+from softset.embed.encoders.onnx import OnnxNetwork
 from softset.embed.encoders.onnx_graph import only_output, output_names
 from softset.embed.models import model_folder
+from softset.errors import FileError
 from tests.embed.encoders.invariance import ODD, assert_close, assert_same_alone
+from tests.embed.tiny_models import onnx_model, table
 
 TEXTS = [*ODD, "A red book."]
 
@@ -90,6 +94,51 @@ def test_weights_beside_the_file_and_other_inputs(folder: Path) -> None:
     for layer in (2, 6):
         expected = load_encoder("minilm", layer=layer).encode(TEXTS)
         assert_close(load_encoder(folder, layer=layer).encode(TEXTS), expected, 1e-5)
+
+
+def test_a_tokeniser_without_what_it_needs_is_one_sentence(folder: Path) -> None:
+    from tokenizers import Tokenizer, models, pre_tokenizers
+
+    bare = Tokenizer(models.WordPiece({"a": 0, "red": 1}, unk_token="[UNK]"))
+    bare.pre_tokenizer = pre_tokenizers.Whitespace()
+    bare.save(str(folder / "tokenizer.json"))
+    with pytest.raises(FileError, match=r"the model's tokeniser cannot read .*Missing \[UNK\] token.*: mend its"):
+        load_encoder(folder)  # asked for words that it does not know
+    encoder = load_encoder(model_folder("minilm"))
+    encoder._tokeniser._backend = bare  # type: ignore[attr-defined]
+    with pytest.raises(FileError, match=r"cannot read 'a zebra' \(.*Missing \[UNK\] token"):
+        encoder.encode(["a zebra"])
+    with pytest.raises(FileError, match="cannot read one of 2 texts"):
+        encoder.encode(["a", "zebra"])
+
+
+def test_a_model_that_fails_when_it_is_run_is_one_sentence(folder: Path) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, "max_position_embeddings": 600}))
+    encoder = load_encoder(folder)
+    for call in (encoder.encode, encoder.embed):
+        with pytest.raises(FileError, match=r"the model mine@\w+ cannot be run on 1 x 600 tokens .*smaller max_length"):
+            call(["red " * 700])
+
+
+def test_a_model_that_fails_while_it_is_opened_is_one_sentence(tmp_path: Path) -> None:
+    folder = onnx_model(tmp_path / "m", table(words=2))  # fewer rows than the tokeniser has words
+    with pytest.raises(FileError, match=r"the model m@\w+ cannot be run on 2 x 14 tokens .*: models that work are"):
+        load_encoder(folder)
+
+
+def test_a_model_that_fails_while_its_dimension_is_asked_is_one_sentence() -> None:
+    class Session:
+        def get_outputs(self) -> list[SimpleNamespace]:
+            return [SimpleNamespace(name="hidden_0", shape=["texts", "tokens", "d"])]
+
+        def run(self, *_: object) -> None:
+            raise RuntimeError("[ONNXRuntimeError] : 1 : FAIL\nmore")
+
+    network = OnnxNetwork.__new__(OnnxNetwork)
+    network._session, network._output, network._inputs = Session(), "hidden_0", {"input_ids": np.int64}
+    with pytest.raises(FileError, match=r"^model\.onnx cannot be run \(.* : FAIL\): export the model again$"):
+        network._find_dimensions(Path("model.onnx"))
 
 
 def test_a_model_that_rounds_by_batch_gets_one_text_at_a_time(folder: Path) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from softset import SoftsetError, TokenSets, load_encoder
-from softset.errors import InputError, MissingExtraError
+from softset.errors import FileError, InputError, MissingExtraError
 from tests.embed.encoders.invariance import LISTS, ODD, assert_same_alone, assert_spans_are_in_the_text
 
 torch = pytest.importorskip("torch")
@@ -238,6 +238,36 @@ def test_models_that_mix_texts_of_a_batch_get_one_at_a_time(tmp_path: Path) -> N
     ):
         encoder = load_encoder(made(folder, kind, config))
         assert_same_alone(encoder, encoder, [*CORPUS, "the", "red king", ""], 1e-5)
+
+
+def test_led_reads_long_texts_in_whole_windows(tmp_path: Path) -> None:
+    """Its config names the positions of encoder and decoder apart, and it pads to its attention window."""
+    sizes = {"encoder_layers": 2, "decoder_layers": 1, "encoder_ffn_dim": 48, "decoder_ffn_dim": 48, "d_model": 32}
+    heads = {"encoder_attention_heads": 4, "decoder_attention_heads": 4, "attention_window": 16, "pad_token_id": 0}
+    config = transformers.LEDConfig(
+        **sizes, **heads, max_encoder_position_embeddings=72, max_decoder_position_embeddings=32
+    )
+    encoder = load_encoder(made(tmp_path / "led", transformers.LEDModel, config))
+    assert "max_length:64" in encoder.signature
+    text = " ".join(CORPUS * 10)
+    sets = encoder.encode([text])
+    assert sets.spans is not None and sets.spans[-1, 1] == len(text)
+
+
+def test_models_for_images_or_sounds_are_told_what_works(tmp_path: Path) -> None:
+    t, sizes = transformers, {**SIZES, "vocab_size": 100}
+    clip = t.CLIPConfig(text_config=sizes, vision_config={**SIZES, "image_size": 8, "patch_size": 4}, projection_dim=8)
+    vit = t.ViTConfig(**SIZES, image_size=8, patch_size=4)
+    for folder, kind, config in ((tmp_path / "clip", t.CLIPModel, clip), (tmp_path / "vit", t.ViTModel, vit)):
+        with pytest.raises(FileError, match=f"the model {folder.name}@.*: models that work are text encoders"):
+            load_encoder(made(folder, kind, config))
+
+
+def test_a_model_that_fails_when_it_is_run_is_one_sentence(folders: dict[str, Path]) -> None:
+    encoder: Any = load_encoder(folders["bert"], max_length=8)
+    encoder._network.layer = 99
+    with pytest.raises(FileError, match=r"the model bert@\w+ cannot be run on 2 x \d+ tokens .*smaller max_length"):
+        encoder.encode(["the red king", "the queen of"])
 
 
 def test_weights_that_are_missing_are_not_made_up(folders: dict[str, Path], tmp_path: Path) -> None:

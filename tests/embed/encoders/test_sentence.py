@@ -515,6 +515,26 @@ def test_models_with_a_chat_template(tmp_path):
         sentence_encoder(own)
 
 
+def test_a_module_that_nobody_has_is_one_sentence(folder, tmp_path):
+    shutil.copytree(folder, tmp_path / "m")
+    modules = json.loads((tmp_path / "m" / "modules.json").read_text())
+    modules[-1]["type"] = "no_such_package.Module"
+    (tmp_path / "m" / "modules.json").write_text(json.dumps(modules))
+    with pytest.raises(FileError, match=r"m cannot be opened by sentence-transformers: .*no_such_package"):
+        sentence_encoder(tmp_path / "m")
+
+
+def test_sentence_vectors_that_cannot_be_computed_are_one_sentence(folder, monkeypatch):
+    encoder = sentence_encoder(folder)
+
+    def fails(*_):
+        raise RuntimeError("out of memory\nadvice")
+
+    monkeypatch.setattr(encoder._network, "sentences", fails)
+    with pytest.raises(FileError, match=r"cannot be run on 1 x 6 tokens \(out of memory\): try a smaller"):
+        encoder.embed(["A red book."])
+
+
 def test_folders_that_cannot_be_opened(folder, tmp_path):
     with pytest.raises(FileError, match="is neither a folder nor a model that was downloaded before"):
         sentence_encoder(tmp_path / "nothing" / "there")

@@ -43,6 +43,8 @@ class CachedEncoder(TextEncoder):
     """
 
     def __init__(self, encoder: Encoder, folder: str | os.PathLike[str], *, limit: int = LIMIT) -> None:
+        if isinstance(limit, bool) or not isinstance(limit, int):
+            raise InputError(f"the limit of a cache is {limit!r}, but a whole number of bytes was wanted")
         if limit < 1:
             raise InputError(f"a cache of {limit} bytes holds nothing: give a limit of at least 1")
         if not getattr(encoder, "stable", True):

@@ -11,7 +11,7 @@ __all__ = ["longest_sequence", "read_json"]
 
 LARGEST = 8192  # tokens a window: some models take 131,072 at once, whose attention alone would fill the memory
 DEFAULT = 512  # where nothing says: models with relative positions take any length, and were trained on this one
-SIZES = ("max_position_embeddings", "n_positions", "seq_length", "max_seq_len")
+SIZES = ("max_position_embeddings", "max_encoder_position_embeddings", "n_positions", "seq_length", "max_seq_len")
 # These count positions from the padding id + 1, so that the first rows of their table are never used.
 OFFSET_TYPES = (
     "camembert",
@@ -34,7 +34,7 @@ def longest_sequence(config: Mapping[str, Any], tokeniser_limit: Any = None) -> 
     512
     """
     sizes = [config[name] for name in SIZES if isinstance(config.get(name), int) and config[name] > 0]
-    limits = [size - _unused(config) for size in sizes[:1]]
+    limits = [_in_whole_windows(size - _unused(config), config) for size in sizes[:1]]
     if isinstance(tokeniser_limit, int) and 0 < tokeniser_limit < 1_000_000:  # beyond is "very large integer"
         limits.append(tokeniser_limit)
     return min([*limits, LARGEST]) if limits else DEFAULT
@@ -43,6 +43,13 @@ def longest_sequence(config: Mapping[str, Any], tokeniser_limit: Any = None) -> 
 def _unused(config: Mapping[str, Any]) -> int:
     pad = config.get("pad_token_id")
     return (pad if isinstance(pad, int) else 1) + 1 if config.get("model_type") in OFFSET_TYPES else 0
+
+
+def _in_whole_windows(size: int, config: Mapping[str, Any]) -> int:
+    """Return the size for LED without a last part of an attention window: it pads every text to whole ones."""
+    given = config.get("attention_window") if config.get("model_type") == "led" else None
+    window = max(given, default=0) if isinstance(given, list) else given
+    return size - size % window if isinstance(window, int) and 0 < window <= size else size
 
 
 def read_json(path: Path) -> dict[str, Any]:

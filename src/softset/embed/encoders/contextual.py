@@ -3,13 +3,14 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 
 from softset.embed.encoders.base import TextEncoder
-from softset.embed.encoders.batching import BUDGET, batches, padded
+from softset.embed.encoders.batching import BUDGET, batches
 from softset.embed.encoders.layout import Layout
+from softset.embed.encoders.network import Network, run
 from softset.embed.encoders.protocol import Progress
 from softset.embed.encoders.signature import format_signature
 from softset.embed.encoders.texts import excerpt
@@ -20,36 +21,10 @@ from softset.embed.moments import read_moment
 from softset.embed.tokensets import TokenSets
 from softset.errors import InputError
 
-__all__ = ["ContextualEncoder", "Network", "Options"]
+__all__ = ["ContextualEncoder", "Options"]
 
 Overflow = Literal["window", "truncate", "error"]
 Unit = Literal["token", "word"]
-
-
-class Network(Protocol):
-    """What the pipeline wants of a model: ids (b, L) and their mask in, the vectors (b, L, d) of one layer out.
-
-    `identity` is its name and checksum; `longest` how many tokens it takes, marks included, or None for any number;
-    `alone` whether a vector depends on what else is in the batch, so that each text must go alone; `precision` is None
-    for float32.
-    """
-
-    @property
-    def identity(self) -> str: ...  # noqa: D102 (told above)
-    @property
-    def layer(self) -> int | None: ...  # noqa: D102 (told above)
-    @property
-    def dimensions(self) -> int: ...  # noqa: D102 (told above)
-    @property
-    def longest(self) -> int | None: ...  # noqa: D102 (told above)
-    @property
-    def alone(self) -> bool: ...  # noqa: D102 (told above)
-    @property
-    def precision(self) -> str | None: ...  # noqa: D102 (told above)
-
-    def __call__(self, ids: np.ndarray, mask: np.ndarray) -> np.ndarray:
-        """Return the hidden states of one layer."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -150,7 +125,7 @@ class ContextualEncoder(TextEncoder):
         sequences = [self._sequence(tokenised[at].ids[window.start : window.stop]) for at, window in jobs]
         done = 0
         for group in self._batches(sequences):
-            hidden = self._network(*padded([sequences[job] for job in group], self._tokeniser.pad))
+            hidden = run(self._network, [sequences[job] for job in group], self._tokeniser.pad)
             for row, job in enumerate(group):
                 at, window = jobs[job]
                 layout.put(at, window, hidden[row])

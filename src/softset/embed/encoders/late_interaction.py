@@ -8,6 +8,7 @@ import numpy as np
 
 from softset.embed.encoders.base import TextEncoder
 from softset.embed.encoders.batching import BUDGET
+from softset.embed.encoders.network import running
 from softset.embed.encoders.protocol import Progress
 from softset.embed.encoders.sentence_models import backend_of, is_half, numpy_of, precision_of
 from softset.embed.encoders.signature import format_signature
@@ -80,7 +81,9 @@ class LateInteractionEncoder(TextEncoder):
     def _run(self, texts: list[str]) -> Iterator[tuple[np.ndarray, list[str]]]:
         """Yield the vectors and the tokens of texts of one length."""
         encode = getattr(self._model, f"encode_{self._role}")
-        for one in encode(texts, output_value=None, batch_size=len(texts), show_progress_bar=False):
+        with running(self._identity, (len(texts), self._length(texts[0]))):
+            found = encode(texts, output_value=None, batch_size=len(texts), show_progress_bar=False)
+        for one in found:
             counts = one["attention_mask"].bool()
             ids = [] if self._merges else one["input_ids"][counts].tolist()
             yield numpy_of(one["token_embeddings"][counts]), self._model.tokenizer.convert_ids_to_tokens(ids)

@@ -10,8 +10,9 @@ from typing import Any
 from softset.embed.encoders.base import TextEncoder
 from softset.embed.encoders.batching import BUDGET
 from softset.embed.encoders.contextual import ContextualEncoder, Options, Overflow, Unit
-from softset.embed.encoders.layers import Layer
+from softset.embed.encoders.layers import Layer, check_layer
 from softset.embed.encoders.protocol import Encoder
+from softset.embed.encoders.texts import excerpt
 from softset.embed.encoders.threads import thread_count
 from softset.embed.library import BUNDLED as BUNDLED_WORDS
 from softset.embed.library import vectors_folder
@@ -20,7 +21,7 @@ from softset.errors import FileError, InputError, MissingExtraError
 
 __all__ = ["load_encoder"]
 
-LONGEST_NAME = 1000  # characters: no path or name is longer
+LONGEST_PATH, LONGEST_NAME = 4000, 255  # bytes that systems take for a path, and for each of its steps
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,11 @@ def load_encoder(
     (['a', 'red', 'book', '.'], ['book', '##worm', '##s', '!'])
     """
     options = Options(special, unit, overflow, max_length, batch_tokens)
-    wish = _Wish(options, layer, thread_count(threads), device, dtype)
+    wish = _Wish(options, check_layer(layer), thread_count(threads), device, dtype)
+    if cache is not None and not isinstance(cache, str | os.PathLike):
+        raise InputError(f"cache is {cache!r}, but the path of a folder was wanted")
+    for what, name in (("model", model), ("cache", cache)):
+        _check_name(what, name)
     if isinstance(model, os.PathLike):
         encoder = _path(Path(model), wish)
     else:
@@ -103,6 +108,23 @@ def load_encoder(
     from softset.embed.encoders.cache import CachedEncoder
 
     return CachedEncoder(encoder, cache, limit=cache_limit)
+
+
+def _check_name(what: str, name: Any) -> None:
+    """Refuse a name that no file can have: the system's own words would be many, and not say what was wanted."""
+    if not isinstance(name, str | os.PathLike):
+        return
+    shown = str(name)
+    path = shown.encode(errors="replace")
+    problem = None
+    if not shown:
+        problem = "is empty"
+    elif len(path) > LONGEST_PATH or max(map(len, path.split(b"/"))) > LONGEST_NAME:
+        problem = f"has a name of {len(shown):,} characters, longer than any file's"
+    elif "\0" in shown or any("\ud800" <= one < "\udc80" for one in shown):
+        problem = "has a character that no file's name can have"
+    if problem:
+        raise InputError(f"the {what} {excerpt(shown)} {problem}: give the name or the path of a folder")
 
 
 def _named(name: str, wish: _Wish) -> Encoder:
@@ -119,7 +141,7 @@ def _named(name: str, wish: _Wish) -> Encoder:
         return _folder(folder, name, wish)
     if name.startswith(("/", "./", "../")):  # no hub name begins so
         return _path(Path(name), wish)
-    return _path(Path(name), wish) if len(name) < LONGEST_NAME and Path(name).exists() else _hub(name, wish)
+    return _path(Path(name), wish) if Path(name).exists() else _hub(name, wish)
 
 
 def _path(path: Path, wish: _Wish) -> Encoder:

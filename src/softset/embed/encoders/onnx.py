@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from softset.embed.encoders.config import longest_sequence, read_json
-from softset.embed.encoders.layers import Layer, resolve_layer
+from softset.embed.encoders.layers import Layer, check_layer, resolve_layer
+from softset.embed.encoders.network import first_line
 from softset.embed.encoders.onnx_graph import only_output, output_names, weight_locations
 from softset.embed.encoders.probing import must_go_alone
 from softset.embed.encoders.threads import thread_count
@@ -100,7 +101,10 @@ class OnnxNetwork:
             raise FileError(f"{file}: output {self._output} has {len(shape)} axes, but (texts, tokens, d) was wanted")
         if isinstance(shape[2], int):
             return shape[2]
-        return int(self(np.zeros((1, 1), dtype=np.int64), np.ones((1, 1), dtype=np.int64)).shape[2])
+        try:
+            return int(self(np.zeros((1, 1), dtype=np.int64), np.ones((1, 1), dtype=np.int64)).shape[2])
+        except Exception as error:  # onnxruntime's errors have no common class but this
+            raise FileError(f"{file} cannot be run ({first_line(error)}): export the model again") from error
 
     def __call__(self, ids: np.ndarray, mask: np.ndarray) -> np.ndarray:
         """Return the layer's vectors (b, L, d)."""
@@ -139,7 +143,8 @@ def _session(file: Path, shorter: bytes | None, threads: int) -> Any:
     try:
         return onnxruntime.InferenceSession(shorter or str(file), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime's errors have no common class but this
-        raise FileError(f"{file} cannot be opened by onnxruntime ({error}): export the model again") from error
+        why = first_line(error)
+        raise FileError(f"{file} cannot be opened by onnxruntime ({why}): export the model again") from error
 
 
 def _find_layer(outputs: list[str], layer: Layer, file: Path) -> tuple[str, int | None, bool]:
@@ -155,6 +160,6 @@ def _find_layer(outputs: list[str], layer: Layer, file: Path) -> tuple[str, int 
     whole = next((name for name in WHOLE if name in outputs), None)
     if whole is None:
         raise FileError(f"{file} gives {', '.join(outputs)}, but hidden_0, hidden_1, … or last_hidden_state was wanted")
-    if layer not in ("last", -1, "-1"):
+    if check_layer(layer) not in ("last", -1):
         raise InputError(f'{file} has the last layer only, but layer {layer} was asked for: use layer="last"')
     return whole, None, True

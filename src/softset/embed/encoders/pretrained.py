@@ -9,8 +9,9 @@ import numpy as np
 
 from softset.embed.encoders.config import longest_sequence
 from softset.embed.encoders.layers import Layer, resolve_layer
-from softset.embed.encoders.probing import must_go_alone
-from softset.embed.encoders.tokeniser import SubWords, Tokenised, Tokeniser, tokenised
+from softset.embed.encoders.network import first_line
+from softset.embed.encoders.probing import WORKING, must_go_alone
+from softset.embed.encoders.tokeniser import SubWords, Tokenised, Tokeniser, reading, tokenised
 from softset.errors import FileError, InputError, MissingExtraError
 
 __all__ = ["TorchNetwork", "open_pretrained"]
@@ -22,31 +23,39 @@ def open_pretrained(
     source: str | Path, identity: str | None, *, layer: Layer, threads: int, device: str | None, dtype: str | None
 ) -> tuple[Tokeniser, "TorchNetwork"]:
     """Open a model by the path of its folder or by its hub name; weights are safetensors, and no code of it is run."""
-    torch, transformers = _libraries()
+    torch, _ = _libraries()
     where = device or _best_device(torch)
-    kind, safe = _dtype(torch, dtype), {"trust_remote_code": False, "local_files_only": Path(source).exists()}
+    config, tokeniser, model = _loaded(source, _dtype(torch, dtype))
+    if hasattr(model, "set_attention_type"):
+        model.set_attention_type("original_full")  # BigBird would change to it, for good, with the first short text
+    if getattr(config, "is_encoder_decoder", False):
+        model = model.get_encoder()
+    limit = min(longest_sequence(config.to_dict(), tokeniser.model_max_length), _positions(torch, model))
+    network = TorchNetwork(
+        model, identity or _identity(str(source), model), layer=layer, longest=limit, threads=threads, device=where
+    )
+    pads = (getattr(config, "pad_token_id", None), tokeniser.pad_token_id)
+    pad = next((one for one in pads if isinstance(one, int)), 0)
+    reader = _tokeniser(tokeniser, max(pad, 0), threads)
+    network.alone = must_go_alone(reader, network) and network.precision is None  # 16 bits round with every shape
+    return reader, network
+
+
+def _loaded(source: str | Path, dtype: Any) -> tuple[Any, Any, Any]:
+    """Return the config, tokeniser and model that the library makes of a folder or hub name."""
+    _, transformers = _libraries()
+    safe = {"trust_remote_code": False, "local_files_only": Path(source).exists()}
     try:
         with _silent(transformers):
             config = transformers.AutoConfig.from_pretrained(source, **safe)
             tokeniser = transformers.AutoTokenizer.from_pretrained(source, **safe)
             model, told = transformers.AutoModel.from_pretrained(
-                source, config=config, use_safetensors=True, dtype=kind, output_loading_info=True, **safe
+                source, config=config, use_safetensors=True, dtype=dtype, output_loading_info=True, **safe
             )
     except Exception as error:  # whatever a library raises that reads a foreign file
-        raise FileError(f"{source} cannot be opened by transformers: {_first_line(error)}") from error
+        raise FileError(f"{source} cannot be opened by transformers: {first_line(error)}") from error
     _must_be_whole(source, told)
-    if hasattr(model, "set_attention_type"):
-        model.set_attention_type("original_full")  # BigBird would change to it, for good, with the first short text
-    if config.is_encoder_decoder:
-        model = model.get_encoder()
-    limit = min(longest_sequence(config.to_dict(), tokeniser.model_max_length), _positions(torch, model))
-    pad = config.pad_token_id if isinstance(config.pad_token_id, int) else tokeniser.pad_token_id
-    network = TorchNetwork(
-        model, identity or _identity(str(source), model), layer=layer, longest=limit, threads=threads, device=where
-    )
-    reader = _tokeniser(tokeniser, pad if isinstance(pad, int) and pad >= 0 else 0, threads)
-    network.alone = must_go_alone(reader, network) and network.precision is None  # 16 bits round with every shape
-    return reader, network
+    return config, tokeniser, model
 
 
 def _must_be_whole(source: str | Path, told: Any) -> None:
@@ -72,15 +81,10 @@ class TorchNetwork:
         try:
             self._model = model.eval().to(device)
         except (RuntimeError, AssertionError) as error:  # the last is what a torch without CUDA raises
-            raise InputError(
-                f"the device {device!r} cannot be used ({_first_line(error)}): try device='cpu'"
-            ) from error
+            raise InputError(f"the device {device!r} cannot be used ({first_line(error)}): try device='cpu'") from error
         self.identity, self.longest, self.alone = identity, longest, False
-        config = (
-            model.config.get_text_config(decoder=False) if hasattr(model.config, "get_text_config") else model.config
-        )
-        self.layer = resolve_layer(layer, int(config.num_hidden_layers))
-        self.dimensions = int(config.hidden_size)
+        layers, self.dimensions = _sizes(model, identity)
+        self.layer = resolve_layer(layer, layers)
         name = str(next(model.parameters()).dtype).removeprefix("torch.")
         self.precision = None if name == "float32" else name
 
@@ -97,6 +101,17 @@ class TorchNetwork:
         return hidden
 
 
+def _sizes(model: Any, identity: str) -> tuple[int, int]:
+    """Return the number of layers and of dimensions, which a model for images or sounds may not have."""
+    config = model.config
+    text = config.get_text_config(decoder=False) if hasattr(config, "get_text_config") else config
+    layers, dimensions = (getattr(text, name, None) for name in ("num_hidden_layers", "hidden_size"))
+    if not isinstance(layers, int) or not isinstance(dimensions, int):
+        kind = getattr(config, "model_type", None) or type(model).__name__
+        raise FileError(f"the model {identity} is of type {kind}, which has no layers of token vectors: {WORKING}")
+    return layers, dimensions
+
+
 class AlignedTokeniser:
     """A tokeniser that does not say where its tokens come from: each is looked for after the one before it."""
 
@@ -110,8 +125,9 @@ class AlignedTokeniser:
     def __call__(self, texts: Sequence[str]) -> Iterator[Tokenised]:
         """Yield the tokens of each text."""
         for text in texts:
-            tokens = self._tokeniser.tokenize(text, split_special_tokens=True)
-            ids = self._tokeniser.convert_tokens_to_ids(tokens)
+            with reading(text):
+                tokens = self._tokeniser.tokenize(text, split_special_tokens=True)
+                ids = self._tokeniser.convert_tokens_to_ids(tokens)
             yield tokenised(text, ids, tokens, list(_aligned(text, tokens)), self._nameless)
 
 
@@ -176,10 +192,6 @@ def _identity(source: str, model: Any) -> str:
     """Return a hub model's name with the commit it came from."""
     commit = getattr(model.config, "_commit_hash", None)
     return f"{source}@{commit[:8]}" if commit else source
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0]
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from softset.embed.encoders.batching import BUDGET, batches, padded
 from softset.embed.encoders.config import longest_sequence
 from softset.embed.encoders.contextual import ContextualEncoder, Options
 from softset.embed.encoders.late_interaction import PROMPTS, LateInteractionEncoder, Role
+from softset.embed.encoders.network import running
 from softset.embed.encoders.protocol import Progress
 from softset.embed.encoders.sentence_models import (
     backend_of,
@@ -102,7 +103,9 @@ class SentenceEncoder(ContextualEncoder):
         pooled = np.zeros((len(texts), self.dimensions))
         most = 1 if self._network.alone else None
         for group in batches([len(one) for one in sequences], self.options.budget, most):
-            found = self._network.sentences(*padded([sequences[job] for job in group], self._tokeniser.pad))
+            ids, mask = padded([sequences[job] for job in group], self._tokeniser.pad)
+            with running(self._network.identity, ids.shape):
+                found = self._network.sentences(ids, mask)
             for row, job in enumerate(group):
                 at, share = jobs[job]
                 pooled[at] += share * found[row]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from softset.embed.encoders.config import read_json
+from softset.embed.encoders.network import first_line
 from softset.errors import FileError, InputError, MissingExtraError
 
 __all__ = ["backend_of", "identity_of", "is_half", "load_model", "numpy_of", "package", "precision_of"]
@@ -46,8 +47,8 @@ def load_model(library: Any, name: str | os.PathLike[str]) -> Any:
         return getattr(library, KINDS[kind])(
             str(folder), local_files_only=True, trust_remote_code=False, model_kwargs={"use_safetensors": True}
         )
-    except (OSError, ValueError, KeyError) as error:
-        raise FileError(f"{folder} cannot be opened by sentence-transformers: {error}") from error
+    except Exception as error:  # a module that is not installed, weights that do not fit, and whatever else
+        raise FileError(f"{folder} cannot be opened by sentence-transformers: {first_line(error)}") from error
 
 
 def _folder(name: str | os.PathLike[str]) -> Path:

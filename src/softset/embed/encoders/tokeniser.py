@@ -2,16 +2,19 @@
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, Self
 
 import numpy as np
 
+from softset.embed.encoders.network import first_line
+from softset.embed.encoders.texts import excerpt
 from softset.embed.tokensets import strings
 from softset.errors import FileError
 
-__all__ = ["SubWords", "Tokenised", "Tokeniser"]
+__all__ = ["SubWords", "Tokenised", "Tokeniser", "reading"]
 
 SPACE = " \u2581\u0120"  # how sentencepiece and byte-level models spell it
 BLOCK = 1024  # texts at a time: what the library returns takes a hundred times the memory of what is kept
@@ -92,13 +95,27 @@ class SubWords:
         """Yield the tokens of each text."""
         for start in range(0, len(texts), BLOCK):
             some = texts[start : start + BLOCK]
-            # One thread means ours: the library's own pool would take every core.
-            if self._threads == 1 or len(some) == 1:
-                encoded = [self._backend.encode(text, add_special_tokens=False) for text in some]
-            else:
-                encoded = self._backend.encode_batch(some, add_special_tokens=False)
-            for text, one in zip(some, encoded, strict=True):
+            for text, one in zip(some, self._encoded(some), strict=True):
                 yield tokenised(text, one.ids, one.tokens, one.offsets, self._nameless)
+
+    def _encoded(self, texts: Sequence[str]) -> list[Any]:
+        with reading(*texts):
+            # One thread means ours: the library's own pool would take every core.
+            if self._threads == 1 or len(texts) == 1:
+                return [self._backend.encode(text, add_special_tokens=False) for text in texts]
+            return list(self._backend.encode_batch(texts, add_special_tokens=False))
+
+
+@contextmanager
+def reading(*texts: str) -> Iterator[None]:
+    """Turn what a tokeniser raises over some texts into one sentence."""
+    try:
+        yield
+    except Exception as error:  # the libraries raise nothing more exact
+        which = excerpt(texts[0]) if len(texts) == 1 else f"one of {len(texts)} texts"
+        raise FileError(
+            f"the model's tokeniser cannot read {which} ({first_line(error)}): mend its tokenizer.json or save it again"
+        ) from error
 
 
 def tokenised(
@@ -129,7 +146,8 @@ def _trimmed(text: str, begin: int, end: int) -> tuple[int, int]:
 
 def _marks(backend: Any) -> tuple[list[tuple[int, str]], list[tuple[int, str]]]:
     """Return the special tokens that the model wants before and after a text."""
-    bare, full = (backend.encode("a", add_special_tokens=added) for added in (False, True))
+    with reading("a"):
+        bare, full = (backend.encode("a", add_special_tokens=added) for added in (False, True))
     marked = list(zip(full.ids, full.tokens, strict=True))
     before = next((at for at, special in enumerate(full.special_tokens_mask) if not special), len(marked))
     return marked[:before], marked[before + len(bare.ids) :]
