@@ -121,6 +121,11 @@ class TestLongTexts:
             alone = load_encoder("minilm").encode([" ".join(words[start:stop])])[0]
             assert np.abs(sets[0][rows.start : rows.stop] - alone[rows.start - start : rows.stop - start]).max() < 1e-5
 
+    def test_layers_without_any_context_are_cut_as_the_others(self) -> None:
+        encoder = load_encoder("minilm", layer=0, max_length=18)
+        encoder.encode(["red " * 30])
+        assert vars(encoder)["_causal"] is False
+
     def test_truncation_is_counted(self, minilm: softset.Encoder) -> None:
         whole = minilm.encode([LONG]).counts[0]
         cut = load_encoder("minilm", overflow="truncate").encode([LONG, "short"])

@@ -188,6 +188,26 @@ def test_a_decoder_s_tokens_see_only_what_is_before(encoders: dict, name: str) -
     assert np.abs(short - long[: len(short)]).max() < 1e-5
 
 
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_decoders_are_known_by_what_they_do(folders: dict[str, Path], name: str, dtype: str) -> None:
+    encoder: Any = load_encoder(folders[name], dtype=dtype, max_length=24)
+    encoder.encode(["the red king"])
+    assert "_causal" not in vars(encoder), "asked before a text needed windows"
+    encoder.encode([" ".join(CORPUS * 3)])
+    assert vars(encoder)["_causal"] == (name in ("gpt2", "llama"))
+
+
+@pytest.mark.parametrize("name", ["gpt2", "llama"])
+def test_a_decoder_s_token_is_from_the_window_with_most_before_it(folders: dict[str, Path], name: str) -> None:
+    small, large = load_encoder(folders[name], max_length=16), load_encoder(folders[name], max_length=40)
+    text = " ".join(["the red book of the old king and the young queen of the"] * 2)
+    windowed, whole = small.encode([text])[0], large.encode([text])[0]
+    assert 16 < len(whole) <= 40
+    assert np.abs(windowed[:16] - whole[:16]).max() < 1e-5, "all of the first window has all that is before it"
+    assert np.abs(windowed[16] - whole[16]).max() > 1e-3, "what comes after has less"
+
+
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 def test_lower_precision_gives_nearly_the_same(folders: dict[str, Path], dtype: str) -> None:
     full, low = load_encoder(folders["bert"]), load_encoder(folders["bert"], dtype=dtype)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
@@ -11,6 +12,7 @@ from softset.embed.encoders.base import TextEncoder
 from softset.embed.encoders.batching import BUDGET, batches
 from softset.embed.encoders.layout import Layout
 from softset.embed.encoders.network import Network, run
+from softset.embed.encoders.probing import is_causal
 from softset.embed.encoders.protocol import Progress
 from softset.embed.encoders.signature import format_signature
 from softset.embed.encoders.texts import excerpt
@@ -146,7 +148,12 @@ class ContextualEncoder(TextEncoder):
             )
         if self.options.overflow == "truncate":
             return [Window(0, self._size, 0, self._size)]
-        return list(windows(n, self._size))
+        return list(windows(n, self._size, causal=self._causal))
+
+    @cached_property
+    def _causal(self) -> bool:
+        """Whether a token sees only what is before it: asked of the model with the first text that needs windows."""
+        return is_causal(self._tokeniser, self._network)
 
     def _sequence(self, ids: np.ndarray) -> np.ndarray:
         before, after = ([number for number, _ in marks] for marks in (self._tokeniser.prefix, self._tokeniser.suffix))

@@ -1,11 +1,11 @@
-"""Whether a model keeps the promise that a text's vectors do not depend on its batch: asked of it, not believed."""
+"""What a text's vectors depend on - its batch, what comes after a token - asked of a model, not believed."""
 
 import numpy as np
 
 from softset.embed.encoders.network import Network, run
 from softset.embed.encoders.tokeniser import Tokeniser
 
-__all__ = ["WORKING", "must_go_alone"]
+__all__ = ["WORKING", "is_causal", "must_go_alone"]
 
 TEXTS = ("a", "a red book about the old king and the young queen of the north")
 WORKING = "models that work are text encoders (BERT), the encoders of T5 and BART, and decoders (GPT-2, Llama)"
@@ -23,5 +23,21 @@ def must_go_alone(tokeniser: Tokeniser, network: Network) -> bool:
     if not len(short) or len(long) <= len(short):
         return False
     alone, both = (run(network, some, tokeniser.pad, WORKING) for some in ([short], [short, long]))
-    change = np.abs(alone[0] - both[0, : len(short)]).max()
-    return bool(change > NOISE * max(1.0, float(np.abs(alone).max())))
+    return not _same(alone[0], both[0, : len(short)])
+
+
+def is_causal(tokeniser: Tokeniser, network: Network) -> bool:
+    """Say whether the vectors of a text's beginning stay what they are when all that comes after it is another."""
+    (long,) = tokeniser(TEXTS[1:])
+    whole = np.array([*(number for number, _ in tokeniser.prefix), *long.ids], dtype=np.int64)[: network.longest]
+    half = len(whole) // 2
+    if not half or network.layer == 0:  # what goes into the first layer sees nothing, before or after
+        return False
+    # Both have one length, so that a decoder in 16 bits, which round with every shape, gives the very same numbers.
+    other = np.concatenate([whole[:half], np.where(whole[half:] == tokeniser.pad, whole[0], tokeniser.pad)])
+    one, another = (run(network, [some], tokeniser.pad)[0, :half] for some in (whole, other))
+    return _same(one, another)
+
+
+def _same(a: np.ndarray, b: np.ndarray) -> bool:
+    return bool(np.abs(a - b).max() <= NOISE * max(1.0, float(np.abs(a).max())))
