@@ -7,6 +7,7 @@ from typing import Any, Self, overload
 
 import numpy as np
 
+from softset.embed.rows import group_means, stacked
 from softset.errors import AmbientError, InputError, NotFiniteError, ShapeError
 
 __all__ = ["TokenSets"]
@@ -88,7 +89,7 @@ class TokenSets:
         _must_agree(given)
         specials = [one.special for one in given if one.special is not None]
         return cls(
-            np.concatenate([one.vectors for one in given]),
+            stacked([one.vectors for one in given]),
             _offsets(np.concatenate([one.counts for one in given])),
             _joined([one.tokens for one in given]),
             _joined([one.spans for one in given]),
@@ -162,13 +163,8 @@ class TokenSets:
         >>> TokenSets.from_arrays([[[1, 0], [0, 1]], []]).means().tolist()
         [[0.5, 0.5], [0.0, 0.0]]
         """
-        sums = np.zeros((len(self), self.dimensions))
-        filled = ~self.empty
-        if filled.any():
-            sums[filled] = np.add.reduceat(self.vectors, self.offsets[:-1][filled], axis=0, dtype=np.float64)
-        means: np.ndarray = (sums / np.maximum(self.counts, 1)[:, None]).astype(
-            np.result_type(self.vectors.dtype, np.float32)
-        )
+        means = np.zeros((len(self), self.dimensions), dtype=np.result_type(self.vectors.dtype, np.float32))
+        means[~self.empty] = group_means(self.vectors, self.offsets[:-1][~self.empty], means.dtype)
         return means
 
     def __repr__(self) -> str:

@@ -40,10 +40,13 @@ class TextEncoder(ABC):
         >>> softset.load_encoder("words").encode(["a red book", "", "a red book"])
         TokenSets(3 texts, 6 tokens, 300 dimensions, 1 empty)
         """
-        given = check_texts(texts)
-        place = first_places(given)
+        return self._encode_repeated(check_texts(texts), progress)
+
+    def _encode_repeated(self, texts: Sequence[str], progress: Progress | None) -> TokenSets:
+        """Return the token sets of texts of which some may be there twice; each is encoded once."""
+        place = first_places(texts)
         sets = self._encode(list(place), progress)
-        return sets if len(place) == len(given) else sets.take([place[text] for text in given])
+        return sets if len(place) == len(texts) else sets.take([place[text] for text in texts])
 
     def stream(self, texts: Iterable[str], *, block: int = BLOCK) -> Iterator[TokenSets]:
         """Encode texts that come one after the other: yields the token sets of each `block` of them.

@@ -1,7 +1,7 @@
 """Encoded texts kept on disk, so that a text is encoded once for all runs and all processes that share a folder."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from softset.embed.encoders.base import BLOCK, TextEncoder
 from softset.embed.encoders.cache_file import Rows
+from softset.embed.encoders.gathering import gathered
 from softset.embed.encoders.protocol import Encoder, Progress
 from softset.embed.encoders.texts import check_texts, first_places
 from softset.embed.tokensets import TokenSets
@@ -96,7 +97,7 @@ class CachedEncoder(TextEncoder):
         given = check_texts(texts)
         place = first_places(given)
         sets = self._cached("pooled", list(place), make, progress) if given else make([], progress)
-        return sets.vectors[[place[text] for text in given]]
+        return sets.vectors if len(place) == len(given) else sets.vectors[[place[text] for text in given]]
 
     def _cached(
         self,
@@ -121,7 +122,13 @@ class CachedEncoder(TextEncoder):
             found |= new
             if progress is not None:
                 progress(len(found), total)
-        return TokenSets.concatenate([found[key] for key in keys])
+        return gathered(_taken(found, keys))
+
+
+def _taken(found: dict[bytes, TokenSets], keys: Sequence[bytes]) -> Iterator[TokenSets]:
+    """Yield what was found in the order of the keys, block by block, and let go of it."""
+    for start in range(0, len(keys), BLOCK):
+        yield TokenSets.concatenate([found.pop(key) for key in keys[start : start + BLOCK]])
 
 
 def _key(signature: str, kind: str, text: str) -> bytes:

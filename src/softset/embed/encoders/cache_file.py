@@ -59,19 +59,22 @@ class Rows:
 
     def read(self, keys: Sequence[bytes]) -> dict[bytes, TokenSets]:
         """Return what is kept under some of the keys; rows that are not whole are deleted."""
-        found, old, broken = {}, [], []
+        found: dict[bytes, TokenSets] = {}
+        old, broken = [], []
         with self._opened() as db:
             clock, _ = _state(db)
             for start in range(0, len(keys), AT_ONCE):
                 some = keys[start : start + AT_ONCE]
                 question = f"{LOOK_UP} ({','.join('?' * len(some))})"
+                whole = {}
                 for key, data, checksum, stale in db.execute(question, (clock, *some)):
                     sets = _unpack(key, data, checksum)
                     if sets is None:
                         broken.append((key,))
                         continue
-                    found[key] = sets
+                    whole[key] = sets
                     old += [(clock + 1, key)] if stale else []
+                found |= _in_one_piece(whole)
             if old or broken:
                 with _writing(db):
                     db.executemany("DELETE FROM texts WHERE key = ?", broken)
@@ -184,6 +187,14 @@ def _unpack(key: bytes, data: bytes, checksum: bytes) -> TokenSets | None:
         return replace(sets, special=replace(sets.special, signature=arrays["special_signature"].tobytes().decode()))
     except (SafetensorError, KeyError, ValueError, IndexError, TypeError):
         return None
+
+
+def _in_one_piece(rows: Mapping[bytes, TokenSets]) -> dict[bytes, TokenSets]:
+    """Return the same sets as parts of one: memory of many small arrays does not go back to the system."""
+    if not rows:
+        return {}
+    joined = TokenSets.concatenate(rows.values())
+    return {key: joined[at : at + 1] for at, key in enumerate(rows)}
 
 
 def _checksum(key: bytes, data: bytes) -> bytes:

@@ -15,8 +15,8 @@ from softset.embed.encoders.network import Network, run
 from softset.embed.encoders.probing import is_causal
 from softset.embed.encoders.protocol import Progress
 from softset.embed.encoders.signature import format_signature
-from softset.embed.encoders.texts import excerpt
-from softset.embed.encoders.tokeniser import Tokeniser
+from softset.embed.encoders.texts import excerpt, first_places
+from softset.embed.encoders.tokeniser import Tokenised, Tokeniser
 from softset.embed.encoders.units import merged_to_words
 from softset.embed.encoders.windows import Window, windows
 from softset.embed.moments import read_moment
@@ -120,9 +120,44 @@ class ContextualEncoder(TextEncoder):
         return pooled
 
     def _encode(self, texts: Sequence[str], progress: Progress | None) -> TokenSets:
-        tokenised = list(self._tokeniser(texts))
-        plans = [self.plan(text, len(one.ids)) for text, one in zip(texts, tokenised, strict=True)]
-        layout = Layout(tokenised, plans, self._tokeniser, self.dimensions, special=self.options.special)
+        return self._encode_repeated(texts, progress)
+
+    def _encode_repeated(self, texts: Sequence[str], progress: Progress | None) -> TokenSets:
+        sets = self._sub_words(texts, progress)
+        return merged_to_words(sets, texts) if self.options.unit == "word" else sets
+
+    def _embed(self, texts: Sequence[str]) -> np.ndarray:
+        """Return pooled vectors: of the model's own tokens, since a mean of words would weigh them otherwise."""
+        return self._pool(self._sub_words(texts, None))
+
+    def _sub_words(self, texts: Sequence[str], progress: Progress | None) -> TokenSets:
+        """Return the sets of the model's own tokens; a text that is there twice goes through the model once."""
+        first = first_places(texts)
+        tokenised = list(self._tokeniser(list(first)))
+        plans = [self.plan(text, len(one.ids)) for text, one in zip(first, tokenised, strict=True)]
+        which = [first[text] for text in texts]
+        layout = Layout(
+            [tokenised[at] for at in which],
+            [plans[at] for at in which],
+            self._tokeniser,
+            self.dimensions,
+            special=self.options.special,
+        )
+        self._fill(layout, tokenised, plans, which, progress)
+        return layout.sets(texts, self.signature)
+
+    def _fill(
+        self,
+        layout: Layout,
+        tokenised: Sequence[Tokenised],
+        plans: Sequence[Sequence[Window]],
+        which: Sequence[int],
+        progress: Progress | None,
+    ) -> None:
+        """Run every window of the distinct texts, and put its rows wherever `which` says that its text is."""
+        places: list[list[int]] = [[] for _ in plans]
+        for place, at in enumerate(which):
+            places[at].append(place)
         jobs = [(at, window) for at, plan in enumerate(plans) for window in plan]
         sequences = [self._sequence(tokenised[at].ids[window.start : window.stop]) for at, window in jobs]
         done = 0
@@ -130,12 +165,11 @@ class ContextualEncoder(TextEncoder):
             hidden = run(self._network, [sequences[job] for job in group], self._tokeniser.pad)
             for row, job in enumerate(group):
                 at, window = jobs[job]
-                layout.put(at, window, hidden[row])
+                for place in places[at]:
+                    layout.put(place, window, hidden[row])
             done += len(group)
             if progress is not None:
-                progress(done * len(texts) // len(jobs), len(texts))
-        sets = layout.sets(texts, self.signature)
-        return merged_to_words(sets, texts) if self.options.unit == "word" else sets
+                progress(done * len(which) // len(jobs), len(which))
 
     def plan(self, text: str, n: int) -> list[Window]:
         """Return the windows over a text of n tokens."""

@@ -1,6 +1,6 @@
 """Any function from texts to vectors as an encoder."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from softset.embed.encoders.base import BLOCK, TextEncoder
+from softset.embed.encoders.gathering import gathered
 from softset.embed.encoders.protocol import Progress
 from softset.embed.encoders.signature import format_signature
 from softset.embed.encoders.texts import excerpt
@@ -71,12 +72,13 @@ class FunctionEncoder(TextEncoder):
     def _encode(self, texts: Sequence[str], progress: Progress | None) -> TokenSets:
         if not texts:
             return TokenSets.from_arrays([], dimensions=self.dimensions, signature=self.signature)
-        parts = []
+        return gathered(self._blocks(texts, progress))
+
+    def _blocks(self, texts: Sequence[str], progress: Progress | None) -> Iterator[TokenSets]:
         for start in range(0, len(texts), BLOCK):
-            parts.append(self._block(texts[start : start + BLOCK]))
+            yield self._block(texts[start : start + BLOCK])
             if progress is not None:
                 progress(min(start + BLOCK, len(texts)), len(texts))
-        return TokenSets.concatenate(parts)
 
     def _block(self, texts: Sequence[str]) -> TokenSets:
         """Call the function once, and check what it returns."""

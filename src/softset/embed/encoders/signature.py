@@ -7,7 +7,7 @@ from softset.errors import InputError
 
 __all__ = ["format_signature", "parse_signature"]
 
-PLAIN = "/@+,-._~()<> "  # what may stand as it is; the bar and the colon build the line
+PLAIN = "/@+,-._~()<>= "  # what may stand as it is; the bar and the colon build the line
 
 
 def format_signature(facts: Mapping[str, object]) -> str:

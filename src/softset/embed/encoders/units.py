@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from softset.embed.rows import group_means
 from softset.embed.tokensets import TokenSets, strings
 from softset.embed.words import SPACED_WORD
 
@@ -28,10 +29,8 @@ def merged_to_words(sets: TokenSets, texts: Sequence[str]) -> TokenSets:
         spans += [(begin, end) for _, begin, end in groups]
         tokens += [text[begin:end] if end > begin else sets.tokens[row + first] for first, begin, end in groups]
         counts.append(len(groups))
-    lengths = np.diff([*begins, len(sets.vectors)])
-    total = np.add.reduceat(sets.vectors, begins, axis=0, dtype=np.float64) if begins else sets.vectors
     return TokenSets(
-        (total / lengths[:, None]).astype(sets.vectors.dtype),
+        group_means(sets.vectors, begins, sets.vectors.dtype),
         np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]).astype(np.int64),
         strings(tokens),
         np.array(spans, dtype=np.int32).reshape(-1, 2),
