@@ -21,12 +21,21 @@ if TYPE_CHECKING:
     from softset.embed.tokensets import TokenSets
     from softset.errors import SoftsetError
     from softset.retrieval.words import WordVectors, load_words
+    from softset.similarity.calibration import Calibration
+    from softset.similarity.idf import Idf
+    from softset.similarity.metrics.naming import metric
+    from softset.similarity.scorer import Scorer, pairwise, score
+    from softset.similarity.scores import Scores
 
 __version__ = "0.2.0"
 
 __all__ = [
+    "Calibration",
     "Encoder",
     "GradedSubspace",
+    "Idf",
+    "Scorer",
+    "Scores",
     "SoftSet",
     "SoftsetError",
     "Subspace",
@@ -34,11 +43,18 @@ __all__ = [
     "WordVectors",
     "load_encoder",
     "load_words",
+    "metric",
+    "pairwise",
+    "score",
 ]
 
 _HOME = {
+    "Calibration": "softset.similarity.calibration",
     "Encoder": "softset.embed.encoders.protocol",
     "GradedSubspace": "softset.algebra",
+    "Idf": "softset.similarity.idf",
+    "Scorer": "softset.similarity.scorer",
+    "Scores": "softset.similarity.scores",
     "SoftSet": "softset.algebra",
     "SoftsetError": "softset.errors",
     "Subspace": "softset.algebra",
@@ -46,6 +62,9 @@ _HOME = {
     "WordVectors": "softset.retrieval.words",
     "load_encoder": "softset.embed.encoders.loading",
     "load_words": "softset.retrieval.words",
+    "metric": "softset.similarity.metrics.naming",
+    "pairwise": "softset.similarity.scorer",
+    "score": "softset.similarity.scorer",
 }
 
 

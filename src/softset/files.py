@@ -1,6 +1,7 @@
 """Files that are whole or absent: written beside and renamed, and checked when they are read."""
 
 import errno
+import json
 import os
 import secrets
 import shutil
@@ -16,7 +17,16 @@ from safetensors.numpy import save
 
 from softset.errors import FileError
 
-__all__ = ["locked", "new_folder", "read_tensors", "sync", "tensor_facts", "write_atomically", "write_tensors"]
+__all__ = [
+    "locked",
+    "new_folder",
+    "read_json",
+    "read_tensors",
+    "sync",
+    "tensor_facts",
+    "write_atomically",
+    "write_tensors",
+]
 
 
 def write_atomically(path: str | os.PathLike[str], content: bytes) -> None:
@@ -77,6 +87,17 @@ def locked(path: str | os.PathLike[str]) -> Iterator[None]:
             return
         fcntl.flock(file, fcntl.LOCK_EX)
         yield  # closing the file unlocks it
+
+
+def read_json(path: str | os.PathLike[str], kind: str) -> dict[str, Any]:
+    """Return the JSON object of a file that says what `kind` of thing it holds."""
+    try:
+        facts = json.loads(Path(path).read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise FileError(f"{path} is no whole JSON file ({error}): save it again") from None
+    if not isinstance(facts, dict) or facts.get("softset") != kind:
+        raise FileError(f"{path} holds no softset {kind}")
+    return facts
 
 
 def write_tensors(

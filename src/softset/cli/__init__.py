@@ -13,7 +13,7 @@ from softset.errors import SoftsetError
 __all__ = ["main"]
 
 # One line a verb: the module softset.cli.VERB holds a command of the same name.
-VERBS = ("find", "index", "add", "delete", "encode", "vectors", "models", "demo")
+VERBS = ("find", "score", "compare", "explain", "index", "add", "delete", "encode", "vectors", "models", "demo")
 
 
 class Verbs(click.Group):

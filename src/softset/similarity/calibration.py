@@ -1,0 +1,138 @@
+"""What unrelated texts score, and scores counted from there: 0 is chance, 1 is identity."""
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from softset.errors import FileError, InputError
+from softset.files import read_json, write_atomically
+from softset.similarity.metrics.base import PRF
+
+__all__ = ["Calibration", "rescaled"]
+
+NEAR_ONE = 1e-6  # a chance level within this of 1 leaves nothing to count
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """The mean precision, recall and F of unrelated texts, measured with one model and metric.
+
+    Attributes:
+        precision: the mean precision of the unrelated pairs.
+        recall: their mean recall.
+        f1: their mean F.
+        pairs: how many pairs were scored.
+        signature: the model and metric, which must be those of the scores that are rescaled.
+
+    >>> import softset
+    >>> texts = ["A red book.", "Dogs bark.", "Rain falls in May.", "The train was late."]
+    >>> calibration = softset.Calibration.fit(texts, model="words")
+    >>> scores = softset.score(["A red book."], ["A red book."], model="words", rescale=calibration)
+    >>> scores.f1.round(6).tolist()
+    [1.0]
+    """
+
+    precision: float
+    recall: float
+    f1: float
+    pairs: int
+    signature: str
+
+    @classmethod
+    def fit(
+        cls,
+        texts: Sequence[str],
+        *,
+        model: Any = "minilm",
+        metric: Any = "subspace",
+        rounds: int = 4,
+        seed: int = 0,
+        **options: Any,
+    ) -> "Calibration":
+        """Return what texts of a corpus score that have nothing to do with each other: each with `rounds` others.
+
+        Args:
+            texts: at least two different ones; a thousand sentences give three digits.
+            model: as in `score`.
+            metric: as in `score`.
+            rounds: how many others each text is paired with.
+            seed: which others.
+            options: those of `load_encoder`, and `idf`.
+
+        >>> import softset
+        >>> softset.Calibration.fit(["A red book.", "Dogs bark.", "Rain falls."], model="words").pairs
+        6
+        """
+        from softset.similarity.scorer import Scorer
+
+        distinct = list(dict.fromkeys(texts))
+        if len(distinct) < 2:
+            raise InputError(f"a calibration needs at least 2 different texts, but {len(distinct)} was given")
+        order = np.random.default_rng(seed).permutation(len(distinct)).tolist()
+        shifts = range(1, min(rounds, len(distinct) - 1) + 1)  # a text is never its own neighbour on the circle
+        places = [(order[at], order[(at + by) % len(order)]) for by in shifts for at in range(len(order))]
+        scorer = Scorer(model, metric=metric, **options)
+        scores = scorer.score([distinct[a] for a, _ in places], [distinct[b] for _, b in places])
+        filled = ~scores.empty
+        if not filled.any():
+            raise InputError("every text of the calibration is empty: give texts with words")
+        P, R, F = (float(values[filled].mean()) for values in (scores.precision, scores.recall, scores.f1))
+        of_metric = "metric:" + scores.signature.partition("|metric:")[2]  # of any version of softset
+        return cls(P, R, F, int(filled.sum()), of_metric)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the calibration to a JSON file.
+
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     Calibration(0.4, 0.4, 0.4, 100, "metric:subspace").save(f"{folder}/mine.json")
+        ...     Calibration.load(f"{folder}/mine.json").pairs
+        100
+        """
+        write_atomically(path, (json.dumps({"softset": "Calibration", **asdict(self)}) + "\n").encode())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "Calibration":
+        """Read what `save` wrote.
+
+        >>> Calibration.load("missing.json")
+        Traceback (most recent call last):
+        FileNotFoundError: [Errno 2] No such file or directory: 'missing.json'
+        """
+        facts = read_json(path, "Calibration")
+        numbers = [facts.get(name) for name in ("precision", "recall", "f1")]
+        good = all(isinstance(one, int | float) and -1 <= one < 1 for one in numbers)
+        if not good or not isinstance(facts.get("pairs"), int) or not isinstance(facts.get("signature"), str):
+            raise FileError(f"{path} holds no calibration that makes sense: fit and save it again")
+        return cls(facts["precision"], facts["recall"], facts["f1"], facts["pairs"], facts["signature"])
+
+    def must_fit(self, signature: str) -> None:
+        """Refuse to rescale the scores of another model or metric."""
+        if signature != self.signature:
+            raise InputError(
+                f"this calibration was fitted with {self.signature}, but the scores are of {signature}: fit it with "
+                "the same model, metric and options"
+            )
+
+    @property
+    def levels(self) -> tuple[float, float, float]:
+        """What chance gives: precision, recall, F."""
+        return self.precision, self.recall, self.f1
+
+
+def rescaled(numbers: PRF, chance: PRF) -> PRF:
+    """Return (x - c) / (1 - c) for precision, recall and F; 0 where the chance level c is 1 and tells nothing.
+
+    >>> one = PRF(np.array([0.7]), np.array([1.0]), np.array([0.4]))
+    >>> [float(values[0].round(3)) for values in rescaled(one, PRF(np.array([0.4]), np.array([0.4]), np.array([0.4])))]
+    [0.5, 1.0, 0.0]
+    """
+    found = []
+    for x, c in zip(numbers, chance, strict=True):
+        hopeless = 1 - c < NEAR_ONE
+        found.append(np.where(hopeless, 0.0, (x - c) / np.where(hopeless, 1.0, 1 - c)))
+    return PRF(*found)

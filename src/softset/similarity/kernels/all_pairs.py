@@ -1,0 +1,80 @@
+"""Every set against every other: one large product at a time, then sums over the rows of each set.
+
+Blocks bound the memory. Sums and maxima over a set's rows are taken along the first axis, where whole rows are added at
+once; the weighted mean over its tokens is a product with their shares.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+__all__ = ["mean_closest", "mean_membership"]
+
+BLOCK = 2_048  # rows of each side in one product: 16 MB in float32
+
+
+def mean_membership(
+    factors: np.ndarray, ends: np.ndarray, units: np.ndarray, offsets: np.ndarray, shares: np.ndarray
+) -> np.ndarray:
+    """Return (n, m): how much set j's unit rows, by their shares, belong to set i with the factor rows F of `bases`.
+
+    >>> F, rows = np.array([[1.0, 0]]), np.array([[1.0, 0], [0.6, 0.8]])
+    >>> mean_membership(F, np.array([0, 1]), rows, np.array([0, 2]), np.array([0.5, 0.5]))
+    array([[0.8]])
+    """
+    found = np.zeros((len(ends) - 1, len(offsets) - 1))
+    for right, columns in _blocks(offsets):
+        U, W = units[columns].T, _averaging(offsets, right, shares)
+        for left, rows in _blocks(ends):
+            S = factors[rows] @ U
+            np.multiply(S, S, out=S)
+            squares = np.add.reduceat(S, ends[left] - rows.start, axis=0)
+            found[np.ix_(left, right)] = np.sqrt(np.clip(squares, 0.0, 1.0)) @ W
+    return found
+
+
+def mean_closest(
+    units: np.ndarray,
+    offsets: np.ndarray,
+    shares: np.ndarray,
+    others: np.ndarray,
+    other_offsets: np.ndarray,
+    other_shares: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return two (n, m): the mean over set i's rows of their largest cosine with set j, and that over set j's rows.
+
+    >>> A, B = np.array([[1.0, 0]]), np.array([[0.6, 0.8], [0, 1]])
+    >>> one, all_of_B = np.array([0, 1]), np.array([0, 2])
+    >>> mean_closest(A, one, np.ones(1), B, all_of_B, np.full(2, 0.5))
+    (array([[0.6]]), array([[0.3]]))
+    """
+    P, R = (np.zeros((len(offsets) - 1, len(other_offsets) - 1)) for _ in range(2))
+    for right, columns in _blocks(other_offsets):
+        W = _averaging(other_offsets, right, other_shares)
+        for left, rows in _blocks(offsets):
+            C = units[rows] @ others[columns].T
+            places = np.ix_(left, right)
+            R[places] = np.maximum.reduceat(C, offsets[left] - rows.start, axis=0) @ W
+            best = np.maximum.reduceat(C.T.copy(), other_offsets[right] - columns.start, axis=0)
+            P[places] = (best @ _averaging(offsets, left, shares)).T
+    return P, R
+
+
+def _blocks(offsets: np.ndarray) -> Iterator[tuple[np.ndarray, slice]]:
+    """Yield the filled sets in groups of about BLOCK rows, with the rows they own; empty sets own none."""
+    filled = np.flatnonzero(np.diff(offsets))
+    at = 0
+    while at < len(filled):
+        first = int(offsets[filled[at]])
+        stop = max(at + 1, int(np.searchsorted(offsets[filled + 1], first + BLOCK, side="right")))
+        yield filled[at:stop], slice(first, int(offsets[filled[stop - 1] + 1]))
+        at = stop
+
+
+def _averaging(offsets: np.ndarray, sets: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """Return (rows, sets): what each row of these sets gives to the weighted mean of its own set."""
+    counts = np.diff(offsets)[sets]
+    start = int(offsets[sets[0]])
+    W = np.zeros((int(counts.sum()), len(sets)), dtype=shares.dtype)
+    W[np.arange(len(W)), np.repeat(np.arange(len(sets)), counts)] = shares[start : start + len(W)]
+    return W

@@ -1,0 +1,25 @@
+"""The largest cosine of each row with the other side of its pair: BERTScore's matching."""
+
+import numpy as np
+
+from softset.algebra.arrays import Array, namespace, transpose
+
+__all__ = ["largest_cosines"]
+
+
+def largest_cosines(units: Array, offsets: np.ndarray) -> Array:
+    """Return for each of (rows, d) unit rows the largest cosine with the other side, (rows,); offsets as in `gram`.
+
+    Only rows that exist are compared: a padded product would let a zero win over negative cosines.
+
+    >>> largest_cosines(np.array([[1.0, 0], [0.6, 0.8], [-1, 0]]), np.array([0, 1, 3]))
+    array([ 0.6,  0.6, -1. ])
+    """
+    xp = namespace(units)
+    found = xp.zeros_like(units[:, 0])
+    ends = offsets.tolist()
+    for start, middle, stop in zip(ends[0:-2:2], ends[1:-1:2], ends[2::2], strict=True):
+        if start < middle < stop:
+            C = units[start:middle, :] @ transpose(units[middle:stop, :])
+            found[start:middle], found[middle:stop] = xp.max(C, axis=1), xp.max(C, axis=0)
+    return found

@@ -1,0 +1,184 @@
+"""Membership of each row of a pair in the span of the other side's rows, by Gram matrices.
+
+With unit rows A and B, G = A A' and C = A B', the squared membership of b in the span of A is c' G^-1 c, which is
+|L^-1 c|^2 for the Cholesky factor L of G. One product of a pair's stacked rows with themselves gives G for both sides
+and C, so that both directions cost no more than one.
+
+Rounding errors e of the products grow to e |L^-1| + e |L^-1|^2 / 2 in the membership (Frobenius norm; its square is the
+trace of G^-1, and no pivot of L is below 1 / |L^-1|). So three paths, each taken where the one before is not sure:
+
+==========  ==============================================  =====================================================
+path        what                                            taken when
+==========  ==============================================  =====================================================
+fast        products in the rows' type, factors in float64  |L^-1| is at most 10 for float32 (error below 1e-5)
+wide        products in float64                             |L^-1| is at most 1e5, and the rank is beyond question
+revealing   orthonormal directions by `algebra.rank`        always right: more rows than dimensions, near copies
+==========  ==============================================  =====================================================
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from array_api_compat import device
+
+from softset.algebra.arrays import Array, identity, namespace, row_norms, transpose, unit_rows
+from softset.algebra.rank import independent
+from softset.similarity.kernels.buckets import buckets
+
+__all__ = ["memberships"]
+
+FAST = {"float32": 1e2, "float64": 1e10}  # the largest |L^-1|^2, by the type of the products: pivots of .1 and 1e-5
+
+
+def memberships(
+    units: Array,
+    offsets: np.ndarray,
+    *,
+    cut: float,
+    exact: Callable[[int, int], Array] | None = None,
+    ridge: np.ndarray | None = None,
+    tally: Counter[str] | None = None,
+) -> Array:
+    """Return how much each row belongs to the other side of its pair, (rows,) in [0, 1].
+
+    Args:
+        units: (rows, d) of length 1, NumPy or torch: side 0 and side 1 of pair 0, then of pair 1, and so on.
+        offsets: (2n + 1,) where each side begins.
+        cut: the sine up to which a row counts as dependent on others, `algebra.rank.tolerance`.
+        exact: gives the rows from start to stop in float64, where `units` are rounded to less.
+        ridge: (rows,) added to the diagonal of Gram matrices: aperture^-2 over a row's share makes the sets graded.
+        tally: counts the pairs by the path they took.
+
+    >>> memberships(np.array([[1.0, 0], [0.6, 0.8]]), np.array([0, 1, 2]), cut=1e-7).round(6)
+    array([0.6, 0.6])
+    """
+    kernel = _Kernel(units, offsets, cut, exact, ridge, Counter() if tally is None else tally)
+    left, right = kernel.counts[0::2], kernel.counts[1::2]
+    filled = np.flatnonzero((left > 0) & (right > 0))
+    thin = filled[np.maximum(left, right)[filled] <= units.shape[1]]
+    unsure = [np.setdiff1d(filled, thin)]
+    for group, K, L in buckets(left, right, thin):
+        unsure.append(kernel.fast(group, K, L))
+    for pair in np.concatenate(unsure).tolist():
+        kernel.careful(pair)
+    return namespace(units).clip(kernel.found, 0.0, 1.0)
+
+
+class _Kernel:
+    """The arrays of one call, and the paths through them."""
+
+    def __init__(
+        self,
+        units: Array,
+        offsets: np.ndarray,
+        cut: float,
+        exact: Callable[[int, int], Array] | None,
+        ridge: np.ndarray | None,
+        tally: Counter[str],
+    ) -> None:
+        self.xp = xp = namespace(units)
+        self.units, self.cut, self.tally = units, cut, tally
+        self.offsets, self.counts = offsets.tolist(), np.diff(offsets)
+        self.exact = exact or (lambda start, stop: unit_rows(units[start:stop, :]))
+        self.ridge = None if ridge is None else xp.asarray(ridge, dtype=xp.float64, device=device(units))
+        self.found = xp.zeros(units.shape[0], dtype=xp.float64, device=device(units))
+        self.limit = FAST["float32" if str(units.dtype).endswith("float32") else "float64"]
+
+    def fast(self, group: np.ndarray, K: int, L: int) -> np.ndarray:
+        """Fill in the memberships of a bucket of pairs, and return the pairs where that was not sure."""
+        stacks = self._stacks([self.units[slice(*self._ends(pair)), :] for pair in group.tolist()], group, K, L)
+        return self._fill(stacks, group, self.limit, "fast")
+
+    def careful(self, pair: int) -> None:
+        """Fill in the memberships of one pair by the wide path, or if that is not sure, by the revealing one."""
+        start, stop = self._ends(pair)
+        rows = self.exact(start, stop)
+        k, l = self.counts[2 * pair : 2 * pair + 2].tolist()
+        if max(k, l) <= rows.shape[1]:
+            group = np.array([pair])
+            if not len(self._fill(self._stacks([rows], group, k, l), group, FAST["float64"], "wide")):
+                return
+        self.tally["revealing"] += 1
+        self.found[start : start + k] = self._revealed(rows[k:, :], rows[:k, :], start + k)
+        self.found[start + k : stop] = self._revealed(rows[:k, :], rows[k:, :], start)
+
+    def _ends(self, pair: int) -> tuple[int, int]:
+        return self.offsets[2 * pair], self.offsets[2 * pair + 2]
+
+    def _stacks(self, rows: list[Array], group: np.ndarray, K: int, L: int) -> tuple[Array, Array, Array]:
+        """Return G of both sides (b, K, K) and (b, L, L), and C (b, K, L), padded so that a pad changes nothing."""
+        xp, b = self.xp, len(group)
+        places: dict[str, Any] = {"dtype": xp.float64, "device": device(self.units)}
+        A = xp.zeros((b, K, K), **places) + xp.eye(K, **places)
+        B = xp.zeros((b, L, L), **places) + xp.eye(L, **places)
+        C = xp.zeros((b, K, L), **places)
+        for at, (X, pair) in enumerate(zip(rows, group.tolist(), strict=True)):
+            G = X @ transpose(X)
+            k, n = int(self.counts[2 * pair]), X.shape[0]
+            A[at, :k, :k], B[at, : n - k, : n - k], C[at, :k, : n - k] = G[:k, :k], G[k:, k:], G[:k, k:]
+            if self.ridge is not None:
+                start = self.offsets[2 * pair]
+                A[at, :k, :k] += _diagonal(self.ridge[start : start + k])
+                B[at, : n - k, : n - k] += _diagonal(self.ridge[start + k : start + n])
+        return A, B, C
+
+    def _fill(self, stacks: tuple[Array, Array, Array], group: np.ndarray, limit: float, path: str) -> np.ndarray:
+        """Fill in what is sure of a group's memberships; return the pairs where it is not."""
+        A, B, C = stacks
+        k, l = self.counts[2 * group], self.counts[2 * group + 1]
+        of_B, sure_A = self._explained(A, C, k, limit)
+        of_A, sure_B = self._explained(B, transpose(C), l, limit)
+        sure = sure_A & sure_B
+        for at in np.flatnonzero(sure).tolist():
+            start, stop = self._ends(int(group[at]))
+            middle = start + int(k[at])
+            self.found[start:middle], self.found[middle:stop] = of_A[at, : middle - start], of_B[at, : stop - middle]
+        self.tally[path] += int(sure.sum())
+        unsure: np.ndarray = group[~sure]
+        return unsure
+
+    def _explained(self, G: Array, C: Array, counts: np.ndarray, limit: float) -> tuple[Array, np.ndarray]:
+        """Return the lengths (b, columns) of L^-1 C, and for each matrix whether they can be trusted."""
+        xp = self.xp
+        factor, whole = _cholesky(G)
+        columns = C.shape[2]
+        identities = xp.zeros_like(G) + identity(G[0, ...])
+        solved = xp.linalg.solve(factor, xp.concat([C, identities], axis=2))
+        M, inverse = solved[:, :, :columns], solved[:, :, columns:]
+        pads = G.shape[1] - counts
+        trace = np.asarray(xp.sum(inverse * inverse, axis=(1, 2)).tolist()) - pads
+        rank_is_clear = trace * counts * self.cut**2 < 1  # as in algebra.rank: the rule would take every row
+        return xp.sqrt(xp.sum(M * M, axis=1)), whole & (trace <= limit) & rank_is_clear
+
+    def _revealed(self, members: Array, rows: Array, start: int) -> Array:
+        """Return the memberships of rows in the set that the members, whose ridge begins at start, make."""
+        if self.ridge is None:
+            return row_norms(rows @ transpose(independent(members, self.cut).directions))
+        weights = 1 / self.ridge[start : start + members.shape[0]]
+        frame = independent(members, self.cut).directions
+        T = weights[:, None] ** 0.5 * (members @ transpose(frame))
+        _, s, Vt = self.xp.linalg.svd(T, full_matrices=False)
+        return row_norms((rows @ transpose(Vt @ frame)) * s / (s**2 + 1) ** 0.5)
+
+
+def _diagonal(values: Array) -> Array:
+    xp = namespace(values)
+    return values[:, None] * xp.eye(values.shape[0], dtype=values.dtype, device=device(values))
+
+
+def _cholesky(G: Array) -> tuple[Array, np.ndarray]:
+    """Return the Cholesky factors of a stack (b, n, n), and which exist; the identity stands for those that do not.
+
+    NumPy refuses a whole stack for one bad matrix: it is then halved until the bad ones are alone.
+    """
+    xp = namespace(G)
+    try:
+        return xp.linalg.cholesky(G), np.ones(G.shape[0], dtype=bool)
+    except (np.linalg.LinAlgError, RuntimeError):  # torch's error is one of the latter
+        if G.shape[0] == 1:
+            return identity(G[0, ...])[None, ...], np.zeros(1, dtype=bool)
+    half = G.shape[0] // 2
+    (first, good), (second, fine) = _cholesky(G[:half, ...]), _cholesky(G[half:, ...])
+    return xp.concat([first, second]), np.concatenate([good, fine])

@@ -1,0 +1,144 @@
+"""What a metric is: a name, parameters as data, and a rule that turns pairs of token sets into three numbers each."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from softset.embed.tokensets import TokenSets
+from softset.errors import InputError
+from softset.similarity.idf import Idf
+from softset.similarity.pairs import Pairs, blocks
+from softset.similarity.weights import WEIGHTS, Weights, weigh
+
+__all__ = ["PRF", "MembershipMetric", "Metric", "SimilarityMetric", "Weighted", "harmonic_mean"]
+
+
+class PRF(NamedTuple):
+    """Precision over the candidates, recall over the references, and their F; arrays of one shape."""
+
+    precision: np.ndarray
+    recall: np.ndarray
+    f1: np.ndarray
+
+
+@dataclass(frozen=True, repr=False)
+class Metric(ABC):
+    """How alike two token sets are. Its repr names what differs from the defaults, and parses back.
+
+    Identical texts score 1, and so do two empty ones; a text against an empty one scores 0.
+    """
+
+    NAME: ClassVar[str]
+    ABOUT: ClassVar[str]
+    BEST: ClassVar[float] = 1.0  # what identical texts score
+
+    @abstractmethod
+    def _of_pairs(self, pairs: Pairs) -> PRF:
+        """Return the numbers (n,) of each pair; those of pairs with an empty side do not matter."""
+
+    @property
+    def needs_idf(self) -> bool:
+        """Whether the metric weighs tokens by their rarity."""
+        return getattr(self, "weights", None) == "idf"
+
+    def of_pairs(self, pairs: Pairs) -> PRF:
+        """Return precision, recall and F of each pair, (n,)."""
+        return self._with_empty(self._of_pairs(pairs), pairs.empty[0::2], pairs.empty[1::2])
+
+    def of_all(self, candidates: TokenSets, references: TokenSets, idf: Idf | None = None) -> PRF:
+        """Return precision, recall and F of every candidate with every reference, (n, m)."""
+        n, m = len(candidates), len(references)
+        left, right = np.repeat(np.arange(n), m), np.tile(np.arange(m), n)
+        found = np.zeros((3, n * m))
+        for here, pairs in blocks(candidates, references, left, right, idf):
+            found[:, here] = self.of_pairs(pairs)
+        return PRF(*found.reshape(3, n, m))
+
+    def _with_empty(self, numbers: PRF, left: np.ndarray, right: np.ndarray) -> PRF:
+        """Apply the rule for empty sets: nothing is all of nothing, and no part of something."""
+        both, one = left & right, left ^ right
+        if not (both | one).any():
+            return numbers
+        P, R, F = (np.where(one, 0.0, values) for values in numbers)
+        return PRF(np.where(both, 1.0, P), np.where(both, 1.0, R), np.where(both, self.BEST, F))
+
+    def __repr__(self) -> str:
+        given = [(one.name, getattr(self, one.name), one.default) for one in fields(self)]
+        shown = ", ".join(f"{name}={_plain(value)}" for name, value, default in given if value != default)
+        return f"{self.NAME}({shown})" if shown else self.NAME
+
+    __str__ = __repr__
+
+
+def _plain(value: Any) -> str:
+    return f"{value:.12g}" if isinstance(value, float) else str(value)
+
+
+@dataclass(frozen=True, repr=False)
+class Weighted(Metric):
+    """A metric that may weigh tokens."""
+
+    weights: Weights = "none"
+
+    def __post_init__(self) -> None:
+        must_be_one_of(self, "weights", WEIGHTS)
+
+
+@dataclass(frozen=True, repr=False)
+class MembershipMetric(Weighted):
+    """A metric that says how much each token belongs to the other text: P and R are the weighted means of that."""
+
+    LINKS: ClassVar[str]  # what `links` gives: see `View`
+
+    @abstractmethod
+    def memberships(self, pairs: Pairs) -> np.ndarray:
+        """Return how much each row belongs to the other side of its pair, (rows,)."""
+
+    @abstractmethod
+    def links(self, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
+        """Return (k, l): what each of l other unit rows gives to the membership of each of k unit rows."""
+
+    def shares(self, pairs: Pairs) -> np.ndarray:
+        """Return what each row counts in its set's mean, (rows,)."""
+        return pairs.shares(weigh(pairs, self.weights))
+
+    def _of_pairs(self, pairs: Pairs) -> PRF:
+        means = pairs.sums(self.shares(pairs) * self.memberships(pairs))
+        P, R = means[0::2], means[1::2]
+        return PRF(P, R, self.combined(P, R))
+
+    def combined(self, P: np.ndarray, R: np.ndarray) -> np.ndarray:
+        """Return the score of precision and recall: their harmonic mean."""
+        return harmonic_mean(P, R)
+
+
+class SimilarityMetric(Metric):
+    """A metric with one number a pair, which stands for precision, recall and F alike."""
+
+    @abstractmethod
+    def similarity(self, pairs: Pairs) -> np.ndarray:
+        """Return the number of each pair, (n,); what it is for pairs with an empty side does not matter."""
+
+    def _of_pairs(self, pairs: Pairs) -> PRF:
+        value = self.similarity(pairs)
+        return PRF(value, value.copy(), value.copy())
+
+
+def harmonic_mean(P: np.ndarray, R: np.ndarray) -> np.ndarray:
+    """Return 2 P R / (P + R), and 0 where the sum is 0.
+
+    >>> harmonic_mean(np.array([1.0, 0.0]), np.array([0.5, 0.0])).round(4).tolist()
+    [0.6667, 0.0]
+    """
+    total = P + R
+    F: np.ndarray = np.where(total == 0, 0.0, 2 * P * R / np.where(total == 0, 1.0, total))
+    return F
+
+
+def must_be_one_of(metric: Metric, name: str, choices: tuple[str, ...]) -> None:
+    """Refuse a parameter that is none of the choices."""
+    value = getattr(metric, name)
+    if value not in choices:
+        raise InputError(f"{metric.NAME} has no {name} {value!r}: use one of {', '.join(choices)}")

@@ -1,0 +1,74 @@
+"""Metrics by name, with their parameters in brackets."""
+
+import re
+from dataclasses import fields
+from typing import Any
+
+from softset.errors import InputError
+from softset.similarity.metrics.base import Metric
+from softset.similarity.metrics.bertscore import BertScore
+from softset.similarity.metrics.dynamax import DynaMax
+from softset.similarity.metrics.grassmann import Grassmann
+from softset.similarity.metrics.subspace import Johnson, Subspace
+from softset.similarity.metrics.symbols import Jaccard, JohnsonSymbolic, Symbolic, TfIdf
+from softset.similarity.metrics.transport import Wmd, Wrd
+from softset.similarity.metrics.vectors import Average, Cls
+
+__all__ = ["METRICS", "metric"]
+
+KINDS: tuple[type[Metric], ...] = (
+    Subspace,
+    BertScore,
+    Johnson,
+    Average,
+    Cls,
+    DynaMax,
+    Wmd,
+    Wrd,
+    Symbolic,
+    Jaccard,
+    JohnsonSymbolic,
+    TfIdf,
+    Grassmann,
+)
+METRICS: dict[str, type[Metric]] = {kind.NAME: kind for kind in KINDS}
+SPELLING = re.compile(r"\s*([a-z-]+)\s*(?:\((.*)\))?\s*", re.DOTALL)
+
+
+def metric(given: "str | Metric") -> Metric:
+    """Return a metric by its name, with parameters in brackets where they differ from the defaults.
+
+    >>> import softset
+    >>> softset.metric("subspace(weights=l2)")
+    subspace(weights=l2)
+    >>> softset.metric("subspace( aperture = 2 )") == softset.metric("subspace(aperture=2.0, weights=none)")
+    True
+    >>> softset.metric("subspaces")
+    Traceback (most recent call last):
+    softset.errors.InputError: there is no metric 'subspaces': use one of subspace, bertscore, johnson, average, cls, \
+dynamax, wmd, wrd, symbolic, jaccard, johnson-symbolic, tfidf, grassmann
+    """
+    if isinstance(given, Metric):
+        return given
+    if not isinstance(given, str):
+        raise InputError(f"a metric is given by its name or as an object, but {type(given).__name__} was given")
+    found = SPELLING.fullmatch(given)
+    if found is None or found[1] not in METRICS:
+        raise InputError(f"there is no metric {given[:80]!r}: use one of {', '.join(METRICS)}")
+    kind = METRICS[found[1]]
+    return kind(**dict(_parameter(kind, part) for part in (found[2] or "").split(",") if part.strip()))
+
+
+def _parameter(kind: type[Metric], text: str) -> tuple[str, Any]:
+    """Return one name=value of a metric's parameters."""
+    name, _, value = (part.strip() for part in text.partition("="))
+    known = {one.name: one for one in fields(kind)}
+    if name not in known:
+        what = f"its parameters are {', '.join(known)}" if known else "it has none"
+        raise InputError(f"{kind.NAME} has no parameter {name[:80]!r}: {what}")
+    if not isinstance(known[name].default, float):
+        return name, value
+    try:
+        return name, float(value)
+    except ValueError:
+        raise InputError(f"{name} of {kind.NAME} is a number, but {value[:80]!r} was given") from None

@@ -1,0 +1,145 @@
+"""SubspaceBERTScore: how much each token lies in the span of the other text's tokens."""
+
+from collections import Counter
+from dataclasses import dataclass
+from math import isinf
+from typing import ClassVar
+
+import numpy as np
+
+from softset.algebra.graded import SMALLEST_APERTURE
+from softset.algebra.rank import tolerance
+from softset.embed.tokensets import TokenSets
+from softset.errors import InputError
+from softset.similarity.idf import Idf
+from softset.similarity.kernels.all_pairs import mean_membership
+from softset.similarity.kernels.bases import bases
+from softset.similarity.kernels.gram import memberships
+from softset.similarity.metrics.base import PRF, MembershipMetric
+from softset.similarity.pairs import Pairs, alone
+
+__all__ = ["Johnson", "Subspace"]
+
+
+@dataclass(frozen=True, repr=False)
+class Subspace(MembershipMetric):
+    """The paper's P, R and F; graded sets instead of crisp ones with a finite `aperture`.
+
+    A graded set holds no token in full, so that identical texts score below 1 with a finite aperture.
+    """
+
+    NAME: ClassVar[str] = "subspace"
+    ABOUT: ClassVar[str] = "membership of each token in the span of the other text's tokens (the paper's metric)"
+    LINKS: ClassVar[str] = "share"
+
+    aperture: float = float("inf")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.aperture, int | float) or not self.aperture >= SMALLEST_APERTURE:
+            raise InputError(
+                f"the aperture must be from {SMALLEST_APERTURE} to inf (crisp), but {self.aperture!r} was given"
+            )
+
+    def memberships(self, pairs: Pairs, tally: Counter[str] | None = None) -> np.ndarray:
+        """Return each row's membership in the other side; `tally` counts the paths of the kernel."""
+        kept, first = pairs.distinct()
+        before = np.concatenate([[0], np.cumsum(kept)])
+        offsets = before[pairs.offsets]
+        whole = bool(kept.all())
+        places = np.flatnonzero(kept)
+        found: np.ndarray = memberships(
+            pairs.units if whole else pairs.units[places],
+            offsets,
+            cut=_cut(pairs.vectors),
+            exact=lambda start, stop: pairs.exact_rows(places[start:stop]),
+            ridge=self._ridge(pairs, first, places),
+            tally=tally,
+        )
+        return found if whole else found[before[first]]
+
+    def _ridge(self, pairs: Pairs, first: np.ndarray, places: np.ndarray) -> np.ndarray | None:
+        """Return aperture^-2 over the share of each distinct row in its set; None for crisp sets."""
+        if isinf(self.aperture):
+            return None
+        copies = np.bincount(first, minlength=len(first))[places]
+        sizes = np.repeat(pairs.counts, pairs.counts)[places]
+        ridge: np.ndarray = self.aperture**-2 * sizes / copies
+        return ridge
+
+    def links(self, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
+        """Return the part of each other row in the projection: m^2 = sum of coefficient times cosine."""
+        if not len(rows) or not len(others):
+            return np.zeros((len(rows), len(others)))
+        G, C = others @ others.T, others @ rows.T
+        if isinf(self.aperture):
+            coefficients = np.linalg.pinv(G, rtol=1e-10, hermitian=True) @ C
+        else:
+            coefficients = np.linalg.solve(G + self.aperture**-2 * len(G) * np.eye(len(G)), C)
+        parts = (coefficients * C).T
+        total = parts.sum(axis=1, keepdims=True)
+        shares: np.ndarray = parts / np.where(total > 0, total, 1)
+        return shares
+
+    def chance(self, pairs: Pairs, moment: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return each set's chance level sqrt(tr(P S)) (2n,), and its rank (2n,), for a second moment S (d, d)."""
+        F, ends = self.bases(pairs)
+        return chance_levels(F, ends, moment), np.diff(ends)
+
+    def ranks(self, pairs: Pairs) -> np.ndarray:
+        """Return the number of dimensions of each set, (2n,)."""
+        return np.diff(self.bases(pairs)[1])
+
+    def bases(self, pairs: Pairs) -> tuple[np.ndarray, np.ndarray]:
+        """Return the sets ready to be asked: see `kernels.bases`. Copies count in graded sets only."""
+        if not isinf(self.aperture):
+            return bases(pairs.units, pairs.offsets, _cut(pairs.vectors), self.aperture)
+        kept, _ = pairs.distinct()
+        offsets = np.concatenate([[0], np.cumsum(kept)])[pairs.offsets]
+        return bases(pairs.units[kept], offsets, _cut(pairs.vectors))
+
+    def of_all(self, candidates: TokenSets, references: TokenSets, idf: Idf | None = None) -> PRF:
+        """Return precision, recall and F of every candidate with every reference, (n, m), by large products."""
+        A, B = alone(candidates, idf), alone(references, idf)
+        P = mean_membership(*self._asked(B), A.units, A.offsets[::2], self.shares(A).astype(A.units.dtype)).T
+        R = mean_membership(*self._asked(A), B.units, B.offsets[::2], self.shares(B).astype(B.units.dtype))
+        return self._with_empty(PRF(P, R, self.combined(P, R)), A.empty[::2, None], B.empty[None, ::2])
+
+    def _asked(self, sets: Pairs) -> tuple[np.ndarray, np.ndarray]:
+        F, ends = self.bases(sets)
+        return F.astype(sets.units.dtype), ends[::2]
+
+
+@dataclass(frozen=True, repr=False)
+class Johnson(Subspace):
+    """The sum form of the paper's code: P + R, from 0 to 2."""
+
+    NAME: ClassVar[str] = "johnson"
+    ABOUT: ClassVar[str] = "subspace precision plus recall, from 0 to 2 (the sum form of the paper's code)"
+    BEST: ClassVar[float] = 2.0
+
+    def combined(self, P: np.ndarray, R: np.ndarray) -> np.ndarray:
+        """Return the sum of precision and recall."""
+        total: np.ndarray = P + R
+        return total
+
+
+def chance_levels(factors: np.ndarray, ends: np.ndarray, moment: np.ndarray) -> np.ndarray:
+    """Return sqrt(tr(F S F')) for each set's rows F: the root of the mean squared membership of an unrelated token.
+
+    >>> chance_levels(np.array([[1.0, 0, 0, 0]]), np.array([0, 1]), np.eye(4) / 4)
+    array([0.5])
+    """
+    ranks = np.diff(ends)
+    squares = np.einsum("ij,ij->i", factors @ moment, factors)
+    levels = np.zeros(len(ranks))
+    filled = ranks > 0
+    if filled.any():
+        levels[filled] = np.add.reduceat(squares, ends[:-1][filled])
+    found: np.ndarray = np.sqrt(np.clip(levels, 0.0, 1.0))
+    return found
+
+
+def _cut(vectors: np.ndarray) -> float:
+    """Return the sine that counts as zero for vectors of this type and length: the one rule of the project."""
+    return tolerance(vectors.shape[1], vectors.dtype, np)

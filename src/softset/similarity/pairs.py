@@ -1,0 +1,213 @@
+"""Pairs of token sets, laid out for the kernels: candidate 0, reference 0, candidate 1, reference 1, and so on."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from softset.algebra.arrays import unit_rows
+from softset.embed.tokensets import TokenSets
+from softset.errors import InputError
+from softset.similarity.idf import Idf
+
+__all__ = ["Pairs", "alone", "blocks"]
+
+ROWS = 32_768  # token vectors at once: 50 MB of 384 dimensions in float32, and enough pairs to fill every bucket
+
+HUGE = 1e290
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """n pairs as 2n sets of rows; set 2i is the candidate of pair i, set 2i + 1 its reference.
+
+    Vectors of zero length have no direction and are no members of anything: they are left out.
+
+    Attributes:
+        vectors: (rows, d) as the encoder made them.
+        offsets: (2n + 1,) where each set begins.
+        norms: (rows,) the vectors' lengths, in float64.
+        sources: where the rows came from: two token sets, and the places of the pairs' texts in them.
+        tokens: (rows,) what each row stands for, or None.
+        idf: weights of tokens, where they were fitted.
+    """
+
+    vectors: np.ndarray
+    offsets: np.ndarray
+    norms: np.ndarray
+    sources: tuple[TokenSets, np.ndarray, TokenSets, np.ndarray]
+    tokens: np.ndarray | None
+    idf: Idf | None = None
+
+    @classmethod
+    def of(
+        cls,
+        candidates: TokenSets,
+        references: TokenSets,
+        left: np.ndarray | None = None,
+        right: np.ndarray | None = None,
+        idf: Idf | None = None,
+    ) -> "Pairs":
+        """Return the pairs of candidates[left[i]] and references[right[i]]; in their order if no places are given.
+
+        >>> A = TokenSets.from_arrays([[[1.0, 0.0]], [[0.0, 2.0], [0.0, 0.0]]])
+        >>> Pairs.of(A, A).offsets.tolist()
+        [0, 1, 2, 3, 4]
+        """
+        left = np.arange(len(candidates)) if left is None else left
+        right = np.arange(len(references)) if right is None else right
+        counts = np.empty(2 * len(left), dtype=np.int64)
+        counts[0::2], counts[1::2] = candidates.counts[left], references.counts[right]
+        offsets = np.concatenate([[0], np.cumsum(counts)])
+        vectors, tokens = _gathered(candidates, references, left, right, offsets)
+        norms = _lengths(vectors)
+        made = cls(vectors, offsets, norms, (candidates, left, references, right), tokens, idf)
+        return made if norms.all() else made._without_zeros()
+
+    def _without_zeros(self) -> "Pairs":
+        kept = self.norms > 0
+        before = np.concatenate([[0], np.cumsum(kept)])
+        tokens = None if self.tokens is None else self.tokens[kept]
+        return Pairs(self.vectors[kept], before[self.offsets], self.norms[kept], self.sources, tokens, self.idf)
+
+    def __len__(self) -> int:
+        return len(self.offsets) // 2
+
+    @property
+    def dimensions(self) -> int:
+        """The length d of the vectors."""
+        return int(self.vectors.shape[1])
+
+    @cached_property
+    def counts(self) -> np.ndarray:
+        """How many rows each set has, (2n,)."""
+        return np.diff(self.offsets)
+
+    @property
+    def empty(self) -> np.ndarray:
+        """Which sets have no row, (2n,) booleans."""
+        without: np.ndarray = self.counts == 0
+        return without
+
+    @cached_property
+    def units(self) -> np.ndarray:
+        """The rows scaled to length 1, in their own type, (rows, d)."""
+        return _scaled(self.vectors, self.norms)
+
+    def exact_rows(self, places: np.ndarray) -> np.ndarray:
+        """Return the rows at some places scaled to length 1 in float64, without the rounding of `units`."""
+        rows: np.ndarray = unit_rows(self.vectors[places])
+        return rows
+
+    def named(self) -> np.ndarray:
+        """Return the tokens' text (rows,), which metrics of symbols need."""
+        if self.tokens is None:
+            raise InputError("this metric compares the tokens' text, but the vectors were given without it: tokens=...")
+        return self.tokens
+
+    def sums(self, values: np.ndarray) -> np.ndarray:
+        """Return the sum over each set's rows, (2n,) in float64, of values (rows,)."""
+        total = np.zeros(len(self.counts))
+        filled = self.counts > 0
+        if filled.any():
+            total[filled] = np.add.reduceat(values, self.offsets[:-1][filled], dtype=np.float64)
+        return total
+
+    def shares(self, weights: np.ndarray) -> np.ndarray:
+        """Return weights (rows,) divided by their sum over the set; equal ones where all of a set's weights are 0."""
+        if weights.max(initial=0) > HUGE:
+            weights = weights / HUGE  # their sum would overflow
+        total = self.sums(weights)
+        flat = total == 0
+        if flat.any():
+            weights = np.where(np.repeat(flat, self.counts), 1.0, weights)
+            total = np.where(flat, self.counts, total)
+        shares: np.ndarray = weights / np.repeat(total, self.counts)
+        return shares
+
+    def distinct(self) -> "tuple[np.ndarray, np.ndarray]":
+        """Return which rows are the first of their kind in their set (rows,), and for each row the place of that first.
+
+        A set does not change by a row that it has already, but its Gram matrix turns singular. Equal rows have equal
+        lengths, so that only rows of one length have to be compared.
+        """
+        rows = np.arange(len(self.norms))
+        owner = np.repeat(np.arange(len(self.counts)), self.counts)
+        order = np.lexsort((rows, self.norms, owner))
+        a, b = order[:-1], order[1:]
+        same = (owner[a] == owner[b]) & (self.norms[a] == self.norms[b])
+        same[same] = (self.vectors[a[same]] == self.vectors[b[same]]).all(axis=1)
+        if not same.any():
+            return np.ones(len(rows), dtype=bool), rows
+        begins = np.concatenate([[True], ~same])
+        first = np.empty_like(rows)
+        first[order] = order[begins][np.cumsum(begins) - 1]
+        return first == rows, first
+
+
+def alone(sets: TokenSets, idf: Idf | None) -> Pairs:
+    """Return token sets as pairs with nothing, for what is asked of each set by itself: every second set is empty."""
+    nothing = TokenSets.from_arrays([[]], dimensions=sets.dimensions, tokens=[[]], signature=sets.signature)
+    return Pairs.of(sets, nothing, right=np.zeros(len(sets), dtype=np.int64), idf=idf)
+
+
+def _gathered(
+    candidates: TokenSets, references: TokenSets, left: np.ndarray, right: np.ndarray, offsets: np.ndarray
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return the rows of all pairs, and their tokens if both sides have them."""
+    dtype = np.result_type(candidates.vectors.dtype, references.vectors.dtype, np.float32)
+    vectors = np.empty((offsets[-1], candidates.dimensions), dtype=dtype)
+    tokens = np.empty(offsets[-1], dtype=object)
+    for sets, places, side in ((candidates, left, 0), (references, right, 1)):
+        counts = sets.counts[places]
+        within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        source = np.repeat(sets.offsets[:-1][places], counts) + within
+        target = np.repeat(offsets[side:-1:2], counts) + within
+        vectors[target] = sets.vectors[source]
+        if sets.tokens is not None:
+            tokens[target] = sets.tokens[source]
+    known = candidates.tokens is not None and references.tokens is not None
+    return vectors, tokens if known else None
+
+
+def _lengths(vectors: np.ndarray) -> np.ndarray:
+    """Return the lengths (rows,) in float64, of rows whose squares may overflow or vanish as well."""
+    with np.errstate(over="ignore", under="ignore"):
+        squares = np.square(vectors).sum(axis=1, dtype=np.float64)
+        limits = np.finfo(vectors.dtype)
+        safe = (squares > limits.smallest_normal / limits.eps) & (squares < limits.max / 4)
+    norms: np.ndarray = np.sqrt(squares)
+    if not safe.all():
+        odd = np.flatnonzero(~safe)
+        rows = vectors[odd].astype(np.float64)
+        largest = np.abs(rows).max(axis=1, initial=0)
+        with np.errstate(over="ignore"):
+            lengths = largest * np.linalg.norm(rows / np.where(largest > 0, largest, 1)[:, None], axis=1)
+        norms[odd] = np.minimum(lengths, np.finfo(np.float64).max)
+    return norms
+
+
+def _scaled(rows: np.ndarray, norms: np.ndarray) -> np.ndarray:
+    """Return rows divided by their lengths, which may be too large or small for the rows' type."""
+    limits = np.finfo(rows.dtype)
+    odd = (norms > limits.max) | (norms < limits.smallest_normal)
+    with np.errstate(all="ignore"):
+        scaled: np.ndarray = rows / norms.astype(rows.dtype)[:, None]
+    if odd.any():
+        scaled[odd] = unit_rows(rows[odd])
+    return scaled
+
+
+def blocks(
+    candidates: TokenSets, references: TokenSets, left: np.ndarray, right: np.ndarray, idf: Idf | None
+) -> Iterator[tuple[slice, Pairs]]:
+    """Yield the pairs in blocks of bounded size, with their places; a block has at least one pair."""
+    rows = np.cumsum(candidates.counts[left] + references.counts[right])
+    start = 0
+    while start < len(left):
+        done = rows[start - 1] if start else 0
+        stop = max(start + 1, int(np.searchsorted(rows, done + ROWS, side="right")))
+        here = slice(start, stop)
+        yield here, Pairs.of(candidates, references, left[here], right[here], idf)
+        start = stop

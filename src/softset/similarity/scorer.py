@@ -1,0 +1,370 @@
+"""Scoring: texts or vectors in, precision, recall and F out, block by block so that memory stays bounded."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from itertools import islice
+from typing import Any, Literal
+
+import numpy as np
+
+from softset.embed.encoders.protocol import Encoder, Progress
+from softset.embed.encoders.signature import format_signature
+from softset.embed.encoders.texts import first_places
+from softset.embed.tokensets import TokenSets
+from softset.errors import AmbientError, InputError
+from softset.similarity.calibration import Calibration
+from softset.similarity.chance import Levels, rescaling
+from softset.similarity.explanation import Explanation
+from softset.similarity.idf import Idf
+from softset.similarity.inputs import Job, Side, read_job, read_side
+from softset.similarity.metrics import PRF, Metric
+from softset.similarity.metrics import metric as named
+from softset.similarity.pairs import blocks
+from softset.similarity.references import SEVERAL, Several, reduced, united
+from softset.similarity.scores import Row, ScoreMatrix, Scores
+
+__all__ = ["Scorer", "pairwise", "score"]
+
+BLOCK = 1_024  # pairs that are encoded together: enough to sort by length; 60 MB of vectors for sentences of 20 tokens
+
+Rescale = Literal["chance"] | Calibration | None
+
+
+class Scorer:
+    """Keeps a model, a metric and the choices that go with them, and scores whatever comes.
+
+    Args:
+        model: as in `load_encoder`; it is loaded when the first text comes, and never for vectors of one's own.
+        metric: a metric or its name, such as "subspace(weights=l2)".
+        rescale: "chance" counts scores from the closed-form chance level, a `Calibration` from a measured one.
+        several: of several references take the "best" by F, the "mean", or the "union" of their sets.
+        idf: weights of tokens for metrics that use them; fitted on the references unless they are given.
+        options: those of `load_encoder`, such as layer=4.
+
+    >>> import softset
+    >>> scorer = softset.Scorer("minilm", layer=4, metric="subspace(weights=l2)")
+    >>> scorer.score(["A red book."], ["The book is red."])
+    Scores(1 pair, precision=0.838, recall=0.795, f1=0.816)
+    """
+
+    def __init__(
+        self,
+        model: Any = "minilm",
+        *,
+        metric: str | Metric = "subspace",
+        rescale: Rescale = None,
+        several: Several = "best",
+        idf: Idf | None = None,
+        **options: Any,
+    ) -> None:
+        if several not in SEVERAL:
+            raise InputError(f"several is {several!r}, but one of {', '.join(SEVERAL)} was wanted")
+        if idf is not None and not isinstance(idf, Idf):
+            raise InputError(f"idf is of type {type(idf).__name__}, but softset.Idf.fit(texts) was wanted")
+        self.model, self.options = model, options
+        self.metric = named(metric)
+        self.several: Several = several
+        self.rescale, self.idf = rescale, idf
+        self._rescaling = rescaling(rescale, self.metric)
+
+    @cached_property
+    def encoder(self) -> Encoder:
+        """What encodes the texts; loaded when it is first asked for.
+
+        >>> import softset
+        >>> softset.Scorer("words").encoder.dimensions
+        300
+        """
+        from softset.embed.encoders.loading import load_encoder
+
+        return load_encoder(self.model, **self.options)
+
+    def using(
+        self,
+        *,
+        metric: str | Metric | None = None,
+        rescale: Rescale = None,
+        idf: Idf | None = None,
+    ) -> "Scorer":
+        """Return a scorer with the same model, loaded once, and another metric, rescaling or weights.
+
+        >>> import softset
+        >>> scorer = softset.Scorer("words")
+        >>> scorer.using(metric="bertscore").metric
+        bertscore
+        """
+        other = Scorer(
+            self.model,
+            metric=self.metric if metric is None else metric,
+            rescale=rescale,
+            several=self.several,
+            idf=idf or self.idf,
+            **self.options,
+        )
+        if self.model is not None:
+            other.__dict__["encoder"] = self.encoder
+        return other
+
+    def encode(self, texts: Sequence[str], *, progress: Progress | None = None) -> TokenSets:
+        """Return the token sets of texts, which can be scored in their place: encode once, score many times.
+
+        >>> import softset
+        >>> softset.Scorer("words").encode(["a red book"])
+        TokenSets(1 text, 3 tokens, 300 dimensions)
+        """
+        return self.encoder.encode(texts, progress=progress)
+
+    # Scoring
+
+    def score(self, candidates: Any, references: Any, *, progress: Progress | None = None) -> Scores:
+        """Return the scores of each candidate with its reference, or its list of references.
+
+        Both sides are lists of texts, `TokenSets`, or lists of (tokens, dimensions) arrays.
+
+        >>> import softset
+        >>> softset.Scorer("words").score(["a red book"], [["a novel", "the book is red"]]).best_reference
+        array([1])
+        """
+        job = read_job(candidates, references)
+        idf = self.weights_for(job.references)
+        parts = []
+        for start in range(0, max(len(job), 1), BLOCK):
+            parts.append(self._block(job, start, min(start + BLOCK, len(job)), idf))
+            if progress is not None:
+                progress(min(start + BLOCK, len(job)), len(job))
+        return Scores.concatenate(parts)
+
+    def stream(self, pairs: Iterable[tuple[Any, Any]], *, block: int = BLOCK) -> Iterator[Row]:
+        """Score (candidate, reference) pairs as they come, in order; memory holds one block of them.
+
+        >>> import softset
+        >>> pairs = ((f"line {n}", "line 1") for n in range(3))
+        >>> [round(row.f1, 2) for row in softset.Scorer("words").stream(pairs, block=2)]
+        [0.8, 1.0, 0.94]
+        """
+        if block < 1:
+            raise InputError(f"a block of {block} pairs is too small: give at least 1")
+        if self.metric.needs_idf and self.idf is None:
+            raise InputError(f"{self.metric} needs idf weights before a stream begins: give idf=softset.Idf.fit(texts)")
+        source, done = iter(pairs), 0
+        while some := list(islice(source, block)):
+            for at, one in enumerate(some, done):
+                if not isinstance(one, tuple | list) or len(one) != 2:
+                    raise InputError(f"pair {at} is no (candidate, reference)")
+            yield from self.score([one for one, _ in some], [other for _, other in some])
+            done += len(some)
+
+    def matrix(self, candidates: Any, references: Any = None) -> ScoreMatrix:
+        """Return the scores (n, m) of every candidate with every reference; with the candidates themselves if none.
+
+        >>> import softset
+        >>> softset.Scorer("words").matrix(["red", "blue"], ["red", "green", "pen"]).f1.round(2)
+        array([[1.  , 0.78, 0.33],
+               [0.84, 0.76, 0.35]])
+        """
+        A = self._sets(read_side(candidates, "candidate"))
+        B = A if references is None else self._sets(read_side(references, "reference"))
+        _must_agree(A, B)
+        idf = self.weights_for(B)
+        numbers = self.metric.of_all(A, B, idf)
+        if self._rescaling is not None:
+            numbers = self._rescaling.of_all(numbers, A, B, self._moment(A), self._base_signature(A, idf))
+        return ScoreMatrix(*numbers, signature=self._signature(A, idf, several=False))
+
+    def explain(self, candidate: Any, reference: Any, *, metrics: Sequence[str | Metric] | None = None) -> Explanation:
+        """Return why a candidate scores what it does: each token's membership and where it comes from.
+
+        `metrics` are shown side by side; they are this scorer's own unless they are given.
+
+        >>> import softset
+        >>> why = softset.Scorer("minilm", layer=4).explain("royalty", "the king and the queen")
+        >>> why.views[0].candidate_membership.round(2), why.views[0].counterparts("candidate", 0)[0][0]
+        (array([0.69]), 4)
+        """
+        from softset.similarity.explanation.explaining import explain
+
+        return explain(
+            self, candidate, reference, [self.metric] if metrics is None else [named(one) for one in metrics]
+        )
+
+    # One block
+
+    def _block(self, job: Job, start: int, stop: int, idf: Idf | None) -> Scores:
+        """Return the scores of the candidates from start to stop."""
+        here = slice(*np.searchsorted(job.owner, [start, stop]))
+        A, left, B, right = self._encoded(job, start, stop, job.right[here])
+        _must_agree(A, B)
+        owner = job.owner[here] - start
+        if self.several == "union" and job.several:
+            B, right = united(B, right, owner), np.arange(stop - start)
+        else:
+            left = left[owner]
+        numbers, saturated = self._numbers(A, left, B, right, idf)
+        facts = {
+            "candidate_tokens": A.counts[left],
+            "reference_tokens": B.counts[right],
+            "truncated": A.truncated[left] + B.truncated[right],
+            "empty": A.empty[left] | B.empty[right],
+            "saturated": saturated,
+        }
+        united_ones = len(right) < len(owner)
+        numbers, facts, best = reduced(numbers, facts, owner, stop - start, "union" if united_ones else self.several)
+        return Scores(*numbers, **facts, best_reference=best, signature=self._signature(A, idf, several=job.several))
+
+    def _encoded(
+        self, job: Job, start: int, stop: int, right: np.ndarray
+    ) -> tuple[TokenSets, np.ndarray, TokenSets, np.ndarray]:
+        """Return token sets of both sides, and where in them the candidates and the pairs' references are."""
+        candidates, references = job.candidates, job.references
+        here = np.arange(start, stop)
+        if isinstance(candidates, list) and isinstance(references, list):
+            texts = candidates[start:stop] + [references[at] for at in right.tolist()]
+            place = first_places(texts)
+            sets, places = self.encode(list(place)), np.array([place[text] for text in texts], dtype=np.int64)
+            return sets, places[: len(here)], sets, places[len(here) :]
+        A, left = (
+            (candidates, here)
+            if isinstance(candidates, TokenSets)
+            else (self.encode(candidates[start:stop]), here - start)
+        )
+        if isinstance(references, TokenSets):
+            return A, left, references, right
+        return A, left, self.encode([references[at] for at in right.tolist()]), np.arange(len(right))
+
+    def _sets(self, side: Side) -> TokenSets:
+        return side if isinstance(side, TokenSets) else self.encode(side)
+
+    def _numbers(
+        self, A: TokenSets, left: np.ndarray, B: TokenSets, right: np.ndarray, idf: Idf | None
+    ) -> tuple[PRF, np.ndarray]:
+        """Return precision, recall and F of pairs, and whether they are saturated, (p,) each."""
+        found, saturated = np.zeros((3, len(left))), np.zeros(len(left), dtype=bool)
+        signature = self._base_signature(A, idf)
+        moment = self._moment(A)
+        for here, pairs in blocks(A, B, left, right, idf):
+            numbers = self.metric.of_pairs(pairs)
+            levels = Levels.of(self.metric, pairs, moment)
+            if self._rescaling is not None:
+                numbers = self._rescaling.of_pairs(numbers, pairs, levels, signature)
+            found[:, here], saturated[here] = numbers, levels.saturated
+        return PRF(*found), saturated
+
+    # What goes with it
+
+    def weights_for(self, references: Side) -> Idf | None:
+        """Return the idf weights if the metric needs some: those given, or those of the references.
+
+        >>> import softset
+        >>> softset.Scorer("words", metric="subspace(weights=idf)").weights_for(["a red book", "a pen"])
+        Idf(2 texts, 4 tokens)
+        """
+        if not self.metric.needs_idf or self.idf is not None:
+            return self.idf if self.metric.needs_idf else None
+        if isinstance(references, TokenSets):
+            return Idf.counted(references)
+        return Idf.fit(references, model=self.encoder)
+
+    def _moment(self, sets: TokenSets) -> np.ndarray | None:
+        """Return the second moment of the vectors if chance is asked for, of the encoder that made them."""
+        if self.rescale != "chance":
+            return None
+        known = sets.signature == self.encoder.signature if self.model is not None else False
+        moment = getattr(self.encoder, "second_moment", None) if known else None
+        if moment is None:
+            raise InputError(
+                "the chance level needs the second moment of the encoder, which is known for the bundled models only: "
+                "measure the level instead with rescale=softset.Calibration.fit(texts, model=...)"
+            )
+        found: np.ndarray = moment
+        return found
+
+    def _base_signature(self, sets: TokenSets, idf: Idf | None) -> str:
+        if idf is not None:
+            idf.must_fit(sets.signature)
+        facts = {"metric": self.metric, "idf": idf.checksum if idf is not None else None}
+        return f"{format_signature(facts)}|{sets.signature if ':' in sets.signature else 'encoder:' + sets.signature}"
+
+    def _signature(self, sets: TokenSets, idf: Idf | None, *, several: bool) -> str:
+        """Return what made the scores, in one line that parses back."""
+        from softset import __version__
+
+        how = None if self._rescaling is None else self._rescaling.name
+        facts = {"softset": __version__, "rescale": how, "several": self.several if several else None}
+        return f"{format_signature(facts)}|{self._base_signature(sets, idf)}"
+
+
+def _must_agree(A: TokenSets, B: TokenSets) -> None:
+    """Refuse vectors of two spaces."""
+    if A.dimensions != B.dimensions:
+        raise AmbientError(
+            f"the candidates' vectors have {A.dimensions} dimensions and the references' {B.dimensions}: encode both "
+            "with the same model"
+        )
+    if A.signature != B.signature:
+        raise InputError(
+            f"the candidates were encoded with {A.signature}, but the references with {B.signature}: encode both with "
+            "the same model and options"
+        )
+
+
+def score(
+    candidates: Any,
+    references: Any,
+    *,
+    model: Any = "minilm",
+    metric: str | Metric = "subspace",
+    rescale: Rescale = None,
+    several: Several = "best",
+    idf: Idf | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Scores:
+    """Return how alike each candidate is to its reference: precision over the candidate's tokens, recall, and F.
+
+    Args:
+        candidates: texts, `TokenSets`, or one (tokens, dimensions) array a text.
+        references: the same, one for each candidate; or for each candidate a list of texts.
+        model: as in `load_encoder`.
+        metric: a metric or its name: see `softset.metric`.
+        rescale: "chance", a `Calibration`, or None for the raw numbers.
+        several: what several references make: the "best" by F, the "mean", or the "union" of their sets.
+        idf: weights of tokens; fitted on the references where the metric needs them and none are given.
+        progress: is told how many pairs are done, of how many.
+        options: those of `load_encoder`, such as layer=4.
+
+    >>> import softset
+    >>> softset.score(["A red book."], ["The book is red."], layer=4, metric="bertscore")
+    Scores(1 pair, precision=0.818, recall=0.768, f1=0.792)
+    """
+    scorer = Scorer(model, metric=metric, rescale=rescale, several=several, idf=idf, **options)
+    return scorer.score(candidates, references, progress=progress)
+
+
+def pairwise(
+    X: Any,
+    Y: Any = None,
+    *,
+    model: Any = "minilm",
+    metric: str | Metric = "subspace",
+    distance: bool = False,
+    **options: Any,
+) -> np.ndarray:
+    """Return the scores F (n, m) of every text of X with every text of Y, or of X, as pairwise functions of sklearn do.
+
+    With `distance` it is 1 - F, made symmetric if Y is None, ready for clustering with metric="precomputed". Options
+    are those of `Scorer`.
+
+    >>> import softset
+    >>> softset.pairwise(["red", "blue", "pen"], model="words", distance=True).round(2)
+    array([[0.  , 0.16, 0.67],
+           [0.16, 0.  , 0.65],
+           [0.67, 0.65, 0.  ]])
+    """
+    values = Scorer(model, metric=metric, **options).matrix(X, Y).f1
+    if not distance:
+        return values
+    if Y is None:
+        values = (values + values.T) / 2
+        np.fill_diagonal(values, 1.0)
+    far: np.ndarray = np.maximum(1 - values, 0.0)
+    return far

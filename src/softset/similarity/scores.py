@@ -1,0 +1,129 @@
+"""What scoring gives: three numbers a pair, what they were made of, and the signature that says how."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple
+
+import numpy as np
+
+__all__ = ["Row", "ScoreMatrix", "Scores"]
+
+
+class Row(NamedTuple):
+    """The scores of one pair."""
+
+    precision: float
+    recall: float
+    f1: float
+    candidate_tokens: int
+    reference_tokens: int
+    truncated: int
+    empty: bool
+    saturated: bool
+    best_reference: int
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Scores:
+    """The scores of n pairs, in the order that the pairs were given in.
+
+    Attributes:
+        precision: (n,) over the candidate's tokens.
+        recall: (n,) over the reference's tokens.
+        f1: (n,) the score.
+        candidate_tokens: (n,) how many tokens the candidate has.
+        reference_tokens: (n,) how many the reference has, or of several the one that counted, or all of them.
+        truncated: (n,) how many tokens of both were cut away.
+        empty: (n,) whether a side has no token: both empty score 1, one empty scores 0.
+        saturated: (n,) whether so much of the space is spanned that anything would be a member.
+        best_reference: (n,) which of several references counted, from 0; -1 where all of them did.
+        signature: what made the numbers, in one line that parses back.
+
+    >>> import softset
+    >>> scores = softset.score(["A red book.", ""], ["The book is red.", "A pen."], layer=4)
+    >>> scores
+    Scores(2 pairs, precision=0.418, recall=0.395, f1=0.406, 1 empty)
+    >>> scores.f1.round(3).tolist()
+    [0.812, 0.0]
+    """
+
+    precision: np.ndarray
+    recall: np.ndarray
+    f1: np.ndarray
+    candidate_tokens: np.ndarray
+    reference_tokens: np.ndarray
+    truncated: np.ndarray
+    empty: np.ndarray
+    saturated: np.ndarray
+    best_reference: np.ndarray
+    signature: str
+
+    @classmethod
+    def concatenate(cls, parts: Sequence["Scores"]) -> "Scores":
+        """Return the scores of several blocks, one after the other.
+
+        >>> import softset
+        >>> one = softset.score(["a"], ["b"], model="words")
+        >>> len(Scores.concatenate([one, one]))
+        2
+        """
+        columns = {one.name: [getattr(part, one.name) for part in parts] for one in fields(cls)[:-1]}
+        return cls(**{name: np.concatenate(column) for name, column in columns.items()}, signature=parts[0].signature)
+
+    def __len__(self) -> int:
+        return len(self.f1)
+
+    def __iter__(self) -> Iterator[Row]:
+        columns = [getattr(self, name).tolist() for name in Row._fields]
+        for values in zip(*columns, strict=True):
+            yield Row(*values)
+
+    def means(self) -> dict[str, float]:
+        """Return the means of precision, recall and F over all pairs; 0 where there are none.
+
+        >>> import softset
+        >>> softset.score(["a red book"], ["a red book"], model="words").means()["f1"].__round__(6)
+        1.0
+        """
+        return {name: float(getattr(self, name).mean()) if len(self) else 0.0 for name in ("precision", "recall", "f1")}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the signature, the means, and the numbers of each pair under "segments".
+
+        >>> import softset
+        >>> sorted(softset.score(["a"], ["a"], model="words").to_dict())
+        ['f1', 'precision', 'recall', 'segments', 'signature']
+        """
+        return {"signature": self.signature, **self.means(), "segments": [row._asdict() for row in self]}
+
+    def to_json(self) -> str:
+        """Return `to_dict` as one JSON object.
+
+        >>> import json, softset
+        >>> scores = softset.score(["a"], ["a"], model="words")
+        >>> json.loads(scores.to_json())["segments"][0]["candidate_tokens"]
+        1
+        """
+        return json.dumps(self.to_dict(), ensure_ascii=False)
+
+    def __repr__(self) -> str:
+        parts = [f"{len(self)} pair{'s' * (len(self) != 1)}"]
+        parts += [f"{name}={value:.3f}" for name, value in self.means().items()]
+        parts += [f"{int(self.empty.sum())} empty"] if self.empty.any() else []
+        parts += [f"{int(self.truncated.sum())} tokens cut away"] if self.truncated.any() else []
+        parts += [f"{int(self.saturated.sum())} saturated"] if self.saturated.any() else []
+        return f"Scores({', '.join(parts)})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ScoreMatrix:
+    """The scores (n, m) of every candidate with every reference."""
+
+    precision: np.ndarray
+    recall: np.ndarray
+    f1: np.ndarray
+    signature: str
+
+    def __repr__(self) -> str:
+        return f"ScoreMatrix({self.f1.shape[0]} candidates, {self.f1.shape[1]} references)"

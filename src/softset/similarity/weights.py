@@ -1,0 +1,33 @@
+"""What a token counts: equally, by the length of its vector, or by its rarity."""
+
+from typing import Literal
+
+import numpy as np
+
+from softset.errors import InputError
+from softset.similarity.pairs import Pairs
+
+__all__ = ["WEIGHTS", "Weights", "weigh"]
+
+Weights = Literal["none", "l2", "l1", "idf"]
+WEIGHTS = ("none", "l2", "l1", "idf")
+
+
+def weigh(pairs: Pairs, kind: Weights) -> np.ndarray:
+    """Return each row's weight (rows,) in float64; l2 and l1 are norms of the vector as the encoder made it.
+
+    >>> from softset.embed.tokensets import TokenSets
+    >>> sets = TokenSets.from_arrays([[[3.0, 4.0], [1.0, 0.0]]])
+    >>> weigh(Pairs.of(sets, sets), "l1").tolist()
+    [7.0, 1.0, 7.0, 1.0]
+    """
+    if kind == "none":
+        return np.ones(len(pairs.norms))
+    if kind == "l2":
+        return pairs.norms
+    if kind == "l1":
+        sums: np.ndarray = np.abs(pairs.vectors).sum(axis=1, dtype=np.float64)
+        return sums
+    if pairs.idf is None:
+        raise InputError("weights=idf needs idf weights: give idf=softset.Idf.fit(texts), or score with references")
+    return pairs.idf.weights(pairs.named())
