@@ -134,12 +134,12 @@ def _marked(half: Half, view: View, key: str) -> Iterator[str]:
             yield _mark(_text(text[start:end], keep="\n\t"), half, view, at, key)
             done = end
         else:
-            yield (" " if at else "") + _mark(_token(token), half, view, at, key, "extra" if spans else "")
+            yield (" " if at else "") + _mark(_token(token), half, view, at, key, "extra" if spans else "token")
     if text is not None and spans is not None:
         yield _text(text[done:], keep="\n\t")
 
 
-def _mark(shown: str, half: Half, view: View, at: int, key: str, kind: str = "") -> str:
+def _mark(shown: str, half: Half, view: View, at: int, key: str, kind: str = "token") -> str:
     """Return one token as a link to its row, with its membership over it and the reasons in its title."""
     value, other = float(half.membership[at]), "r" if half.name == "candidate" else "c"
     strongest = view.counterparts(half.name, at)
@@ -155,7 +155,7 @@ def _mark(shown: str, half: Half, view: View, at: int, key: str, kind: str = "")
 def _tokens(half: Half, view: View, key: str) -> Iterator[str]:
     """Return the table of a side's tokens: membership, weight and strongest counterparts."""
     yield _opened(f"{view.metric}: the tokens of the {half.name}", f"{key}{half.name[0]}-tokens")
-    yield _heads("token", "membership", "weight", f"strongest {view.links}s") + "\n<tbody>"
+    yield _heads("token", "membership", "weight", f"strongest {_text(view.links)}s") + "\n<tbody>"
     for at, token in enumerate(half.side.tokens):
         strongest = view.counterparts(half.name, at)
         why = ", ".join(f"{_token(half.other.tokens[place])} {link:.2f}" for place, link in strongest)
@@ -170,7 +170,7 @@ def _heat(half: Half, view: View, key: str) -> Iterator[str]:
     cosine = view.links == "cosine"
     rule = "the largest of a row, bold, counts" if cosine else "a row sums to 1, and all of it counts"
     yield _opened(f"{view.metric}: every {view.links} for the {half.name}; {rule}", f"{key}{half.name[0]}-links")
-    yield _heads(half.name, *half.other.tokens) + "\n<tbody>"
+    yield _heads(half.name, *map(_token, half.other.tokens)) + "\n<tbody>"
     most = 1.0 if cosine else float(np.abs(half.links).max(initial=0)) or 1.0
     for token, row in zip(half.side.tokens, half.links, strict=True):
         best = int(np.argmax(row)) if cosine and len(row) else -1
@@ -185,8 +185,8 @@ def _opened(caption: str, key: str) -> str:
     return f'{region}\n<table>\n<caption id="{key}">{_text(caption)}</caption>'
 
 
-def _heads(*names: str) -> str:
-    cells = "".join(f'<th scope="col">{_token(one)}</th>' for one in names)
+def _heads(*shown: str) -> str:
+    cells = "".join(f'<th scope="col">{one}</th>' for one in shown)
     return f"<thead><tr>{cells}</tr></thead>"
 
 
