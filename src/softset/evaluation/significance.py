@@ -22,6 +22,7 @@ __all__ = [
     "Interval",
     "approximate_randomisation",
     "bootstrap_p_values",
+    "check_confidence",
     "interval",
     "intervals",
     "paired_bootstrap",
@@ -97,14 +98,24 @@ def intervals(rows: Rows, *, samples: int, seed: int, confidence: float) -> list
     Interval(mean=1.0, low=1.0, high=1.0)
     """
     check_draws(samples, seed)
-    if not 0 < confidence < 1:
-        raise InputError(f"confidence is {confidence!r}: a number between 0 and 1 was wanted, such as 0.95")
+    check_confidence(confidence)
     origin = rows[:, :1]  # means of equal scores are then these scores to the last digit
     means = origin[:, 0] + (rows - origin).mean(axis=1)
     drawn = np.sort(origin + resampled_means(rows - origin, samples, seed), axis=1)
     outside = int(samples * (1 - confidence) / 2 + 1e-9)  # draws beyond either end; (1 - .9) / 2 is .0499999...
     low, high = drawn[:, outside], drawn[:, samples - outside - 1]
     return [Interval(*map(float, one)) for one in zip(means, low, high, strict=True)]
+
+
+def check_confidence(confidence: float) -> None:
+    """Refuse a confidence that is no share, or all or nothing.
+
+    >>> check_confidence(95)
+    Traceback (most recent call last):
+    softset.errors.InputError: confidence is 95: a number between 0 and 1 was wanted, such as 0.95
+    """
+    if not isinstance(confidence, int | float) or not 0 < confidence < 1:
+        raise InputError(f"confidence is {confidence!r}: a number between 0 and 1 was wanted, such as 0.95")
 
 
 def bootstrap_p_values(differences: Rows, *, samples: int, seed: int, folded: bool = False) -> Rows:

@@ -1,0 +1,86 @@
+"""Several systems' texts scored with several metrics: every text is encoded once, whatever the metrics.
+
+Only references are read twice, by metrics with idf weights that were not given: once to count, once to score.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import product
+from typing import Literal
+
+import numpy as np
+
+from softset.embed.tokensets import TokenSets
+from softset.errors import InputError, ShapeError
+from softset.similarity.scorer import Scorer
+
+__all__ = ["score_systems"]
+
+BLOCK = 512  # segments at once: with two systems and a reference 1,500 texts, some 50 MB of vectors
+
+
+def score_systems(
+    scorers: Sequence[Scorer],
+    systems: Mapping[str, Sequence[str]],
+    references: Sequence[Sequence[str]],
+    *,
+    part: Literal["f1", "precision", "recall"] = "f1",
+    progress: Callable[[int, int], None] | None = None,
+) -> tuple[dict[str, dict[str, np.ndarray]], dict[str, str]]:
+    """Return each system's scores (n,) of each metric, as `compare` reads them, and the metrics' signatures.
+
+    Args:
+        scorers: One a metric, all with the encoder of the first.
+        systems: The n texts of each system.
+        references: One list of n texts, or several.
+        part: Which of the scores.
+        progress: Is told how many segments are done, and of how many.
+
+    >>> scorer = Scorer("words")
+    >>> scores, signatures = score_systems([scorer], {"a": ["red"], "b": ["pen"]}, [["red"]])
+    >>> scores["a"]["subspace f1"].round(3).tolist()
+    [1.0]
+    """
+    columns = [*references, *systems.values()]
+    _check(scorers, columns, references)
+    named = {f"{scorer.metric} {part}": _weighted(scorer, references) for scorer in scorers}
+    found: dict[str, dict[str, list[np.ndarray]]] = {system: {name: [] for name in named} for system in systems}
+    signatures: dict[str, str] = {}
+    done = 0
+    for sets in _encoded(scorers[0], columns):
+        given, others = sets[: len(references)], sets[len(references) :]
+        for (system, texts), (name, scorer) in product(zip(systems, others, strict=True), named.items()):
+            scores = scorer.score(texts, given if len(given) > 1 else given[0])
+            found[system][name].append(getattr(scores, part))
+            signatures[name] = scores.signature
+        done += len(given[0])
+        if progress is not None:
+            progress(done, len(columns[0]))
+    return {
+        system: {name: np.concatenate(some) for name, some in parts.items()} for system, parts in found.items()
+    }, signatures
+
+
+def _check(scorers: Sequence[Scorer], columns: Sequence[Sequence[str]], references: Sequence[Sequence[str]]) -> None:
+    if not scorers or not references:
+        missing = "references" if scorers else "scorers"
+        raise InputError(f"no {missing} were given: at least one scorer and one list of references were wanted")
+    counts = [len(column) for column in columns]
+    if len(set(counts)) > 1 or not counts[0]:
+        raise ShapeError(
+            f"references and systems have {', '.join(map(str, counts))} texts: as many were wanted of all, at least 1"
+        )
+
+
+def _weighted(scorer: Scorer, references: Sequence[Sequence[str]]) -> Scorer:
+    """Return the scorer with the idf weights of all references, where it needs some: a block has only its own."""
+    idf = scorer.weights_for([text for column in references for text in column])
+    return scorer if idf is None else scorer.using(rescale=scorer.rescale, idf=idf)
+
+
+def _encoded(scorer: Scorer, columns: Sequence[Sequence[str]]) -> Iterator[list[TokenSets]]:
+    """Yield the token sets of each column, a block of segments at a time; texts in common are encoded once."""
+    for start in range(0, len(columns[0]), BLOCK):
+        some = [list(column[start : start + BLOCK]) for column in columns]
+        sets = scorer.encode([text for column in some for text in column])
+        size = len(some[0])
+        yield [sets[at : at + size] for at in range(0, len(sets), size)]

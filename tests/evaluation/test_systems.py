@@ -1,0 +1,56 @@
+"""Systems scored in blocks: the numbers of the scorer itself, and sentences for what does not fit."""
+
+import numpy as np
+import pytest
+
+from softset.errors import InputError, ShapeError
+from softset.evaluation import systems
+from softset.evaluation.systems import score_systems
+from softset.similarity.scorer import Scorer
+
+TEXTS = {"a": ["red", "a blue pen", ""], "b": ["book", "a green pen", "rain"]}
+REFERENCES = [["red book", "blue pens", "rain falls"], ["a book", "pens", "it rains"]]
+
+
+@pytest.fixture(scope="module")
+def scorer() -> Scorer:
+    return Scorer("words")
+
+
+@pytest.mark.parametrize("block", [1, 2, 512])
+@pytest.mark.parametrize("part", ["f1", "precision", "recall"])
+@pytest.mark.parametrize("count", [1, 2])
+def test_blocks_give_the_numbers_of_the_scorer(monkeypatch, scorer, block, part, count) -> None:
+    monkeypatch.setattr(systems, "BLOCK", block)
+    scorers = [scorer, scorer.using(metric="tfidf")]
+    told: list[tuple[int, int]] = []
+    scores, signatures = score_systems(
+        scorers, TEXTS, REFERENCES[:count], part=part, progress=lambda *numbers: told.append(numbers)
+    )
+    assert told[-1] == (3, 3) and len(told) == -(-3 // block)
+    lists = [list(some) for some in zip(*REFERENCES[:count], strict=True)]
+    for one in scorers:
+        name = f"{one.metric} {part}"
+        for system, texts in TEXTS.items():
+            expected = one.score(texts, lists if count > 1 else REFERENCES[0])
+            assert np.allclose(scores[system][name], getattr(expected, part), atol=1e-6)
+            assert signatures[name] == expected.signature
+
+
+def test_rescaling_is_kept_where_weights_are_added(scorer) -> None:
+    rescaled = Scorer("words", metric="subspace(weights=idf)", rescale="chance")
+    scores, signatures = score_systems([rescaled], TEXTS, REFERENCES[:1])
+    name = "subspace(weights=idf) f1"
+    assert np.allclose(scores["b"][name], rescaled.score(TEXTS["b"], REFERENCES[0]).f1, atol=1e-6)
+    assert "rescale:chance" in signatures[name]
+
+
+def test_what_does_not_fit_is_one_sentence(scorer) -> None:
+    with pytest.raises(InputError, match="no scorers were given"):
+        score_systems([], TEXTS, REFERENCES)
+    with pytest.raises(InputError, match="no references were given"):
+        score_systems([scorer], TEXTS, [])
+    with pytest.raises(ShapeError, match="references and systems have 2, 3, 3 texts: as many were wanted of all"):
+        score_systems([scorer], TEXTS, [["x", "y"]])
+    with pytest.raises(ShapeError, match="have 0 texts"):
+        score_systems([scorer], {}, [[]])
