@@ -14,8 +14,8 @@ from softset.embed.encoders.tokeniser import SubWords
 from softset.embed.moments import read_moment
 from softset.embed.readers.model2vec import embedding_table
 from softset.embed.tokensets import TokenSets, strings
-from softset.embed.vocabulary import Vocabulary
-from softset.embed.words import WORD
+from softset.embed.vocabulary import Found, Vocabulary
+from softset.embed.words import INVISIBLE, WORD
 
 __all__ = ["TableEncoder", "TableNetwork", "WordsEncoder", "open_model2vec"]
 
@@ -34,7 +34,7 @@ class WordsEncoder(TextEncoder):
 
     def __init__(self, vocabulary: Vocabulary, *, moments: Path | None = None) -> None:
         self.vocabulary, self._moments = vocabulary, moments
-        self._entry = lru_cache(1 << 17)(vocabulary.entry)  # a text's words are mostly those of the text before
+        self._entry = lru_cache(1 << 17)(self._look_up)  # a text's words are mostly those of the text before
 
     @property
     def signature(self) -> str:
@@ -83,6 +83,11 @@ class WordsEncoder(TextEncoder):
             np.array([unknown for *_, unknown in found], dtype=np.int64),
             self.signature,
         )
+
+    def _look_up(self, word: str) -> Found | None:
+        """Return the entry of a word, as it is or else without what cannot be seen in it, such as a soft hyphen."""
+        found = self.vocabulary.entry(word)
+        return found if found is not None or word.isascii() else self.vocabulary.entry(INVISIBLE.sub("", word))
 
     def _find(self, text: str) -> tuple[list[tuple[int, ...]], list[str], list[tuple[int, int]], int]:
         """Return the entries of a text's words, the words, their spans, and how many have no vector."""
