@@ -196,7 +196,7 @@ def test_bad_arrays_are_one_sentence(arrays: list, kind: type[SoftsetError], sen
 
 def test_other_bad_input_is_one_sentence() -> None:
     sets = TokenSets.from_arrays([[[1.0, 2.0]]])
-    with pytest.raises(ShapeError, match="text 0 has 1 vectors, but 2 tokens"):
+    with pytest.raises(ShapeError, match="text 0 has 1 vector, but 2 tokens"):
         TokenSets.from_arrays([[[1.0, 2.0]]], tokens=[["a", "b"]])
     with pytest.raises(ShapeError, match="tokens for 2 texts, but vectors for 1"):
         TokenSets.from_arrays([[[1.0, 2.0]]], tokens=[["a"], ["b"]])
@@ -224,6 +224,29 @@ def test_other_bad_input_is_one_sentence() -> None:
         TokenSets.concatenate([])
     with pytest.raises(TypeError):
         _ = sets + 1  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("token", "sentence"),
+    [
+        (7, "token 1 of text 1 is 7, of type int, but a str was wanted"),
+        (None, "token 1 of text 1 is None"),
+        (b"x", "token 1 of text 1 is b'x', of type bytes"),
+        ("half \ud83d", r"token 1 of text 1 is 'half \\ud83d', with half of a character"),
+    ],
+)
+def test_tokens_that_could_not_be_saved_are_refused(token: object, sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        TokenSets.from_arrays(ragged([1, 2]), tokens=[["a"], ["b", token]])  # type: ignore[list-item]
+    fine = TokenSets.from_arrays(ragged([1, 2]), tokens=[["a"], ["\u4f60", np.str_("\U0001f600")]])
+    assert fine.tokens_of(1) == ["\u4f60", "\U0001f600"]
+
+
+def test_a_truth_value_is_no_place() -> None:
+    sets = TokenSets.from_arrays(ragged([1, 2]))
+    for at in (True, False, np.True_):
+        with pytest.raises(InputError, match=f"{at} is no place of a text"):
+            _ = sets[at]
 
 
 def test_own_vectors_keep_their_precision() -> None:

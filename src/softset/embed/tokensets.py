@@ -121,6 +121,8 @@ class TokenSets:
         if isinstance(at, slice):
             start, stop, step = at.indices(len(self))
             return self.take(range(start, max(start, stop) if step == 1 else stop, step))
+        if isinstance(at, bool | np.bool_):
+            raise InputError(f"{at} is no place of a text: give a whole number, a slice, a list of numbers or a mask")
         if isinstance(at, int | np.integer):
             return self.vectors[self._range(int(at))]
         return self.take(at)
@@ -297,8 +299,22 @@ def _named(tokens: Iterable[Sequence[str]], counts: np.ndarray) -> np.ndarray:
         raise ShapeError(f"there are tokens for {len(given)} texts, but vectors for {len(counts)}")
     for at, (some, count) in enumerate(zip(given, counts, strict=True)):
         if len(some) != count:
-            raise ShapeError(f"text {at} has {count} vectors, but {len(some)} tokens")
+            raise ShapeError(f"text {at} has {_count(int(count), 'vector')}, but {_count(len(some), 'token')}")
+        for place, token in enumerate(some):
+            _check_token(token, place, at)
     return strings([token for some in given for token in some])
+
+
+def _check_token(token: Any, place: int, at: int) -> None:
+    """Refuse what could not be written to a file."""
+    if not isinstance(token, str):
+        kind = type(token).__name__
+        raise InputError(f"token {place} of text {at} is {token!r:.60}, of type {kind}, but a str was wanted")
+    if not token.isascii() and token.encode(errors="replace").decode() != token:
+        raise InputError(
+            f"token {place} of text {at} is {token!r:.60}, with half of a character that was cut in two: decode it "
+            "again with errors='replace'"
+        )
 
 
 def strings(values: Sequence[str]) -> np.ndarray:
