@@ -27,7 +27,7 @@ def test_blocks_give_the_numbers_of_the_scorer(monkeypatch, scorer, block, part,
     scores, signatures = score_systems(
         scorers, TEXTS, REFERENCES[:count], part=part, progress=lambda *numbers: told.append(numbers)
     )
-    assert told[-1] == (3, 3) and len(told) == -(-3 // block)
+    assert told[-1] == (3, 3) and sorted(told) == told and len(told) >= -(-3 // block)
     lists = [list(some) for some in zip(*REFERENCES[:count], strict=True)]
     for one in scorers:
         name = f"{one.metric} {part}"

@@ -3,12 +3,13 @@
 Only references are read twice, by metrics with idf weights that were not given: once to count, once to score.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Literal
 
 import numpy as np
 
+from softset.embed.encoders.protocol import Progress
 from softset.embed.tokensets import TokenSets
 from softset.errors import InputError, ShapeError
 from softset.similarity.scorer import Scorer
@@ -24,7 +25,7 @@ def score_systems(
     references: Sequence[Sequence[str]],
     *,
     part: Literal["f1", "precision", "recall"] = "f1",
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> tuple[dict[str, dict[str, np.ndarray]], dict[str, str]]:
     """Return each system's scores (n,) of each metric, as `compare` reads them, and the metrics' signatures.
 
@@ -45,16 +46,12 @@ def score_systems(
     named = {f"{scorer.metric} {part}": _weighted(scorer, references) for scorer in scorers}
     found: dict[str, dict[str, list[np.ndarray]]] = {system: {name: [] for name in named} for system in systems}
     signatures: dict[str, str] = {}
-    done = 0
-    for sets in _encoded(scorers[0], columns):
+    for sets in _encoded(scorers[0], columns, progress):
         given, others = sets[: len(references)], sets[len(references) :]
         for (system, texts), (name, scorer) in product(zip(systems, others, strict=True), named.items()):
             scores = scorer.score(texts, given if len(given) > 1 else given[0])
             found[system][name].append(getattr(scores, part))
             signatures[name] = scores.signature
-        done += len(given[0])
-        if progress is not None:
-            progress(done, len(columns[0]))
     return {
         system: {name: np.concatenate(some) for name, some in parts.items()} for system, parts in found.items()
     }, signatures
@@ -77,10 +74,19 @@ def _weighted(scorer: Scorer, references: Sequence[Sequence[str]]) -> Scorer:
     return scorer if idf is None else scorer.using(rescale=scorer.rescale, idf=idf)
 
 
-def _encoded(scorer: Scorer, columns: Sequence[Sequence[str]]) -> Iterator[list[TokenSets]]:
+def _encoded(scorer: Scorer, columns: Sequence[Sequence[str]], progress: Progress | None) -> Iterator[list[TokenSets]]:
     """Yield the token sets of each column, a block of segments at a time; texts in common are encoded once."""
-    for start in range(0, len(columns[0]), BLOCK):
+    count = len(columns[0])
+    for start in range(0, count, BLOCK):
         some = [list(column[start : start + BLOCK]) for column in columns]
-        sets = scorer.encode([text for column in some for text in column])
         size = len(some[0])
+        sets = scorer.encode(
+            [text for column in some for text in column],
+            progress=None if progress is None else _within(progress, start, size, count),
+        )
         yield [sets[at : at + size] for at in range(0, len(sets), size)]
+
+
+def _within(progress: Progress, start: int, size: int, count: int) -> Progress:
+    """Return what is told of the texts of one block, and tells of all segments."""
+    return lambda done, total: progress(start + size * done // max(total, 1), count)
