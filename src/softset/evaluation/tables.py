@@ -82,15 +82,14 @@ def _row(cells: Sequence[str]) -> str:
 def _cells(entry: "Entry") -> list[str]:
     """Return mean, interval, difference and p values as they are shown."""
     mean, low, high = (f"{number:.4f}" for number in entry.interval)
-    if entry.difference is None:
-        return [mean, f"{low} to {high}", "", "", ""]
+    shown = [mean, f"{low} to {high}"]
+    if entry.difference is None or entry.p_bootstrap is None or entry.p_randomisation is None:
+        return [*shown, "", "", ""]
     difference = f"{entry.difference:+.4f} {entry.marks}".rstrip()
-    return [mean, f"{low} to {high}", difference, _p(entry.p_bootstrap), _p(entry.p_randomisation)]
+    return [*shown, difference, _p(entry.p_bootstrap), _p(entry.p_randomisation)]
 
 
-def _p(value: float | None) -> str:
-    if value is None:
-        return ""
+def _p(value: float) -> str:
     return f"{value:.4f}" if value >= 0.00005 else "<0.0001"
 
 
