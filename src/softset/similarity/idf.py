@@ -44,20 +44,20 @@ class Idf:
         Idf(2 texts, 5 tokens)
         """
         if isinstance(texts, TokenSets):
-            return cls.counted(texts)
+            return cls.counted([texts])
         from softset.embed.encoders.base import TextEncoder
         from softset.embed.encoders.loading import load_encoder
 
         encoder = load_encoder(model, **options)
         if isinstance(encoder, TextEncoder):
-            return cls.counted(*encoder.stream(texts))
-        return cls.counted(encoder.encode(list(texts)))
+            return cls.counted(encoder.stream(texts))
+        return cls.counted([encoder.encode(list(texts))])
 
     @classmethod
-    def counted(cls, *parts: TokenSets) -> "Idf":
+    def counted(cls, parts: Iterable[TokenSets]) -> "Idf":
         """Return the weights of the tokens of token sets.
 
-        >>> Idf.counted(TokenSets.from_arrays([[[1.0, 2.0]]], tokens=[["a"]]))
+        >>> Idf.counted([TokenSets.from_arrays([[[1.0, 2.0]]], tokens=[["a"]])])
         Idf(1 text, 1 token)
         """
         counts: Counter[str] = Counter()

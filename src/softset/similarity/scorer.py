@@ -83,7 +83,7 @@ class Scorer:
         self,
         *,
         metric: str | Metric | None = None,
-        rescale: Rescale = None,
+        rescale: Rescale | Literal["same"] = "same",
         idf: Idf | None = None,
     ) -> "Scorer":
         """Return a scorer with the same model, loaded once, and another metric, rescaling or weights.
@@ -96,7 +96,7 @@ class Scorer:
         other = Scorer(
             self.model,
             metric=self.metric if metric is None else metric,
-            rescale=rescale,
+            rescale=self.rescale if rescale == "same" else rescale,
             several=self.several,
             idf=idf or self.idf,
             **self.options,
@@ -168,8 +168,8 @@ class Scorer:
         idf = self.weights_for(B)
         numbers = self.metric.of_all(A, B, idf)
         if self._rescaling is not None:
-            numbers = self._rescaling.of_all(numbers, A, B, self._moment(A), self._base_signature(A, idf))
-        return ScoreMatrix(*numbers, signature=self._signature(A, idf, several=False))
+            numbers = self._rescaling.of_all(numbers, A, B, self._moment(A), self._base_signature(A.signature, idf))
+        return ScoreMatrix(*numbers, signature=self._signature(A.signature, idf, several=False))
 
     def explain(self, candidate: Any, reference: Any, *, metrics: Sequence[str | Metric] | None = None) -> Explanation:
         """Return why a candidate scores what it does: each token's membership and where it comes from.
@@ -209,7 +209,9 @@ class Scorer:
         }
         united_ones = len(right) < len(owner)
         numbers, facts, best = reduced(numbers, facts, owner, stop - start, "union" if united_ones else self.several)
-        return Scores(*numbers, **facts, best_reference=best, signature=self._signature(A, idf, several=job.several))
+        return Scores(
+            *numbers, **facts, best_reference=best, signature=self._signature(A.signature, idf, several=job.several)
+        )
 
     def _encoded(
         self, job: Job, start: int, stop: int, right: np.ndarray
@@ -239,7 +241,7 @@ class Scorer:
     ) -> tuple[PRF, np.ndarray]:
         """Return precision, recall and F of pairs, and whether they are saturated, (p,) each."""
         found, saturated = np.zeros((3, len(left))), np.zeros(len(left), dtype=bool)
-        signature = self._base_signature(A, idf)
+        signature = self._base_signature(A.signature, idf)
         moment = self._moment(A)
         for here, pairs in blocks(A, B, left, right, idf):
             numbers = self.metric.of_pairs(pairs)
@@ -251,7 +253,7 @@ class Scorer:
 
     # What goes with it
 
-    def weights_for(self, references: Side) -> Idf | None:
+    def weights_for(self, references: Iterable[str] | TokenSets) -> Idf | None:
         """Return the idf weights if the metric needs some: those given, or those of the references.
 
         >>> import softset
@@ -261,7 +263,7 @@ class Scorer:
         if not self.metric.needs_idf or self.idf is not None:
             return self.idf if self.metric.needs_idf else None
         if isinstance(references, TokenSets):
-            return Idf.counted(references)
+            return Idf.counted([references])
         return Idf.fit(references, model=self.encoder)
 
     def _moment(self, sets: TokenSets) -> np.ndarray | None:
@@ -278,19 +280,28 @@ class Scorer:
         found: np.ndarray = moment
         return found
 
-    def _base_signature(self, sets: TokenSets, idf: Idf | None) -> str:
+    def _base_signature(self, of_sets: str, idf: Idf | None) -> str:
+        """Return what a calibration must have been fitted with."""
         if idf is not None:
-            idf.must_fit(sets.signature)
+            idf.must_fit(of_sets)
         facts = {"metric": self.metric, "idf": idf.checksum if idf is not None else None}
-        return f"{format_signature(facts)}|{sets.signature if ':' in sets.signature else 'encoder:' + sets.signature}"
+        return f"{format_signature(facts)}|{of_sets if ':' in of_sets else 'encoder:' + of_sets}"
 
-    def _signature(self, sets: TokenSets, idf: Idf | None, *, several: bool) -> str:
-        """Return what made the scores, in one line that parses back."""
+    def signature(self, *, idf: Idf | None = None, several: bool = False) -> str:
+        """Return what makes the scores of texts, in one line that parses back; `several` if they have more references.
+
+        >>> import softset
+        >>> softset.Scorer("minilm", layer=4).signature().split("|")[1:4]
+        ['metric:subspace', 'encoder:minilm@f80c23cd', 'layer:4']
+        """
+        return self._signature(self.encoder.signature, idf, several=several)
+
+    def _signature(self, of_sets: str, idf: Idf | None, *, several: bool) -> str:
         from softset import __version__
 
         how = None if self._rescaling is None else self._rescaling.name
         facts = {"softset": __version__, "rescale": how, "several": self.several if several else None}
-        return f"{format_signature(facts)}|{self._base_signature(sets, idf)}"
+        return f"{format_signature(facts)}|{self._base_signature(of_sets, idf)}"
 
 
 def _must_agree(A: TokenSets, B: TokenSets) -> None:

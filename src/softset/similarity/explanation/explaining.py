@@ -31,7 +31,7 @@ def explain(scorer: "Scorer", candidate: Any, reference: Any, metrics: Sequence[
     rows, others = _units(pairs)
     names = [str(at) for at in range(len(pairs.norms))] if pairs.tokens is None else pairs.tokens.tolist()
     sides = _side(candidate, A, names[: len(rows)]), _side(reference, B, names[len(rows) :])
-    first = scorer.using(metric=metrics[0], rescale=scorer.rescale).score(A, B)
+    first = scorer.using(metric=metrics[0]).score(A, B)
     return Explanation(*sides, rows @ others.T, views, first.signature)
 
 
@@ -46,7 +46,7 @@ def _set(scorer: "Scorer", given: Any, what: str) -> TokenSets:
 
 
 def _view(scorer: "Scorer", A: TokenSets, B: TokenSets, metric: MembershipMetric) -> View:
-    of_metric = scorer.using(metric=metric, rescale=scorer.rescale)
+    of_metric = scorer.using(metric=metric)
     numbers = next(iter(of_metric.score(A, B)))
     pairs = Pairs.of(A, B, idf=of_metric.weights_for(B))
     k = int(pairs.counts[0])

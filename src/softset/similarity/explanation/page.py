@@ -116,7 +116,7 @@ def _scores(view: View) -> Iterator[str]:
     for name, value in (("precision", view.precision), ("recall", view.recall), ("F1", view.f1)):
         filled = 100 * min(max(float(np.nan_to_num(value)), 0.0), 1.0)
         bar = f'<rect class="fill" width="{filled:.1f}" height="8"/><rect class="track" width="100" height="8"/>'
-        yield f'<tr><th scope="row">{name}</th><td class="n">{value:.3f}</td><td>'
+        yield f'<tr><th scope="row">{name}</th><td class="n">{value:z.3f}</td><td>'
         yield f'<svg viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">{bar}</svg></td></tr>'
     yield "</tbody>\n</table>"
 
@@ -144,11 +144,11 @@ def _mark(shown: str, half: Half, view: View, at: int, key: str, kind: str = "to
     value, other = float(half.membership[at]), "r" if half.name == "candidate" else "c"
     strongest = view.counterparts(half.name, at)
     to = " ".join(f"{key}{other}{place}" for place, link in strongest if link > 0)
-    why = ", ".join(f"{half.other.tokens[place]} {link:.2f}" for place, link in strongest)
-    title = _text(f"membership {value:.2f}, weight {half.weights[at]:.3f}; strongest: {why}")
+    why = ", ".join(f"{half.other.tokens[place]} {link:z.2f}" for place, link in strongest)
+    title = _text(f"membership {value:z.2f}, weight {half.weights[at]:z.3f}; strongest: {why}")
     return (
         f'<a href="#{key}{half.name[0]}{at}" class="{_level(value, 1.0)} {kind}" data-to="{to}" title="{title}">'
-        f"<ruby>{shown}<rt>{value:.2f}</rt></ruby></a>"
+        f"<ruby>{shown}<rt>{value:z.2f}</rt></ruby></a>"
     )
 
 
@@ -158,10 +158,10 @@ def _tokens(half: Half, view: View, key: str) -> Iterator[str]:
     yield _heads("token", "membership", "weight", f"strongest {_text(view.links)}s") + "\n<tbody>"
     for at, token in enumerate(half.side.tokens):
         strongest = view.counterparts(half.name, at)
-        why = ", ".join(f"{_token(half.other.tokens[place])} {link:.2f}" for place, link in strongest)
+        why = ", ".join(f"{_token(half.other.tokens[place])} {link:z.2f}" for place, link in strongest)
         value = float(half.membership[at])
         yield f'<tr id="{key}{half.name[0]}{at}"><th scope="row">{_token(token)}</th>{_number(value, 1.0)}'
-        yield f'<td class="n">{half.weights[at]:.3f}</td><td>{why}</td></tr>'
+        yield f'<td class="n">{half.weights[at]:z.3f}</td><td>{why}</td></tr>'
     yield "</tbody>\n</table>\n</div>"
 
 
@@ -191,7 +191,7 @@ def _heads(*shown: str) -> str:
 
 
 def _number(value: float, most: float, *, bold: bool = False) -> str:
-    shown = f"<strong>{value:.2f}</strong>" if bold else f"{value:.2f}"
+    shown = f"<strong>{value:z.2f}</strong>" if bold else f"{value:z.2f}"
     return f'<td class="n {_level(value, most)}">{shown}</td>'
 
 

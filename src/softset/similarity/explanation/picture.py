@@ -176,7 +176,7 @@ def _draw(panel: Panel, view: View, rows: Sequence[str] | None, head: Sequence[s
     _margin(panel.axes(0, room.high + 0.06, room.wide, room.bars), view.reference_membership, small, upright=True)
     top = room.high + room.bars + room.number
     name = _names([view.metric], panel.fonts, TITLE)[0]
-    scores = f"P {view.precision:.3f}  R {view.recall:.3f}  F {view.f1:.3f}"
+    scores = f"P {view.precision:z.3f}  R {view.recall:z.3f}  F {view.f1:z.3f}"
     rule = "cosine: the framed one of a row counts" if view.links == "cosine" else "share: a row sums to 1, all counts"
     for text, x, y, letters in (
         (f"{name}\n{scores}", 0, top + 0.05, panel.letters(9)),
@@ -198,7 +198,7 @@ def _cells(axes: Any, view: View, panel: Panel) -> Any:
     if max(links.shape) <= NUMBERED:
         for (row, column), value in np.ndenumerate(links):
             ink = "white" if abs(value) > 0.65 * most else "black"
-            axes.text(column, row, f"{value:.2f}", ha="center", va="center", color=ink, **panel.letters(7))
+            axes.text(column, row, f"{value:z.2f}", ha="center", va="center", color=ink, **panel.letters(7))
     if cosine:
         rows, best = np.arange(len(links)), np.argmax(links, axis=1)
         thin = 1.6 if len(links) <= NAMED else 0.5
@@ -240,4 +240,4 @@ def _margin(axes: Any, membership: np.ndarray, letters: dict[str, Any], *, uprig
             end = float(values[at]) + 0.06
             where = (at, end) if upright else (end, at)
             horizontal, vertical = ("center", "bottom") if upright else ("left", "center")
-            axes.text(*where, f"{value:.2f}", ha=horizontal, va=vertical, **letters)
+            axes.text(*where, f"{value:z.2f}", ha=horizontal, va=vertical, **letters)

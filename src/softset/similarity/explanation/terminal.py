@@ -169,13 +169,13 @@ def _painted(text: str, membership: float, colour: bool) -> str:
 def _legend() -> str:
     """Return from which membership on each colour is: the middle of a step has its colour."""
     steps = [at / len(RAMP) for at in range(len(RAMP))]
-    shown = [_painted(f"{one:.2f}"[1:], one + 0.5 / len(RAMP), True) for one in steps]
+    shown = [_painted(f"{one:z.2f}"[1:], one + 0.5 / len(RAMP), True) for one in steps]
     return "membership " + " ".join(shown)
 
 
 def _scores(view: View, width: int) -> list[str]:
     """Return the metric's name and its numbers, on one line if they fit."""
-    numbers = f"P {view.precision:.3f}  R {view.recall:.3f}  F {view.f1:.3f}"
+    numbers = f"P {view.precision:z.3f}  R {view.recall:z.3f}  F {view.f1:z.3f}"
     name = clip(visible(view.metric), width)
     line = f"{name}  {numbers}"
     return [line] if columns(line) <= width else [name, INDENT + numbers]
@@ -187,7 +187,7 @@ def _marked(half: Half, colour: bool, width: int) -> Iterable[str]:
     room = width - len(start)
     line, used = start, 0
     for token, value in zip(half.side.tokens, half.membership.tolist(), strict=True):
-        number = "" if colour else f" {value:.2f}"
+        number = "" if colour else f" {value:z.2f}"
         shown = _cell(token, room - len(number)) + number
         gap = 0 if not used else 1 if colour else 2
         if used + gap + columns(shown) > room:
@@ -217,9 +217,9 @@ def _table(some: Sequence[tuple[View, Half]], colour: bool, width: int) -> Itera
     for at, token in enumerate(some[0][1].side.tokens):
         row = _padded(_cell(token, NAME), first)
         for view, half in some:
-            value = _painted(f"{half.membership[at]:5.2f}", float(half.membership[at]), colour)
+            value = _painted(f"{half.membership[at]:z5.2f}", float(half.membership[at]), colour)
             why = _counterparts(view.counterparts(half.name, at), half.other.tokens, each - NUMBERS)
-            row += f" {value} {half.weights[at]:5.3f}  " + _padded(why, each - NUMBERS)
+            row += f" {value} {half.weights[at]:z5.3f}  " + _padded(why, each - NUMBERS)
         yield row
 
 
@@ -227,7 +227,7 @@ def _counterparts(strongest: Iterable[tuple[int, float]], others: Sequence[str],
     """Return the other side's tokens with their links, as many as there is room for."""
     shown = ""
     for place, link in strongest:
-        number = f" {link:.2f}"
+        number = f" {link:z.2f}"
         more = (", " if shown else "") + _cell(others[place], min(NAME, room - len(number))) + number
         if columns(shown + more) > room:
             break

@@ -1,0 +1,165 @@
+"""`softset score`: rows, summaries, files that go on where they ended, and one sentence for what cannot be scored."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import softset
+from softset.similarity import scorer
+
+CANDIDATES = ["A boy walks in this park.", "We are the king and queen.", ""]
+REFERENCES = ["The kid runs in the square.", "royalty", "A pen."]
+QUICK = ("--model", "words")
+
+
+@pytest.fixture
+def files(home: Path) -> tuple[str, str]:
+    for name, lines in (("c.txt", CANDIDATES), ("r.txt", REFERENCES)):
+        (home / name).write_text("\n".join(lines) + "\n")
+    return "c.txt", "r.txt"
+
+
+def test_one_line_a_pair_and_the_summary_beside(run, files) -> None:
+    code, out, err = run("score", "-c", files[0], "-r", files[1], *QUICK)
+    expected = softset.score(CANDIDATES, REFERENCES, model="words")
+    assert code == 0
+    assert out.splitlines() == [f"{row.precision:.6f}\t{row.recall:.6f}\t{row.f1:.6f}" for row in expected]
+    assert f"f1 {expected.f1.mean():.4f}" in err and expected.signature in err and "1 with an empty side" in err
+
+
+def test_the_same_in_python_and_as_json(run, files) -> None:
+    options = ("--layer", "2", "--metric", "subspace(weights=l2)", "--rescale", "chance")
+    code, out, _ = run("score", "-c", files[0], "-r", files[1], *options, "--json")
+    expected = softset.score(CANDIDATES, REFERENCES, layer=2, metric="subspace(weights=l2)", rescale="chance")
+    found = json.loads(out)
+    assert code == 0
+    assert found["signature"] == expected.signature
+    assert found["f1"] == pytest.approx(expected.f1.mean())
+    assert [one["f1"] for one in found["segments"]] == expected.f1.tolist()
+    assert {"precision", "recall", "f1"} <= set(found["segments"][0])
+
+
+def test_json_lines_and_only_the_summary(run, files) -> None:
+    _, out, _ = run("score", "-c", files[0], "-r", files[1], *QUICK, "--jsonl")
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert len(rows) == 3 and rows[2]["empty"] and rows[0]["candidate_tokens"] == 6
+    _, out, _ = run("score", "-c", files[0], "-r", files[1], *QUICK, "--only-summary")
+    assert out.startswith("precision 0.") and len(out.splitlines()) == 1
+    _, out, _ = run("score", "-c", files[0], "-r", files[1], *QUICK, "--only-summary", "--json")
+    assert set(json.loads(out)) == {"signature", "precision", "recall", "f1", "pairs"}
+
+
+def test_several_references(run, files) -> None:
+    _, out, err = run("score", "-c", files[0], "-r", files[1], "-r", files[0], *QUICK)
+    assert [line.split("\t")[3] for line in out.splitlines()] == ["1", "1", "1"]
+    assert "several:best" in err
+    _, out, _ = run("score", "-c", files[0], "-r", files[1], "-r", files[0], *QUICK, "--several", "union", "--jsonl")
+    assert json.loads(out.splitlines()[0])["best_reference"] == -1
+
+
+def test_texts_themselves(run) -> None:
+    code, out, _ = run("score", "--text", "-c", "A red book.", "-r", "A red book.", *QUICK)
+    assert (code, out) == (0, "1.000000\t1.000000\t1.000000\n")
+
+
+def test_idf_is_that_of_the_references_or_of_a_file(run, files) -> None:
+    code, _, err = run("score", "-c", files[0], "-r", files[1], *QUICK, "--metric", "subspace(weights=idf)")
+    assert code == 0 and "|idf:" in err
+    softset.Idf.fit(["another corpus", "of texts"], model="words").save("idf.json")
+    _, _, other = run(
+        "score", "-c", files[0], "-r", files[1], *QUICK, "--metric", "bertscore(weights=idf)", "--idf", "idf.json"
+    )
+    assert f"|idf:{softset.Idf.load('idf.json').checksum}|" in other
+
+
+def test_a_calibration_of_a_file(run, files) -> None:
+    softset.Calibration.fit([*CANDIDATES[:2], *REFERENCES], model="words").save("level.json")
+    code, _, err = run("score", "-c", files[0], "-r", files[1], *QUICK, "--rescale", "level.json")
+    assert code == 0 and "rescale:measured(" in err
+    code, _, err = run(
+        "score", "-c", files[0], "-r", files[1], *QUICK, "--rescale", "level.json", "--metric", "bertscore"
+    )
+    assert code == 2 and "this calibration was fitted with metric:subspace" in err
+
+
+@pytest.fixture
+def breaks_down(monkeypatch: pytest.MonkeyPatch):
+    """Let blocks be of one pair, and the second of them fail, as a machine that is switched off would."""
+    monkeypatch.setattr("softset.cli.score.BLOCK", 1)
+    whole, calls = scorer.Scorer.score, []
+
+    def breaking(self, *arguments, **options):
+        calls.append(arguments)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return whole(self, *arguments, **options)
+
+    monkeypatch.setattr(scorer.Scorer, "score", breaking)
+    return calls
+
+
+@pytest.mark.parametrize("form", [(), ("--jsonl",)])
+def test_an_interrupted_run_goes_on(run, files, breaks_down, form) -> None:
+    command = ("score", "-c", files[0], "-r", files[1], *QUICK, "--out", "scores.tsv", *form)
+    code, _, _ = run(*command)
+    assert code == 130 and not Path("scores.tsv").exists()
+    assert len(Path("scores.tsv.partial").read_text().splitlines()) == 1
+    with Path("scores.tsv.partial").open("a") as file:
+        file.write("0.12")  # half a row
+    code, _, err = run(*command)
+    assert code == 2 and "go on with --resume, or remove it" in err
+    code, out, err = run(*command, "--resume")
+    assert (code, out) == (0, "") and "1 of 3 rows were there already" in err and len(breaks_down) == 4
+    assert sorted(one.name for one in Path().glob("scores*")) == ["scores.tsv"]
+    expected = softset.score(CANDIDATES, REFERENCES, model="words")
+    lines = Path("scores.tsv").read_text().splitlines()
+    found = [json.loads(line)["f1"] if form else float(line.split("\t")[2]) for line in lines]
+    assert found == pytest.approx(expected.f1.tolist(), abs=1e-6)
+    assert f"f1 {expected.f1.mean():.4f}" in err
+
+
+def test_other_texts_or_another_metric_are_not_mixed_in(run, files, breaks_down) -> None:
+    command = ("score", "-c", files[0], "-r", files[1], *QUICK, "--out", "scores.tsv")
+    run(*command)
+    code, _, err = run(*command, "--resume", "--metric", "bertscore")
+    assert code == 2 and "was begun with another signature" in err
+    Path(files[0]).write_text("other\ntexts\nhere\n")
+    code, _, err = run(*command, "--resume")
+    assert code == 2 and "was begun with another candidates" in err
+
+
+def test_a_finished_file_is_replaced_as_a_whole(run, files) -> None:
+    Path("scores.tsv").write_text("old")
+    code, _, _ = run("score", "-c", files[0], "-r", files[1], *QUICK, "--out", "scores.tsv", "--resume")
+    assert code == 0 and len(Path("scores.tsv").read_text().splitlines()) == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("-c", "missing.txt", "-r", "r.txt"), "missing.txt: No such file or directory"),
+        (("-c", "A red book.", "-r", "r.txt"), "A red book.: No such file or directory"),
+        (("-c", "c.txt", "-r", "short.txt"), "c.txt has 3 lines but short.txt has 2"),
+        (("-c", "c.txt", "-r", "r.txt", "-r", "short.txt"), "c.txt has 3 lines but short.txt has 2"),
+        (("-c", "empty.txt", "-r", "empty.txt"), "empty.txt is empty"),
+        (("-c", "latin.txt", "-r", "short.txt"), "latin.txt is not UTF-8 in line 2"),
+        (("-c", "-", "-r", "-"), "standard input can be read only once"),
+        (("-c", "c.txt", "-r", "r.txt", "--metric", "bleu"), "there is no metric 'bleu'"),
+        (("-c", "c.txt", "-r", "r.txt", "--rescale", "missing.json"), "missing.json: No such file or directory"),
+        (("-c", "c.txt", "-r", "r.txt", "--idf", "c.txt", "--metric", "tfidf"), "c.txt is no whole JSON file"),
+        (("-c", "c.txt", "-r", "r.txt", "--metric", "bertscore", "--rescale", "chance"), "no closed form"),
+        (("-c", "c.txt", "-r", "r.txt", "--json", "--jsonl"), "give --json or --jsonl, not both"),
+        (("-c", "c.txt", "-r", "r.txt", "--resume"), "name it with --out"),
+        (("-c", "c.txt", "-r", "r.txt", "--out", "nowhere/s.tsv"), "No such file or directory"),
+        (("-c", "c.txt", "-r", "r.txt", "--out", "."), "is a folder"),
+        (("-c", "c.txt", "-r", "r.txt", "--out", "s.tsv", "--json"), "--out takes rows"),
+    ],
+)
+def test_what_cannot_be_scored_is_one_sentence(run, files, arguments, sentence) -> None:
+    Path("short.txt").write_text("one\ntwo\n")
+    Path("empty.txt").write_text("")
+    Path("latin.txt").write_bytes(b"good\ncaf\xe9\n")
+    code, out, err = run("score", *arguments, *QUICK)
+    assert (code, out) == (2, "") and sentence in err and len(err.splitlines()) == 1
+    assert not list(Path().glob("*.partial*"))
