@@ -1,0 +1,161 @@
+"""`softset explain` as a person types it."""
+
+import inspect
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from softset import cli, load_encoder
+from softset.cli.explain import explain
+from softset.similarity.explanation import page, picture
+from softset.similarity.scorer import Scorer
+
+ROYALTY = ("explain", "royalty", "We are the king and queen")
+
+
+@pytest.fixture(autouse=True)
+def _verb(monkeypatch) -> None:
+    monkeypatch.setattr(cli, "VERBS", tuple(dict.fromkeys((*cli.VERBS, "explain"))))
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+def test_both_metrics_side_by_side(run) -> None:
+    code, out, err = run(*ROYALTY)
+    assert code == 0 and err == "" and "\x1b" not in out
+    why = Scorer().explain(*ROYALTY[1:], metrics=["bertscore", "subspace"])
+    for view in why.views:
+        assert f"{view.metric}  P {view.precision:.3f}  R {view.recall:.3f}  F {view.f1:.3f}\n" in out
+    row = next(line for line in out.splitlines() if line.startswith("royalty"))
+    assert row.count("queen") == row.count("king") == 2
+
+
+def test_the_candidate_comes_first_and_options_reach_the_encoder(run) -> None:
+    code, out, _ = run(
+        *("explain", "A red book.", "Red!", "--metric", "subspace(weights=l2)", "--metric", "bertscore", "--json"),
+        *("--metric", "bertscore()", "--layer", "4", "--unit", "word"),
+    )
+    found = json.loads(out)
+    expected = Scorer(layer=4, unit="word").explain(
+        "A red book.", "Red!", metrics=["subspace(weights=l2)", "bertscore"]
+    )
+    assert code == 0 and found == json.loads(expected.to_json())
+    assert found["candidate"]["tokens"] == ["A", "red", "book", "."]
+    assert [one["metric"] for one in found["metrics"]] == ["subspace(weights=l2)", "bertscore"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "terminal", "environment", "coloured"),
+    [
+        ((), True, {}, True),
+        ((), True, {"NO_COLOR": "1"}, False),
+        ((), True, {"NO_COLOR": ""}, True),
+        ((), True, {"TERM": "dumb"}, False),
+        ((), False, {}, False),
+        (("--color",), False, {"NO_COLOR": "1"}, True),
+        (("--no-color",), True, {}, False),
+    ],
+)
+def test_colour_is_for_terminals_and_those_who_ask(run, monkeypatch, asked, terminal, environment, coloured) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal, raising=False)
+    code, out, _ = run(*ROYALTY, "--model", "words", *asked)
+    assert code == 0 and ("\x1b[38;5;" in out) is coloured
+
+
+def test_a_page_and_a_picture_are_written_over_old_ones(run) -> None:
+    pytest.importorskip("matplotlib")
+    Path("why.html").write_text("old")
+    Path("why.png").write_text("old")
+    code, out, err = run(*ROYALTY, "--html", "why.html", "--png", "why.png", "--json")
+    assert code == 0 and err == "softset: wrote why.html\nsoftset: wrote why.png\n"
+    why = Scorer().explain(*ROYALTY[1:], metrics=["bertscore", "subspace"])
+    assert json.loads(out)["candidate"]["text"] == "royalty"
+    assert Path("why.html").read_text(encoding="utf-8") == page.as_html(why)
+    assert Path("why.png").read_bytes() == picture.as_png(why)
+    assert {one.name for one in Path().iterdir()} - {"cache"} == {"why.html", "why.png"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("", "b"), "the candidate is empty"),
+        (("a", " \n"), "the reference is empty"),
+        (("", ""), "the candidate and the reference are empty"),
+        (("a", "b\udcff"), "the reference is not UTF-8 at character 1"),
+        (("a", "𓀀"), "the model knows no token of the reference"),
+        (("a",), "Missing argument 'REFERENCE'"),
+        (("a", "b", "--metric", "fuzzy"), "there is no metric 'fuzzy'"),
+        (("a", "b", "--metric", "dynamax"), "dynamax has no membership of single tokens"),
+        (("a", "b", "--layer", "9"), "the model has layers 0 to 6"),
+        (("red " * 201, "b", "--html", "x"), "at most 200 tokens a side, but the candidate has 201"),
+        (("b", "red " * 201, "--html", "x", "--png", "y"), "at most 200 tokens a side, but the reference has 201"),
+        (("red " * 1001, "b", "--png", "x"), "at most 1,000 tokens a side"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_exit_code_2(run, arguments, sentence) -> None:
+    if "--png" in arguments:
+        pytest.importorskip("matplotlib")
+    code, out, err = run("explain", *arguments)
+    assert code == 2 and out == "" and sentence in err and err.count("\n") == 1
+    assert not Path("x").exists() and not Path("y").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--html", "no/such.html"), "no/such.html: No such file or directory"),
+        (("--png", "no/such.png"), "no/such.png: No such file or directory"),
+        (("--html", "folder"), "folder: Is a directory"),
+        (("--html", "file/x"), "file/x: Not a directory"),
+        (("--png", os.devnull), f"{os.devnull} is no file"),
+        (("--html", "x", "--png", "./x"), "x is named for the page and for the picture"),
+    ],
+)
+def test_a_place_that_cannot_be_written_is_refused_before_the_work(run, monkeypatch, arguments, sentence) -> None:
+    Path("folder").mkdir()
+    Path("file").touch()
+    monkeypatch.setattr(Scorer, "explain", lambda *_, **__: pytest.fail("the work was done"))
+    code, out, err = run(*ROYALTY, *arguments)
+    assert code == 2 and out == "" and sentence in err and err.count("\n") == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write anywhere")
+def test_a_closed_folder_is_refused(run) -> None:
+    Path("closed").mkdir(mode=0o500)
+    assert "closed/x: Permission denied" in run(*ROYALTY, "--html", "closed/x")[2]
+
+
+def test_matplotlib_that_is_missing_is_told_before_the_work(run, monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setattr(Scorer, "explain", lambda *_, **__: pytest.fail("the work was done"))
+    assert run(*ROYALTY, "--png", "x") == (2, "", "softset: pictures need matplotlib: pip install 'softset[plot]'\n")
+
+
+def test_nothing_heavy_is_loaded_for_the_terminal() -> None:
+    code = (
+        "import sys; from softset import cli; cli.VERBS = (*cli.VERBS, 'explain')\n"
+        "try: cli.main(['explain', 'a', 'b', '--json'])\n"
+        "finally: print(*sorted(sys.modules), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = done.stderr.split()
+    assert json.loads(done.stdout) and "softset.similarity.scorer" in loaded
+    for heavy in ("matplotlib", "torch", "transformers", "scipy", "softset.similarity.explanation.page"):
+        assert heavy not in loaded
+
+
+def test_the_help_says_the_limits_and_the_defaults_are_those_of_python() -> None:
+    told = {one.name: one.help for one in explain.params if isinstance(one.name, str) and hasattr(one, "help")}
+    assert f"{page.MOST_TOKENS} tokens" in told["html"]
+    assert f"{picture.MOST_TOKENS:,} tokens" in told["png"] and f"{picture.MOST_VIEWS} metrics" in told["png"]
+    arguments = {name: one.default for name, one in inspect.signature(load_encoder).parameters.items()}
+    options = explain.make_context("explain", ["a", "b"]).params
+    del arguments["cache_limit"]
+    assert {name: options.get(name, "missing") for name in arguments} == arguments
