@@ -95,7 +95,7 @@ def test_tables_and_regions_are_named_and_links_lead_somewhere() -> None:
     assert len(page.all("table")) == len(page.all("caption")) == 10
     assert all(one["text"] for one in page.all("caption"))
     assert {one["scope"] for one in page.all("th")} == {"row", "col"}
-    assert all(one.get("tabindex") == "0" for one in page.all("div"))
+    assert all(one.get("tabindex") == "0" for one in page.all("div", role="region"))
     assert page.all("html")[0]["lang"] == "en" and all(one["lang"] == "" for one in page.all("bdi"))
 
 

@@ -20,11 +20,12 @@ LIGHT = {"ink": "#16191d", "paper": "#ffffff", "line": "#6b7480", "hot": "#6fb1e
 DARK = {"ink": "#f1f3f5", "paper": "#14181d", "line": "#8b96a3", "hot": "#1f5f99", "cold": "#8a4712", "bar": "#6fb1e8"}
 
 STYLE = """
-body { max-width: 90rem; margin: auto; padding: 1rem; font: 1rem/1.5 system-ui, sans-serif;
+body { max-width: 110rem; margin: auto; padding: 1rem; font: 1rem/1.5 system-ui, sans-serif;
   color: var(--ink); background: var(--paper); }
 h1, h2, h3 { line-height: 1.2; }
-section { border-top: 1px solid var(--line); }
-.text { padding: .75rem; border: 1px solid var(--line); line-height: 2.6; white-space: pre-wrap;
+.views { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 38rem), 1fr)); gap: 0 2rem; }
+section { min-width: 0; border-top: 1px solid var(--line); }
+.text { padding: .5rem .75rem 0; border: 1px solid var(--line); line-height: 2.4; white-space: pre-wrap;
   overflow-wrap: anywhere; }
 .text a { color: inherit; padding: 0 .1em; }
 .extra { border: 1px dashed var(--line); }
@@ -38,8 +39,8 @@ caption { text-align: start; font-weight: bold; padding: .25rem 0; }
 th, td { border: 1px solid var(--line); padding: .15rem .5rem; text-align: start; font-weight: normal; }
 thead th { position: sticky; top: 0; background: var(--paper); }
 td.n { text-align: end; }
-svg { display: block; width: 12rem; height: .8rem; }
-.track { fill: none; stroke: var(--line); }
+svg { display: block; width: 12rem; height: .8rem; overflow: visible; }
+.track { fill: none; stroke: var(--line); vector-effect: non-scaling-stroke; }
 .fill { fill: var(--bar); }
 """
 
@@ -88,11 +89,11 @@ def _page(explanation: Explanation, title: str) -> Iterator[str]:
     yield f"<title>{_text(title)}</title>\n<style>{style}</style>\n</head>\n<body>\n<main>\n<h1>{_text(title)}</h1>"
     yield (
         "<p>The number over a token, and its blue, say how much it belongs to the other text: 0 not at all, 1 wholly. "
-        "A token leads to its row below, which names the tokens it owes this to.</p>"
+        'A token leads to its row below, which names the tokens it owes this to.</p>\n<div class="views">'
     )
     for at, view in enumerate(explanation.views):
         yield from _section(explanation, view, f"v{at}")
-    yield f"</main>\n<footer><p>{_text(explanation.signature)}</p></footer>"
+    yield f"</div>\n</main>\n<footer><p>{_text(explanation.signature)}</p></footer>"
     yield f"<script>{SCRIPT}</script>\n</body>\n</html>\n"
 
 
