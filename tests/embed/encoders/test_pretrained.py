@@ -1,6 +1,8 @@
 """Models of transformers: tiny ones of many architectures, made here, and the full MiniLM where it is installed."""
 
 import importlib.util
+import multiprocessing
+import os
 from pathlib import Path
 from typing import Any
 
@@ -220,6 +222,41 @@ def test_threads_are_given_back(folders: dict[str, Path]) -> None:
     before = torch.get_num_threads()
     load_encoder(folders["bert"], threads=before + 1).encode(CORPUS)
     assert torch.get_num_threads() == before
+
+
+def in_a_fork(job: Any) -> str:
+    """Return what a function gives in a forked child, which is killed if it hangs."""
+    fork = multiprocessing.get_context("fork")
+    there, here = fork.Pipe()
+
+    def tell() -> None:
+        try:
+            here.send(job())
+        except SoftsetError as error:
+            here.send(str(error))
+        finally:
+            os._exit(0)
+
+    child = fork.Process(target=tell)
+    child.start()
+    try:
+        return there.recv() if there.poll(60) else "it hangs"
+    finally:
+        child.kill()
+        child.join()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_fork_after_threads_is_told_and_does_not_hang(folders: dict[str, Path]) -> None:
+    encoder, single = load_encoder(folders["bert"], threads=2), load_encoder(folders["bert"], threads=1)
+    encoder.encode(CORPUS)
+    sentence = "this process was forked from one where torch had used threads"
+    assert in_a_fork(lambda: len(encoder.encode(CORPUS))).startswith(sentence)
+    assert in_a_fork(lambda: load_encoder(folders["bert"], threads=2)).startswith(sentence)
+    assert in_a_fork(lambda: f"{len(single.encode(CORPUS))} texts") == "2 texts"
+    assert in_a_fork(lambda: f"{len(load_encoder(folders['bert'], threads=1).encode(CORPUS))} texts") == "2 texts"
+    assert len(encoder.encode(CORPUS)) == 2, "the parent goes on"
 
 
 def test_loading_says_nothing(folders: dict[str, Path], capfd: pytest.CaptureFixture[str]) -> None:

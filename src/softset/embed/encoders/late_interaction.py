@@ -8,6 +8,7 @@ import numpy as np
 
 from softset.embed.encoders.base import TextEncoder
 from softset.embed.encoders.batching import BUDGET
+from softset.embed.encoders.forking import refuse_after_fork
 from softset.embed.encoders.network import running
 from softset.embed.encoders.protocol import Progress
 from softset.embed.encoders.sentence_models import backend_of, is_half, numpy_of, precision_of
@@ -80,6 +81,9 @@ class LateInteractionEncoder(TextEncoder):
 
     def _run(self, texts: list[str]) -> Iterator[tuple[np.ndarray, list[str]]]:
         """Yield the vectors and the tokens of texts of one length."""
+        import torch
+
+        refuse_after_fork(torch.get_num_threads())
         encode = getattr(self._model, f"encode_{self._role}")
         with running(self._identity, (len(texts), self._length(texts[0]))):
             found = encode(texts, output_value=None, batch_size=len(texts), show_progress_bar=False)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from softset.embed.encoders.config import longest_sequence
+from softset.embed.encoders.forking import refuse_after_fork
 from softset.embed.encoders.layers import Layer, resolve_layer
 from softset.embed.encoders.network import first_line
 from softset.embed.encoders.probing import WORKING, must_go_alone
@@ -25,7 +26,8 @@ def open_pretrained(
     """Open a model by the path of its folder or by its hub name; weights are safetensors, and no code of it is run."""
     torch, _ = _libraries()
     where = device or _best_device(torch)
-    config, tokeniser, model = _loaded(source, _dtype(torch, dtype))
+    with _threads(torch, threads):
+        config, tokeniser, model = _loaded(source, _dtype(torch, dtype))
     if hasattr(model, "set_attention_type"):
         model.set_attention_type("original_full")  # BigBird would change to it, for good, with the first short text
     if getattr(config, "is_encoder_decoder", False):
@@ -218,6 +220,7 @@ def _silent(transformers: Any) -> Iterator[None]:
 @contextmanager
 def _threads(torch: Any, wanted: int) -> Iterator[None]:
     """Let torch use so many threads for a while; the number is a setting of the whole process."""
+    refuse_after_fork(wanted)
     before = torch.get_num_threads()
     if before != wanted:
         torch.set_num_threads(wanted)

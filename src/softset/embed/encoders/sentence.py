@@ -12,6 +12,7 @@ from softset.embed.encoders.base import TextEncoder
 from softset.embed.encoders.batching import BUDGET, batches, padded
 from softset.embed.encoders.config import longest_sequence
 from softset.embed.encoders.contextual import ContextualEncoder, Options
+from softset.embed.encoders.forking import refuse_after_fork
 from softset.embed.encoders.late_interaction import PROMPTS, LateInteractionEncoder, Role
 from softset.embed.encoders.network import running
 from softset.embed.encoders.protocol import Progress
@@ -142,6 +143,7 @@ class _Modules:
     def _run(self, ids: np.ndarray, mask: np.ndarray) -> dict[str, Any]:
         import torch
 
+        refuse_after_fork(torch.get_num_threads())
         given = {"input_ids": torch.from_numpy(ids), "attention_mask": torch.from_numpy(mask)}
         if self._typed:
             given["token_type_ids"] = torch.zeros_like(given["input_ids"])
