@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from softset import cli, load_encoder
+from softset import load_encoder
 from softset.cli.explain import explain
 from softset.similarity.explanation import page, picture
 from softset.similarity.scorer import Scorer
@@ -18,8 +18,7 @@ ROYALTY = ("explain", "royalty", "We are the king and queen")
 
 
 @pytest.fixture(autouse=True)
-def _verb(monkeypatch) -> None:
-    monkeypatch.setattr(cli, "VERBS", tuple(dict.fromkeys((*cli.VERBS, "explain"))))
+def _width(monkeypatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
 
 
@@ -140,7 +139,7 @@ def test_matplotlib_that_is_missing_is_told_before_the_work(run, monkeypatch) ->
 
 def test_nothing_heavy_is_loaded_for_the_terminal() -> None:
     code = (
-        "import sys; from softset import cli; cli.VERBS = (*cli.VERBS, 'explain')\n"
+        "import sys; from softset import cli\n"
         "try: cli.main(['explain', 'a', 'b', '--json'])\n"
         "finally: print(*sorted(sys.modules), file=sys.stderr)"
     )
