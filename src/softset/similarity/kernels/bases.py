@@ -4,12 +4,14 @@ import numpy as np
 
 from softset.algebra import GradedSubspace
 from softset.algebra.rank import independent_stack
+from softset.similarity.kernels.threads import on_one_thread
 
 __all__ = ["bases"]
 
 BYTES = 32 << 20  # of stacked rows
 
 
+@on_one_thread
 def bases(
     units: np.ndarray, offsets: np.ndarray, cut: float, aperture: float = np.inf
 ) -> tuple[np.ndarray, np.ndarray]:

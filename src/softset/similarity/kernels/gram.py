@@ -57,12 +57,12 @@ def memberships(
     kernel = _Kernel(units, offsets, cut, exact, ridge, Counter() if tally is None else tally)
     left, right = kernel.counts[0::2], kernel.counts[1::2]
     filled = np.flatnonzero((left > 0) & (right > 0))
-    thin = filled[np.maximum(left, right)[filled] <= units.shape[1]]
-    unsure = [np.setdiff1d(filled, thin)]
-    for group, K, L in buckets(left, right, thin):
-        unsure.append(kernel.fast(group, K, L))
-    for pair in np.concatenate(unsure).tolist():
-        kernel.careful(pair)
+    crowded = np.maximum(left, right)[filled] > units.shape[1]  # more rows than dimensions: no Gram matrix is regular
+    unsure = filled[~crowded]
+    for path in (kernel.fast, kernel.wide):
+        unsure = np.concatenate([unsure[:0], *(path(*bucket) for bucket in buckets(left, right, unsure))])
+    for pair in [*filled[crowded].tolist(), *unsure.tolist()]:
+        kernel.revealing(pair)
     return namespace(units).clip(kernel.found, 0.0, 1.0)
 
 
@@ -91,15 +91,16 @@ class _Kernel:
         stacks = self._stacks([self.units[slice(*self._ends(pair)), :] for pair in group.tolist()], group, K, L)
         return self._fill(stacks, group, self.limit, "fast")
 
-    def careful(self, pair: int) -> None:
-        """Fill in the memberships of one pair by the wide path, or if that is not sure, by the revealing one."""
+    def wide(self, group: np.ndarray, K: int, L: int) -> np.ndarray:
+        """Do the same with products in float64, of rows that are not rounded to less."""
+        stacks = self._stacks([self.exact(*self._ends(pair)) for pair in group.tolist()], group, K, L)
+        return self._fill(stacks, group, FAST["float64"], "wide")
+
+    def revealing(self, pair: int) -> None:
+        """Fill in the memberships of one pair by orthonormal directions of its sides."""
         start, stop = self._ends(pair)
         rows = self.exact(start, stop)
-        k, l = self.counts[2 * pair : 2 * pair + 2].tolist()
-        if max(k, l) <= rows.shape[1]:
-            group = np.array([pair])
-            if not len(self._fill(self._stacks([rows], group, k, l), group, FAST["float64"], "wide")):
-                return
+        k = int(self.counts[2 * pair])
         self.tally["revealing"] += 1
         self.found[start : start + k] = self._revealed(rows[k:, :], rows[:k, :], start + k)
         self.found[start + k : stop] = self._revealed(rows[:k, :], rows[k:, :], start)

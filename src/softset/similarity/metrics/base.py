@@ -9,6 +9,7 @@ import numpy as np
 from softset.embed.tokensets import TokenSets
 from softset.errors import InputError
 from softset.similarity.idf import Idf
+from softset.similarity.kernels.threads import on_one_thread
 from softset.similarity.pairs import Pairs, blocks
 from softset.similarity.weights import WEIGHTS, Weights, weigh
 
@@ -43,6 +44,7 @@ class Metric(ABC):
         """Whether the metric weighs tokens by their rarity."""
         return getattr(self, "weights", None) == "idf"
 
+    @on_one_thread
     def of_pairs(self, pairs: Pairs) -> PRF:
         """Return precision, recall and F of each pair, (n,)."""
         return self._with_empty(self._of_pairs(pairs), pairs.empty[0::2], pairs.empty[1::2])
