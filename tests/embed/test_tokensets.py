@@ -206,13 +206,13 @@ def test_other_bad_input_is_one_sentence() -> None:
         _ = sets + TokenSets.from_arrays([[[1.0, 2.0]]], signature="other")
     with pytest.raises(InputError, match="without the tokens' text"):
         sets.tokens_of(0)
-    with pytest.raises(IndexError, match="no text 1"):
+    with pytest.raises(IndexError, match="there is 1 text, so there is no text 1"):
         _ = sets[1]
     with pytest.raises(IndexError, match="no text 7"):
         sets.take([0, 7])
     with pytest.raises(IndexError, match="no text 1"):
         sets.take(range(10))
-    with pytest.raises(ShapeError, match="1 booleans"):
+    with pytest.raises(ShapeError, match="1 text needs 1 boolean,"):
         sets.take(np.array([True, False]))
     with pytest.raises(InputError, match="whole numbers"):
         sets.take([0.5])  # type: ignore[list-item]

@@ -129,7 +129,7 @@ def test_preprocessing() -> None:
 
 
 def test_bad_vectors() -> None:
-    with pytest.raises(ShapeError, match=r"2 words need vectors of shape \(2, d\), but \(3, 2\) was given"):
+    with pytest.raises(ShapeError, match=r"for 2 words vectors of shape \(2, d\) were wanted, but \(3, 2\) was given"):
         WordVectors.of(["a", "b"], np.ones((3, 2)))
     with pytest.raises(NotFiniteError, match="the vector of 'b' has a number that is not finite"):
         WordVectors.of(["a", "b"], [[1, 2], [np.nan, 1]])

@@ -7,6 +7,7 @@ from typing import Any, Self, overload
 
 import numpy as np
 
+from softset.embed.counting import counted, there_are
 from softset.embed.rows import group_means, stacked
 from softset.errors import AmbientError, InputError, NotFiniteError, ShapeError
 
@@ -129,7 +130,7 @@ class TokenSets:
 
     def _range(self, at: int) -> slice:
         if not -len(self) <= at < len(self):
-            raise IndexError(f"there are {len(self)} texts, so there is no text {at}")
+            raise IndexError(f"{there_are(len(self), 'text')}, so there is no text {at}")
         at %= len(self)
         return slice(int(self.offsets[at]), int(self.offsets[at + 1]))
 
@@ -170,9 +171,9 @@ class TokenSets:
         return means
 
     def __repr__(self) -> str:
-        parts = [_count(len(self), "text"), _count(len(self.vectors), "token"), f"{self.dimensions} dimensions"]
+        parts = [counted(len(self), "text"), counted(len(self.vectors), "token"), counted(self.dimensions, "dimension")]
         parts += [f"{self.empty.sum()} empty"] if self.empty.any() else []
-        parts += [f"{_count(int(self.truncated.sum()), 'token')} cut away"] if self.truncated.any() else []
+        parts += [f"{counted(int(self.truncated.sum()), 'token')} cut away"] if self.truncated.any() else []
         return f"TokenSets({', '.join(parts)})"
 
     # Changing
@@ -289,17 +290,17 @@ def _common_dimension(rows: Sequence[np.ndarray], given: int | None) -> int:
     for at, one in enumerate(rows):
         if one.shape[1] not in (0, d):
             wanted = f"text {first} has {d}" if given is None else f"{d} were wanted"
-            raise AmbientError(f"the vectors of text {at} have {one.shape[1]} dimensions, but {wanted}")
+            raise AmbientError(f"the vectors of text {at} have {counted(one.shape[1], 'dimension')}, but {wanted}")
     return d
 
 
 def _named(tokens: Iterable[Sequence[str]], counts: np.ndarray) -> np.ndarray:
     given = [list(one) for one in tokens]
     if len(given) != len(counts):
-        raise ShapeError(f"there are tokens for {len(given)} texts, but vectors for {len(counts)}")
+        raise ShapeError(f"there are tokens for {counted(len(given), 'text')}, but vectors for {len(counts)}")
     for at, (some, count) in enumerate(zip(given, counts, strict=True)):
         if len(some) != count:
-            raise ShapeError(f"text {at} has {_count(int(count), 'vector')}, but {_count(len(some), 'token')}")
+            raise ShapeError(f"text {at} has {counted(int(count), 'vector')}, but {counted(len(some), 'token')}")
         for place, token in enumerate(some):
             _check_token(token, place, at)
     return strings([token for some in given for token in some])
@@ -332,14 +333,16 @@ def _places(given: Sequence[int] | range | np.ndarray, n: int) -> np.ndarray:
     places = np.asarray(given)
     if places.dtype == bool:
         if places.shape != (n,):
-            raise ShapeError(f"a mask over {n} texts needs {n} booleans, but its shape is {places.shape}")
+            raise ShapeError(
+                f"a mask over {counted(n, 'text')} needs {counted(n, 'boolean')}, but its shape is {places.shape}"
+            )
         return np.flatnonzero(places)
     if places.size == 0:
         return np.zeros(0, dtype=np.int64)
     if places.ndim != 1 or places.dtype.kind not in "iu":
         raise InputError("places of texts are whole numbers, a slice, or a mask")
     if places.min() < -n or places.max() >= n:
-        raise IndexError(f"there are {n} texts, so there is no text {places[(places < -n) | (places >= n)][0]}")
+        raise IndexError(f"{there_are(n, 'text')}, so there is no text {places[(places < -n) | (places >= n)][0]}")
     return places % n
 
 
@@ -358,7 +361,3 @@ def _must_agree(parts: Sequence[TokenSets]) -> None:
             raise InputError(
                 f"token sets of two encoders cannot be joined: {first.signature!r} and {one.signature!r}; encode anew"
             )
-
-
-def _count(n: int, noun: str) -> str:
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"

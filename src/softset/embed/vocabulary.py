@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from softset.algebra import GradedSubspace, Subspace
+from softset.embed.counting import counted
 from softset.embed.index import WordIndex
 from softset.embed.preprocessing import Preprocessing, fit_preprocessing
 from softset.embed.readers import Source, from_gensim, read_vectors
@@ -67,7 +68,8 @@ class Vocabulary:
         """Return a vocabulary of distinct words and their (n, d) vectors, kept in memory as float32."""
         rows = np.asarray(vectors)
         if rows.ndim != 2 or rows.shape[0] != len(words) or not rows.shape[1]:
-            raise ShapeError(f"{len(words)} words need vectors of shape ({len(words)}, d), but {rows.shape} was given")
+            given = f"for {counted(len(words), 'word')} vectors of shape"
+            raise ShapeError(f"{given} ({len(words)}, d) were wanted, but {rows.shape} was given")
         with np.errstate(over="ignore"):
             rows = rows.astype(np.float32)
         if not np.isfinite(rows).all():

@@ -206,9 +206,9 @@ def test_another_dimension_later_on():
         ({"a": 1}, InputError, "returned dict, but"),
         (3.5, InputError, "returned float, but"),
         (np.array(1.5), InputError, "returned ndarray, but"),
-        ([[[1, 2]]], ShapeError, "returned 1 sets for 2 texts"),
+        ([[[1, 2]]], ShapeError, "returned 1 set for 2 texts"),
         (np.ones((3, 4)), ShapeError, "returned 3 sets for 2 texts"),
-        (TokenSets.from_arrays([[[1, 2]]]), ShapeError, "returned 1 sets for 2 texts"),
+        (TokenSets.from_arrays([[[1, 2]]]), ShapeError, "returned 1 set for 2 texts"),
         ([[[1, 2]], [[1, 2], [3]]], ShapeError, "for 'pen' cannot be used: the vectors are no array"),
         ([[[1, 2]], [[[1, 2]]]], ShapeError, r"for 'pen' cannot be used: the vectors have shape \(1, 1, 2\)"),
         ([[[1, 2]], 5], ShapeError, r"for 'pen' cannot be used: the vectors have shape \(\)"),
@@ -265,3 +265,13 @@ def test_errors_of_the_function_are_its_own():
 def test_what_cannot_be_an_encoder(given, words_of_it):
     with pytest.raises(InputError, match=words_of_it):
         FunctionEncoder(**given)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_an_empty_text_does_not_change_the_precision_of_the_others(dtype):
+    encoder = FunctionEncoder(lambda texts: [np.ones((len(text), 2), dtype=dtype) if text else [] for text in texts])
+    for texts in (["ab"], ["ab", ""], ["", "ab"], [""] * 1 + [f"{n}" for n in range(1500)]):
+        assert encoder.encode(texts).vectors.dtype == dtype, texts[:3]
+    blocks = [f" {n}" for n in range(1024)]
+    late = FunctionEncoder(lambda texts: [np.ones((text.count("x"), 2), dtype=dtype) for text in texts], dimensions=2)
+    assert late.encode([*blocks, "x"]).vectors.dtype == dtype, "also where a whole block is empty"

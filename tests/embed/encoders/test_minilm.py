@@ -136,9 +136,10 @@ class TestLongTexts:
         with pytest.raises(InputError, match=r"has \d+ tokens, but the model takes 510: .*overflow='window'"):
             load_encoder("minilm", overflow="error").encode(["fine", LONG])
 
-    def test_a_line_of_100_000_characters(self, minilm: softset.Encoder) -> None:
+    def test_a_line_of_100_000_characters(self) -> None:
         text = "abc def " * 12_500
-        assert minilm.encode([text[:-1], "x" * 100_000]).counts.tolist()[1] == 0
+        # What goes into the first layer is cut in windows as any layer is, and takes no time.
+        assert load_encoder("minilm", layer=0).encode([text[:-1], "x" * 100_000]).counts.tolist() == [25_000, 0]
         assert load_encoder("minilm", overflow="truncate", max_length=8).encode([text]).truncated[0] == 25_000 - 6
 
 

@@ -117,13 +117,13 @@ def test_a_model_that_fails_when_it_is_run_is_one_sentence(folder: Path) -> None
     (folder / "config.json").write_text(json.dumps({**config, "max_position_embeddings": 600}))
     encoder = load_encoder(folder)
     for call in (encoder.encode, encoder.embed):
-        with pytest.raises(FileError, match=r"the model mine@\w+ cannot be run on 1 x 600 tokens .*smaller max_length"):
+        with pytest.raises(FileError, match=r"the model mine@\w+ cannot be run on 1 text of 600 tokens .*smaller max"):
             call(["red " * 700])
 
 
 def test_a_model_that_fails_while_it_is_opened_is_one_sentence(tmp_path: Path) -> None:
     folder = onnx_model(tmp_path / "m", table(words=2))  # fewer rows than the tokeniser has words
-    with pytest.raises(FileError, match=r"the model m@\w+ cannot be run on 2 x 14 tokens .*: models that work are"):
+    with pytest.raises(FileError, match=r"the model m@\w+ cannot be run on 2 texts of 14 tokens .*: models that work"):
         load_encoder(folder)
 
 

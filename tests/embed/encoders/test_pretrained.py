@@ -323,7 +323,7 @@ def test_models_for_images_or_sounds_are_told_what_works(tmp_path: Path) -> None
 def test_a_model_that_fails_when_it_is_run_is_one_sentence(folders: dict[str, Path]) -> None:
     encoder: Any = load_encoder(folders["bert"], max_length=8)
     encoder._network.layer = 99
-    with pytest.raises(FileError, match=r"the model bert@\w+ cannot be run on 2 x \d+ tokens .*smaller max_length"):
+    with pytest.raises(FileError, match=r"the model bert@\w+ cannot be run on 2 texts of \d+ tokens .*smaller max"):
         encoder.encode(["the red king", "the queen of"])
 
 

@@ -531,7 +531,7 @@ def test_sentence_vectors_that_cannot_be_computed_are_one_sentence(folder, monke
         raise RuntimeError("out of memory\nadvice")
 
     monkeypatch.setattr(encoder._network, "sentences", fails)
-    with pytest.raises(FileError, match=r"cannot be run on 1 x 6 tokens \(out of memory\): try a smaller"):
+    with pytest.raises(FileError, match=r"cannot be run on 1 text of 6 tokens \(out of memory\): try a smaller"):
         encoder.embed(["A red book."])
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from softset.embed.counting import counted
 from softset.embed.encoders.base import BLOCK, TextEncoder
 from softset.embed.encoders.cache_file import Rows
 from softset.embed.encoders.gathering import gathered
@@ -152,4 +153,4 @@ def _check(block: TokenSets, wanted: int, signature: str) -> None:
     except ValueError as error:
         raise InputError(f"what the encoder {signature!r} returns cannot be kept: {error}") from error
     if given != wanted:
-        raise InputError(f"the encoder {signature!r} returned {given} texts, but {wanted} were wanted")
+        raise InputError(f"the encoder {signature!r} returned {counted(given, 'text')}, but {wanted} were wanted")

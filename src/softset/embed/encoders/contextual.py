@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from softset.embed.counting import counted
 from softset.embed.encoders.base import TextEncoder
 from softset.embed.encoders.batching import BUDGET, batches
 from softset.embed.encoders.layout import Layout
@@ -71,10 +72,12 @@ class ContextualEncoder(TextEncoder):
         """Return how many tokens of text fit between the marks."""
         most, wanted = self._network.longest, self.options.max_length
         if wanted is not None and most is not None and wanted > most:
-            raise InputError(f"max_length is {wanted}, but the model takes at most {most} tokens")
+            raise InputError(f"max_length is {wanted}, but the model takes at most {counted(most, 'token')}")
         longest = wanted if wanted is not None else most
         if longest is not None and longest <= self._marks:
-            raise InputError(f"max_length {longest} leaves no room: the model's own marks take {self._marks} tokens")
+            raise InputError(
+                f"max_length {longest} leaves no room: the model's own marks take {counted(self._marks, 'token')}"
+            )
         return None if longest is None else longest - self._marks
 
     @property

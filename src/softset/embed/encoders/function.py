@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from softset.embed.counting import counted
 from softset.embed.encoders.base import BLOCK, TextEncoder
 from softset.embed.encoders.gathering import gathered
 from softset.embed.encoders.protocol import Progress
@@ -105,9 +106,8 @@ class FunctionEncoder(TextEncoder):
         if len(sets) != len(texts):
             raise ShapeError(_wrong_number(len(sets), len(texts)))
         if self._dimensions not in (None, sets.dimensions):
-            raise AmbientError(
-                f"the function gave vectors of {sets.dimensions} dimensions, but {self._dimensions} were wanted"
-            )
+            found = counted(sets.dimensions, "dimension")
+            raise AmbientError(f"the function gave vectors of {found}, but {self._dimensions} were wanted")
         if not np.isfinite(sets.vectors).all():
             row = int(np.argwhere(~np.isfinite(sets.vectors))[0, 0])
             text = texts[int(np.searchsorted(sets.offsets, row, side="right")) - 1]
@@ -151,4 +151,4 @@ def _one(array: Any, text: str, dimensions: int) -> TokenSets:
 
 
 def _wrong_number(sets: int, texts: int) -> str:
-    return f"the function returned {sets} sets for {texts} texts: one for each was wanted"
+    return f"the function returned {counted(sets, 'set')} for {counted(texts, 'text')}: one for each was wanted"

@@ -6,6 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
+from softset.embed.counting import counted
 from softset.embed.encoders.batching import padded
 from softset.errors import FileError, SoftsetError
 
@@ -62,9 +63,9 @@ def running(identity: str, shape: tuple[int, ...], advice: str = ADVICE) -> Iter
     except (SoftsetError, MemoryError):
         raise
     except Exception as error:
-        size = " x ".join(map(str, shape))
+        size = f"{counted(shape[0], 'text')} of {counted(shape[1], 'token')}"
         why = first_line(error)[:300]
-        raise FileError(f"the model {identity} cannot be run on {size} tokens ({why}): {advice}") from error
+        raise FileError(f"the model {identity} cannot be run on {size} ({why}): {advice}") from error
 
 
 def first_line(error: BaseException) -> str:
