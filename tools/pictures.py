@@ -5,7 +5,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
-from softset import GradedSubspace, Subspace
+from softset import GradedSubspace, Subspace, load_encoder
 
 HERE = Path(__file__).parent.parent / "docs" / "pictures"
 COLOURS = {"A": "#1b6ca8", "B": "#c8553d", "C": "#3a7d44", "grey": "#8a8a8a"}
@@ -67,9 +67,54 @@ def three_lines() -> None:
     save(figure, "three-lines")
 
 
+def cosine_and_span() -> None:
+    """What a token gets that turns in the plane of two others, and above it: the larger cosine, or the span's share."""
+    t = np.radians(np.linspace(-180, 180, 361))
+    tokens = np.array([[1.0, 0, 0], [np.cos(np.radians(70)), np.sin(np.radians(70)), 0]])
+    plane = Subspace.span(tokens)
+    figure, axes = plt.subplots(1, 2, figsize=(9, 3), sharey=True)
+    for axis, height in zip(axes, (0.0, 35.0), strict=True):
+        h = np.radians(height)
+        v = np.stack([np.cos(t) * np.cos(h), np.sin(t) * np.cos(h), np.full_like(t, np.sin(h))], axis=1)
+        axis.plot(np.degrees(t), plane.membership(v), color=COLOURS["A"], linewidth=2, label="subspace: membership")
+        axis.plot(np.degrees(t), (v @ tokens.T).max(axis=1), color=COLOURS["B"], linewidth=2, label="bertscore: cosine")
+        for angle, name in ((0, "king"), (70, "queen")):
+            axis.axvline(angle, color=COLOURS["grey"], linewidth=0.8, linestyle=":")
+            axis.annotate(name, (angle, 1.08), ha="center", fontsize=9, color=COLOURS["grey"])
+        axis.set_title("in their plane" if not height else f"{height:.0f} degrees above it", fontsize=10)
+        axis.set_xlabel("direction of a third token, degrees")
+        axis.set_xticks([-180, -90, 0, 90, 180])
+    axes[0].set_ylim(-0.9, 1.25)
+    axes[1].legend(frameon=False, fontsize=9, loc="lower right")
+    save(figure, "cosine-and-span")
+
+
+def chance_levels() -> None:
+    """How the membership of an unrelated token rises with the number of tokens in a set."""
+    encoder = load_encoder("minilm", layer=4)
+    text = (HERE.parent / "algebra.md").read_text(encoding="utf-8")
+    units = encoder.encode([text])[0].astype(np.float64)[:384]
+    units /= np.linalg.norm(units, axis=1, keepdims=True)
+    Q = np.linalg.qr(units.T)[0].T
+    shares = np.einsum("ij,ij->i", Q @ encoder.second_moment, Q)
+    k = np.arange(1, len(Q) + 1)
+    figure, axis = plt.subplots(figsize=(5, 3))
+    axis.plot(k, np.sqrt(np.cumsum(shares)), color=COLOURS["A"], linewidth=2, label="MiniLM, layer 4")
+    axis.plot(k, np.sqrt(k / 384), color=COLOURS["grey"], linewidth=1.5, linestyle="--", label="sqrt(k / d)")
+    axis.axvline(192, color=COLOURS["B"], linewidth=0.8, linestyle=":")
+    axis.annotate("saturated from here on ", (192, 0.03), color=COLOURS["B"], fontsize=9, ha="right")
+    axis.set_xlabel("tokens k in the set (of d = 384 dimensions)")
+    axis.set_ylabel("chance level")
+    axis.set_ylim(0, 1.02)
+    axis.legend(frameon=False, fontsize=9, loc="lower right")
+    save(figure, "chance")
+
+
 if __name__ == "__main__":
     plt.rcParams.update({"svg.hashsalt": "softset", "axes.spines.top": False, "axes.spines.right": False})
     membership_around_the_circle()
     grades_by_aperture()
     three_lines()
+    cosine_and_span()
+    chance_levels()
     print(*(f"wrote {path.relative_to(HERE.parent.parent)}" for path in sorted(HERE.glob("*.svg"))), sep="\n")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from softset.similarity.scorer import Scorer, pairwise, score
     from softset.similarity.scores import Scores
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 __all__ = [
     "Calibration",

@@ -37,11 +37,14 @@ class Verbs(click.Group):
 def softset(debug: bool) -> None:
     """Set algebra for embeddings.
 
-    Build a set from a few examples, combine sets with AND, OR and NOT, and ask how much anything belongs.
+    Build a set from a few examples, combine sets with AND, OR and NOT, ask how much anything belongs, and compare texts.
 
     \b
     Examples:
       softset find '{red, blue, green} & {apple, peach, banana}'
+      softset score -c system.txt -r reference.txt
+      softset compare -r reference.txt baseline.txt system.txt
+      softset explain 'royalty' 'the king and the queen'
       softset index books.tsv --out books.softset
       softset encode sentences.txt --out sentences.sets
       softset vectors import glove.txt --name mine

@@ -37,16 +37,16 @@ def demo() -> None:
 
 
 def _show_texts() -> None:
-    """Show how much each token of a text belongs to another text."""
-    from softset.algebra import Subspace
-    from softset.embed.encoders.loading import load_encoder
+    """Show how alike texts are, and what single tokens give to that."""
+    from softset.similarity.scorer import Scorer
 
-    reference, *others = "The king and the queen.", "Royalty rules.", "A bicycle race."
-    encoder = load_encoder("minilm", layer=4)
-    sets = encoder.encode([reference, *others])
-    court = Subspace.span(sets[0])
-    click.echo(f"\nTexts as sets of token vectors ({encoder.signature.partition('|')[0]}), bundled and offline:\n")
-    for at, text in enumerate(others, 1):
-        shares = zip(sets.tokens_of(at), court.membership(sets[at]), strict=True)
-        told = "  ".join(f"{token} {share:.2f}" for token, share in shares)
-        click.echo(f"{text:16} in {reference!r}: {told}")
+    scorer = Scorer("minilm", layer=4, rescale="chance")
+    pairs = [("Royalty rules.", "The king and the queen."), ("A bicycle race.", "The king and the queen.")]
+    click.echo("\nHow alike two texts are, counted from chance (all-MiniLM-L6-v2, bundled and offline):\n")
+    for (candidate, reference), row in zip(pairs, scorer.stream(pairs), strict=True):
+        click.echo(f"{candidate:16} {reference:25} P {row.precision:.2f}  R {row.recall:.2f}  F {row.f1:.2f}")
+    why = scorer.using(rescale=None).explain(*pairs[0])
+    told = zip(why.candidate.tokens, why.views[0].candidate_membership, strict=True)
+    click.echo(f"\nHow much each token of {pairs[0][0]!r} belongs to {pairs[0][1]!r}:\n")
+    click.echo("  ".join(f"{token} {share:.2f}" for token, share in told))
+    click.echo(f"\nsoftset explain {pairs[0][0]!r} {pairs[0][1]!r} --layer 4   shows where that comes from")

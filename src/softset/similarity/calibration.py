@@ -111,7 +111,12 @@ class Calibration:
         return cls(facts["precision"], facts["recall"], facts["f1"], facts["pairs"], facts["signature"])
 
     def must_fit(self, signature: str) -> None:
-        """Refuse to rescale the scores of another model or metric."""
+        """Refuse to rescale the scores of another model or metric.
+
+        >>> Calibration(0.4, 0.4, 0.4, 100, "metric:subspace|encoder:a").must_fit("metric:subspace|encoder:b")
+        Traceback (most recent call last):
+        softset.errors.InputError: this calibration was fitted with metric:subspace|encoder:a, but ...
+        """
         if signature != self.signature:
             raise InputError(
                 f"this calibration was fitted with {self.signature}, but the scores are of {signature}: fit it with "

@@ -84,7 +84,12 @@ class Idf:
         return weights
 
     def must_fit(self, signature: str) -> None:
-        """Refuse token sets of another encoder: its tokens are others."""
+        """Refuse token sets of another encoder: its tokens are others.
+
+        >>> Idf(1, {"a": 1}, "minilm@ab12").must_fit("encoder:words@cd34")
+        Traceback (most recent call last):
+        softset.errors.InputError: the idf weights were fitted with minilm@ab12, but the texts are encoded with ...
+        """
         if encoder_of(signature) != self.encoder:
             raise InputError(
                 f"the idf weights were fitted with {self.encoder}, but the texts are encoded with "
