@@ -1,0 +1,153 @@
+"""Other people's programs say the same: POT, SciPy, gensim, scikit-learn, bert_score, and the published DynaMax."""
+
+import numpy as np
+import pytest
+
+from softset import Idf, Scorer, load_encoder, load_words, metric
+from softset.similarity.metrics.bertscore import BertScore
+from softset.similarity.metrics.subspace import Subspace
+from softset.similarity.metrics.transport import Wmd, Wrd
+from softset.similarity.pairs import Pairs
+from tests.similarity import literal
+from tests.similarity.cases import ToyEncoder, rows_of, separate, sets_of
+
+rng = np.random.default_rng(9)
+LEFT = [rng.standard_normal((int(k), 6)) for k in rng.integers(1, 7, 12)]
+RIGHT = [rng.standard_normal((int(k), 6)) for k in rng.integers(1, 7, 12)]
+PAIRS = Pairs.of(sets_of(*LEFT), sets_of(*RIGHT))
+
+
+def test_wmd_is_that_of_pot() -> None:
+    ot = pytest.importorskip("ot")
+    found, rms = Wmd().distances(PAIRS), Wmd(distance="rms").distances(PAIRS)
+    for at, (A, B) in enumerate(zip(LEFT, RIGHT, strict=True)):
+        expected = ot.emd2(np.full(len(A), 1 / len(A)), np.full(len(B), 1 / len(B)), ot.dist(A, B, metric="euclidean"))
+        assert found[at] == pytest.approx(expected, abs=1e-9)
+        assert rms[at] == pytest.approx(expected / np.sqrt(6), abs=1e-9)
+    assert np.abs(Wmd().of_pairs(PAIRS).f1 - 1 / (1 + found)).max() < 1e-12
+
+
+def test_wrd_is_that_of_pot() -> None:
+    ot = pytest.importorskip("ot")
+    found = Wrd().distances(PAIRS)
+    for at, (A, B) in enumerate(zip(LEFT, RIGHT, strict=True)):
+        a, b = np.linalg.norm(A, axis=1), np.linalg.norm(B, axis=1)
+        expected = ot.emd2(a / a.sum(), b / b.sum(), ot.dist(A, B, metric="cosine"))
+        assert found[at] == pytest.approx(expected, abs=1e-9)
+    assert np.abs(Wrd().of_pairs(PAIRS).f1 - (1 - found)).max() < 1e-12
+
+
+def test_transport_of_equal_masses_is_an_assignment() -> None:
+    """With as many tokens on both sides each goes to one other whole: SciPy's Hungarian method, no POT involved."""
+    pytest.importorskip("ot")
+    from scipy.optimize import linear_sum_assignment
+    from scipy.spatial.distance import cdist
+
+    for k in (1, 2, 5, 9):
+        A, B = rng.standard_normal((k, 6)), rng.standard_normal((k, 6))
+        C = cdist(A, B)
+        expected = C[linear_sum_assignment(C)].sum() / k
+        assert Wmd().distances(Pairs.of(sets_of(A), sets_of(B)))[0] == pytest.approx(expected, abs=1e-9)
+
+
+def test_wmd_is_that_of_gensim() -> None:
+    pytest.importorskip("ot")
+    models = pytest.importorskip("gensim.models")
+    left = ["the king walks in the park", "a red book", "the president greets the press in chicago"]
+    right = ["a queen runs in the square", "a red book", "obama speaks to the media in illinois"]
+    encoder = load_encoder("words")
+    A, B = encoder.encode(left), encoder.encode(right)
+    words = sorted({*A.tokens, *B.tokens})
+    vectors = load_words()
+    keyed = models.KeyedVectors(vector_size=encoder.dimensions)
+    keyed.add_vectors(words, np.array([vectors[word] for word in words], dtype=np.float32))
+    found = Wmd().distances(Pairs.of(A, B))
+    for at in range(3):
+        expected = keyed.wmdistance(A.tokens_of(at), B.tokens_of(at), norm=False)
+        assert found[at] == pytest.approx(expected, abs=1e-4)
+    assert found[1] == pytest.approx(0, abs=1e-9) and found[0] > 0.5
+
+
+def published_dynamax(x: np.ndarray, y: np.ndarray, index: str) -> float:
+    """The authors' own lines (github.com/Babylonpartners/fuzzymax), for the universe of both sentences."""
+    u = np.vstack((x, y))
+    m_x, m_y = (np.maximum(np.max(np.dot(s, u.T), axis=0), 0) for s in (x, y))
+    m_inter = np.sum(np.minimum(m_x, m_y))
+    match index:
+        case "jaccard":
+            return m_inter / np.sum(np.maximum(m_x, m_y))
+        case "otsuka":
+            return m_inter / np.sqrt(np.sum(m_x) * np.sum(m_y))
+    return 2 * m_inter / (np.sum(m_x) + np.sum(m_y))
+
+
+@pytest.mark.parametrize("index", ["jaccard", "otsuka", "dice"])
+def test_dynamax_is_the_published_one(index: str) -> None:
+    found = metric(f"dynamax(index={index})").of_pairs(PAIRS).f1
+    expected = [published_dynamax(A, B, index) for A, B in zip(LEFT, RIGHT, strict=True)]
+    assert np.abs(found - expected).max() < 1e-12
+
+
+@pytest.mark.parametrize("kind", ["apart", "one", "combined", "near"])
+def test_membership_is_the_cosine_of_scipys_subspace_angle(kind: str) -> None:
+    from scipy.linalg import subspace_angles
+
+    A, B = rows_of(kind, np.random.default_rng(3), 8), separate(np.random.default_rng(4), 3, 8)
+    found = Subspace().memberships(Pairs.of(sets_of(A), sets_of(B)))
+    in_B = [np.cos(subspace_angles(a[:, None], B.T)[0]) for a in A]
+    in_A = [np.cos(subspace_angles(b[:, None], A.T).min()) for b in B]
+    assert np.abs(found - np.array(in_B + in_A)).max() < 1e-7
+
+
+def test_grassmann_is_that_of_scipys_angles() -> None:
+    from scipy.linalg import subspace_angles
+
+    found = metric("grassmann").of_pairs(PAIRS).f1
+    for at, (A, B) in enumerate(zip(LEFT, RIGHT, strict=True)):
+        t = np.concatenate([subspace_angles(A.T, B.T), np.full(abs(len(A) - len(B)), np.pi / 2)])
+        assert found[at] == pytest.approx(1 - np.sqrt((t**2).sum()) / (np.sqrt(len(t)) * np.pi / 2), abs=1e-9)
+
+
+def test_tfidf_is_that_of_scikit_learn() -> None:
+    text = pytest.importorskip("sklearn.feature_extraction.text")
+    references = ["the red book of the king", "a king walks in the park", "the queen", "red red red book"]
+    candidates = ["king of the red park", "the the the a", "book queen", "walks"]
+    theirs = text.TfidfVectorizer(analyzer=str.split, smooth_idf=True, norm="l2").fit(references)
+    expected = (theirs.transform(candidates) @ theirs.transform(references).T).toarray()
+    encoder = ToyEncoder()
+    A, B = encoder.encode(candidates), encoder.encode(references)
+    assert np.abs(metric("tfidf").of_all(A, B, Idf.fit(B)).f1 - expected).max() < 1e-9
+    scores = Scorer(encoder, metric="tfidf").score(candidates, references)
+    assert np.abs(scores.f1 - np.diag(expected)).max() < 1e-9
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("weights", ["none", "idf"])
+def test_bertscore_is_that_of_bert_score(weights: str) -> None:
+    torch = pytest.importorskip("torch")
+    utils = pytest.importorskip("bert_score.utils")
+    encoder = ToyEncoder()
+    texts = (  # of 1 or 3 and more words: bert_score takes 2 for the two marks of an empty text
+        ["the red book of a king", "queen", "walks in the park and in the book"],
+        ["red", "king queen a", "in a red park"],
+    )
+    A, B = (encoder.encode(side) for side in texts)
+    idf = Idf.fit(B)
+
+    def padded(sets):  # what is behind the mask must not matter
+        X = torch.full((len(sets), max(sets.counts), sets.dimensions), 7.0)
+        mask, weight = torch.zeros(X.shape[:2]), torch.zeros(X.shape[:2])
+        for at, rows in enumerate(sets):
+            k = len(rows)
+            X[at, :k], mask[at, :k] = torch.from_numpy(rows), 1
+            weight[at, :k] = torch.from_numpy(idf.weights(sets.tokens_of(at)) if weights == "idf" else np.ones(k))
+        return X, mask, weight
+
+    P, R, F = utils.greedy_cos_idf(*padded(B), *padded(A))
+    found = BertScore(weights=weights).of_pairs(Pairs.of(A, B, idf=idf))
+    for ours, theirs in zip(found, (P, R, F), strict=True):
+        assert np.abs(ours - theirs.numpy()).max() < 1e-5
+    assert (
+        np.abs(found.f1 - [literal.harmonic(p, r) for p, r in zip(found.precision, found.recall, strict=True)]).max()
+        < 1e-9
+    )

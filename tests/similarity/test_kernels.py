@@ -1,0 +1,206 @@
+"""Membership by Gram matrices is the paper's membership by SVD, on every path, for every kind of set."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from softset.similarity.kernels import gram
+from softset.similarity.kernels.bases import bases
+from softset.similarity.kernels.gram import memberships
+from softset.similarity.metrics.subspace import Subspace
+from softset.similarity.pairs import Pairs
+from tests.similarity import literal
+from tests.similarity.cases import KINDS, Pair, cut_of, pairs, rows_of, separate, sets_of
+
+
+def ours(A: np.ndarray, B: np.ndarray, tally: Counter[str] | None = None) -> np.ndarray:
+    return Subspace().memberships(Pairs.of(sets_of(A), sets_of(B)), tally)
+
+
+def ends(*sets: np.ndarray) -> np.ndarray:
+    return np.concatenate([[0], np.cumsum([len(one) for one in sets])])
+
+
+@given(pairs())
+def test_memberships_are_those_of_the_paper(pair: Pair) -> None:
+    assume(literal.clear(pair.A, pair.cut) and literal.clear(pair.B, pair.cut))
+    assert np.abs(ours(*pair) - literal.memberships(*pair, pair.cut)).max() < 1e-5
+
+
+@given(pairs(dtypes=("float32", "float64")))
+def test_the_kernel_by_itself_is_the_paper_on_the_rows_it_is_given(pair: Pair) -> None:
+    A, B = (literal.units(rows).astype(rows.dtype) for rows in pair)
+    assume(literal.clear(A, pair.cut) and literal.clear(B, pair.cut))
+    found = memberships(np.vstack([A, B]), ends(A, B), cut=pair.cut)
+    assert np.abs(found - literal.memberships(A, B, pair.cut)).max() < 1e-5
+    assert found.min() >= 0 and found.max() <= 1
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_kind_of_set_is_left_out_of_the_comparison(kind: str, dtype: str) -> None:
+    """The properties above skip what is near the cut: here nothing is skipped."""
+    rng = np.random.default_rng(3)
+    for d in (4, 8, 16):
+        A, B = rows_of(kind, rng, d, dtype), rows_of("apart", rng, d, dtype)
+        assert literal.clear(A, cut_of(A), room=3) and literal.clear(B, cut_of(B))
+        assert np.abs(ours(A, B) - literal.memberships(A, B, cut_of(A))).max() < 1e-5
+
+
+def batch(dtype: str = "float32") -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Return 3 pairs for the fast path, 2 for the wide one (float32), 3 for the revealing one."""
+    rng = np.random.default_rng(8)
+    kinds = ["apart", "one", "apart", "near", "near", "combined", "scaled", "crowded"]
+    return (
+        [rows_of(kind, rng, 8, dtype) for kind in kinds],
+        [rows_of("apart", rng, 8, dtype) for _ in kinds],
+    )
+
+
+def test_all_three_paths_run_and_each_agrees() -> None:
+    left, right = batch()
+    tally: Counter[str] = Counter()
+    found = Subspace().memberships(Pairs.of(sets_of(*left), sets_of(*right)), tally)
+    assert tally == {"fast": 3, "wide": 2, "revealing": 3}
+    expected = np.concatenate([literal.memberships(A, B, cut_of(A)) for A, B in zip(left, right, strict=True)])
+    assert np.abs(found - expected).max() < 1e-5
+
+
+def test_float64_needs_no_wide_path() -> None:
+    left, right = batch("float64")
+    tally: Counter[str] = Counter()
+    Subspace().memberships(Pairs.of(sets_of(*left), sets_of(*right)), tally)
+    assert tally["fast"] == 5 and tally["revealing"] == 3 and not tally["wide"]
+
+
+@pytest.mark.parametrize(
+    ("path", "dtype"),
+    [("fast", "float32"), ("wide", "float32"), ("revealing", "float32"), ("fast", "float64"), ("revealing", "float64")],
+)
+def test_every_path_gives_the_same(path: str, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Limits are moved so that one well-separated batch has to take each path."""
+    rng = np.random.default_rng(5)
+    left, right = ([rows_of("apart", rng, 8, dtype) for _ in range(9)] for _ in "AB")
+    limits = {"fast": (1e10, 1e10), "wide": (0.0, 1e10), "revealing": (0.0, 0.0)}[path]
+    pairs = Pairs.of(sets_of(*left), sets_of(*right))
+    monkeypatch.setattr(gram, "FAST", {"float32": limits[0], "float64": limits[1]})
+    tally: Counter[str] = Counter()
+    found = Subspace().memberships(pairs, tally)
+    assert tally[path] == 9 == sum(tally.values())
+    expected = np.concatenate([literal.memberships(A, B, cut_of(A)) for A, B in zip(left, right, strict=True)])
+    assert np.abs(found - expected).max() < (1e-6 if dtype == "float32" else 1e-12)
+
+
+@pytest.mark.parametrize("angle", [0.1, 0.03, 0.01, 1e-3, 1e-4])
+def test_two_tokens_at_a_small_angle_in_float32(angle: float) -> None:
+    """At .01 a Cholesky factor in plain float32 exists, and is wrong in the fourth digit: it must not be believed."""
+    naive, found, exact = [], [], []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        E = np.linalg.qr(rng.standard_normal((16, 16)))[0]
+        A = np.array([3 * E[0], E[0] + angle * E[1]], dtype=np.float32)
+        B = (E[1:4] + 0.3 * E[7]).astype(np.float32)
+        U, V = literal.units(A).astype(np.float32), literal.units(B).astype(np.float32)
+        if angle >= 0.01:
+            L = np.linalg.cholesky(U @ U.T)
+            naive.append(np.linalg.norm(np.linalg.solve(L, U @ V.T), axis=0))
+        found.append(ours(A, B))
+        exact.append(literal.memberships(A, B, cut_of(A)))
+    assert np.abs(np.array(found) - exact).max() < 1e-6
+    if angle == 0.01:
+        assert np.abs(np.array(naive) - np.array(exact)[:, 2:]).max() > 1e-4  # the trap is real
+
+
+def test_the_cut_is_where_the_project_says() -> None:
+    """A second token is a new direction just above the tolerance, and a copy just below it."""
+    for dtype in ("float32", "float64"):
+        E = np.eye(16)
+        cut = cut_of(E.astype(dtype))
+        for factor, member in ((1.7, 1.0), (0.5, 0.0)):
+            A = np.array([E[0], E[0] + factor * cut * E[1]], dtype=dtype)
+            B = E[1:2].astype(dtype)
+            assert ours(A, B)[2] == pytest.approx(member, abs=1e-3)
+
+
+@given(pairs(), st.integers(0, 1000))
+def test_order_sign_and_length_of_tokens_do_not_matter(pair: Pair, seed: int) -> None:
+    assume(literal.clear(pair.A, pair.cut) and literal.clear(pair.B, pair.cut))
+    rng = np.random.default_rng(seed)
+    a, b = (rng.permutation(len(rows)) for rows in pair)
+    factors = [rng.choice([-1, 1], (len(rows), 1)) * 2.0 ** rng.integers(-2, 3, (len(rows), 1)) for rows in pair]
+    A, B = ((rows * by).astype(rows.dtype) for rows, by in zip(pair, factors, strict=True))
+    plain = ours(*pair)
+    k = len(pair.A)
+    expected = np.concatenate([plain[:k][a], plain[k:][b]])
+    assert np.abs(ours(A[a], B[b]) - expected).max() < 1e-5
+
+
+@given(pairs())
+def test_the_sides_may_be_exchanged(pair: Pair) -> None:
+    there, back = ours(pair.A, pair.B), ours(pair.B, pair.A)
+    k = len(pair.A)
+    assert np.abs(np.concatenate([there[k:], there[:k]]) - back).max() < 1e-6
+
+
+@given(st.lists(pairs(dtypes=("float32",)), min_size=2, max_size=8), st.randoms(use_true_random=False))
+def test_alone_is_as_in_any_batch(many: list[Pair], random: object) -> None:
+    d = many[0].A.shape[1]
+    some = [pair for pair in many if pair.A.shape[1] == d]
+    random.shuffle(some)
+    together = Subspace().memberships(Pairs.of(sets_of(*(p.A for p in some)), sets_of(*(p.B for p in some))))
+    alone = np.concatenate([ours(*pair) for pair in some])
+    assert np.abs(together - alone).max() < 1e-6
+
+
+def test_one_bad_matrix_does_not_spoil_its_bucket() -> None:
+    """NumPy refuses a whole stack for one singular Gram matrix: here it is in a bucket of forty good ones."""
+    rng = np.random.default_rng(0)
+    left = [separate(rng, 4, 8) for _ in range(41)]
+    right = [separate(rng, 3, 8) for _ in range(41)]
+    left[17][3] = left[17][0] + left[17][1] - left[17][2]
+    tally: Counter[str] = Counter()
+    found = Subspace().memberships(Pairs.of(sets_of(*left), sets_of(*right)), tally)
+    assert tally == {"fast": 40, "revealing": 1, "wide": 0}
+    expected = np.concatenate([literal.memberships(A, B, cut_of(A)) for A, B in zip(left, right, strict=True)])
+    assert np.abs(found - expected).max() < 1e-7
+
+
+def test_empty_sides_have_no_members_and_hide_nobody() -> None:
+    A, none = np.eye(3)[:2], np.zeros((0, 3))
+    units = np.vstack([A, A, A, A])
+    found = memberships(units, ends(A, none, none, A, A, A), cut=1e-7)
+    assert found.tolist() == [0, 0, 0, 0, 1, 1, 1, 1]
+    assert memberships(np.zeros((0, 3)), np.array([0, 0, 0]), cut=1e-7).shape == (0,)
+
+
+@given(pairs())
+def test_bases_are_orthonormal_and_span_the_set(pair: Pair) -> None:
+    assume(literal.clear(pair.A, pair.cut) and literal.clear(pair.B, pair.cut))
+    A, B = literal.units(pair.A), literal.units(pair.B)
+    Q, where = bases(np.vstack([A, B]), ends(A, B), pair.cut)
+    for at, rows in enumerate((A, B)):
+        F = Q[where[at] : where[at + 1]]
+        S = literal.subspace(rows, pair.cut)
+        assert F.shape == S.shape
+        assert np.abs(F @ F.T - np.eye(len(F))).max() < 1e-9
+        assert np.abs(F.T @ F - S.T @ S).max() < 1e-5
+
+
+def test_zero_vectors_are_members_of_nothing_and_change_nothing() -> None:
+    A, B = np.array([[1.0, 0, 0], [0, 0, 0], [0, 1, 0]]), np.array([[0, 0, 0], [0.6, 0, 0.8]])
+    pairs = Pairs.of(sets_of(A), sets_of(B))
+    assert pairs.counts.tolist() == [2, 1]
+    P, R, _ = Subspace().of_pairs(pairs)
+    assert P[0] == pytest.approx(0.3) and R[0] == pytest.approx(0.6)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_lengths_at_the_ends_of_the_type(dtype: str) -> None:
+    limits = np.finfo(dtype)
+    rows = np.array([[limits.max] * 4, [limits.max, 0, 0, 0], [limits.smallest_normal] * 4, [1, 2, 3, 4]], dtype=dtype)
+    pairs = Pairs.of(sets_of(rows), sets_of(rows))
+    assert np.abs(np.linalg.norm(pairs.units.astype(np.float64), axis=1) - 1).max() < 1e-6
+    assert np.abs(pairs.units - np.vstack([literal.units(rows)] * 2)).max() < 1e-6

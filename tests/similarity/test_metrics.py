@@ -1,0 +1,287 @@
+"""What holds for all metrics, and what each one is."""
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from softset import GradedSubspace, Idf, Subspace, TokenSets, metric
+from softset.similarity.metrics import METRICS, PRF
+from softset.similarity.metrics.bertscore import BertScore
+from softset.similarity.metrics.subspace import Subspace as SubspaceMetric
+from softset.similarity.pairs import Pairs
+from tests.similarity import literal
+from tests.similarity.cases import (
+    DISTANCES,
+    EVERY,
+    FILLED,
+    MEMBERSHIP,
+    SYMMETRIC,
+    TEXTS,
+    TRANSPORT,
+    Pair,
+    ToyEncoder,
+    pairs,
+    rows_of,
+    sets_of,
+)
+
+CANDIDATES = ["the red book", "a king", "", "king king and queen", "of of of", "a red red park walks in the book of a"]
+REFERENCES = ["the red book", "the queen and a king walks", "", "park"]
+
+
+def numbers(name: str, candidates: list[str], references: list[str], encoder: ToyEncoder | None = None) -> PRF:
+    encoder = encoder or ToyEncoder()
+    A, B = encoder.encode(candidates), encoder.encode(references)
+    return metric(name).of_pairs(Pairs.of(A, B, idf=Idf.fit(B)))
+
+
+def needs_pot(name: str) -> None:
+    if name in TRANSPORT:
+        pytest.importorskip("ot")
+
+
+def test_every_metric_is_tested() -> None:
+    assert {name.partition("(")[0] for name in EVERY} == set(METRICS)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_identical_texts_score_best(name: str) -> None:
+    needs_pot(name)
+    P, R, F = numbers(name, CANDIDATES, CANDIDATES)
+    if "aperture" in name:  # a graded set holds no token in full
+        assert (F[[0, 1, 3, 4, 5]] < metric(name).BEST).all() and F[2] == metric(name).BEST
+        return
+    assert np.abs(F - metric(name).BEST).max() < 1e-6
+    assert np.abs(P - 1).max() < 1e-6 and np.abs(R - 1).max() < 1e-6
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_nothing_is_all_of_nothing_and_no_part_of_something(name: str) -> None:
+    needs_pot(name)
+    P, R, F = numbers(name, ["", "a king", ""], ["", "", "red"])
+    assert P.tolist() == R.tolist() == [1, 0, 0]
+    assert F.tolist() == [metric(name).BEST, 0, 0]
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_precision_and_recall_are_exchanged_with_the_sides(name: str) -> None:
+    needs_pot(name)
+    some = ["the king walks", "a a book", "red", "park in park"]
+    idf, encoder = Idf.fit(ToyEncoder().encode(CANDIDATES)), ToyEncoder()
+    A, B = encoder.encode(some), encoder.encode(list(reversed(CANDIDATES))[:4])
+    there = metric(name).of_pairs(Pairs.of(A, B, idf=idf))
+    back = metric(name).of_pairs(Pairs.of(B, A, idf=idf))
+    assert np.abs(there.precision - back.recall).max() < 1e-6
+    assert np.abs(there.recall - back.precision).max() < 1e-6
+    assert np.abs(there.f1 - back.f1).max() < 1e-6
+    if name in SYMMETRIC or name in TRANSPORT:
+        assert np.array_equal(there.precision, there.recall) and np.array_equal(there.precision, there.f1)
+    elif name.startswith("subspace"):
+        assert np.abs(there.precision - there.recall).max() > 1e-3  # else the test above says nothing
+
+
+@pytest.mark.parametrize("name", [*MEMBERSHIP, "symbolic", "symbolic(weights=idf)", "johnson-symbolic"])
+def test_the_score_is_the_harmonic_mean_or_the_sum(name: str) -> None:
+    P, R, F = numbers(name, CANDIDATES[:2] + CANDIDATES[3:], [*REFERENCES[:2], *REFERENCES[:2], REFERENCES[3]])
+    expected = P + R if name.startswith("johnson") else [literal.harmonic(p, r) for p, r in zip(P, R, strict=True)]
+    assert np.abs(F - expected).max() < 1e-12
+
+
+@given(pairs())
+def test_subspace_scores_are_between_0_and_1_and_at_least_the_cosine(pair: Pair) -> None:
+    """A projection onto a span is at least as long as one onto any of its vectors."""
+    both = Pairs.of(sets_of(pair.A), sets_of(pair.B))
+    in_span, nearest = SubspaceMetric().memberships(both), BertScore().memberships(both)
+    assert (in_span >= np.abs(nearest) - 1e-5).all()
+    for values in SubspaceMetric().of_pairs(both):
+        assert (values >= 0).all() and (values <= 1 + 1e-12).all()
+
+
+@given(pairs())
+def test_bertscore_is_the_largest_cosine(pair: Pair) -> None:
+    both = Pairs.of(sets_of(pair.A), sets_of(pair.B))
+    assert np.abs(BertScore().memberships(both) - literal.closest(*pair)).max() < 1e-5
+
+
+def test_the_score_of_opposite_precision_and_recall_stays_a_score() -> None:
+    """Cosines of .2 and -.6002 make P = -.2001 and R = .2: a harmonic mean would be 800."""
+    at = [np.arccos(0.2), np.arccos(-0.6002)]
+    A = np.array([[np.cos(angle), np.sin(angle)] for angle in at])
+    F = BertScore().of_pairs(Pairs.of(sets_of(A), sets_of(np.array([[1.0, 0.0]])))).f1
+    assert abs(F[0]) <= 1
+
+
+@pytest.mark.parametrize("weights", ["none", "l2", "l1", "idf"])
+@pytest.mark.parametrize("name", ["subspace", "bertscore"])
+def test_weighted_means(name: str, weights: str) -> None:
+    encoder = ToyEncoder()
+    A, B = encoder.encode(["the red red king"]), encoder.encode(["a king of the park"])
+    idf = Idf.fit(encoder.encode(["the king", "the park", "a book"]))
+    P, R, _ = metric(f"{name}(weights={weights})").of_pairs(Pairs.of(A, B, idf=idf))
+    cut = 1e-5
+    found = literal.memberships(A[0], B[0], cut) if name == "subspace" else literal.closest(A[0], B[0])
+    df = {"the": 2, "king": 1, "park": 1, "a": 1, "book": 1}
+    for rows, tokens, members, value in (
+        (A[0].astype(float), A.tokens_of(0), found[: len(A[0])], P[0]),
+        (B[0].astype(float), B.tokens_of(0), found[len(A[0]) :], R[0]),
+    ):
+        w = {
+            "none": np.ones(len(rows)),
+            "l2": np.sqrt((rows**2).sum(axis=1)),
+            "l1": np.abs(rows).sum(axis=1),
+            "idf": np.array([np.log(4 / (df.get(token, 0) + 1)) for token in tokens]),
+        }[weights]
+        assert value == pytest.approx((w * members).sum() / w.sum(), abs=1e-6)
+
+
+@given(pairs(dtypes=("float32", "float64")), st.sampled_from([1e-3, 0.5, 2.0, 30.0, 1e3]))
+def test_graded_membership_is_that_of_the_algebra(pair: Pair, aperture: float) -> None:
+    """Copies count: three times the same word is more of it."""
+    both = Pairs.of(sets_of(pair.A), sets_of(pair.B))
+    found = SubspaceMetric(aperture=aperture).memberships(both)
+    A, B = (literal.units(rows) for rows in pair)
+    in_B = GradedSubspace.of(B, aperture=aperture).membership(A)
+    in_A = GradedSubspace.of(A, aperture=aperture).membership(B)
+    assert np.abs(found - np.concatenate([in_B, in_A])).max() < 1e-5
+
+
+def test_copies_count_in_graded_sets_only() -> None:
+    v = np.array([[0.6, 0.8, 0.0]])
+    once, thrice = np.array([[1.0, 0, 0], [0, 1, 0]]), np.array([[1.0, 0, 0], [0, 1, 0], [1, 0, 0], [1, 0, 0]])
+    for aperture, same in ((float("inf"), True), (2.0, False)):
+        a, b = (
+            SubspaceMetric(aperture=aperture).memberships(Pairs.of(sets_of(v), sets_of(B)))[0] for B in (once, thrice)
+        )
+        assert (abs(a - b) < 1e-9) == same
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("kind", ["apart", "copies", "combined", "crowded", "near"])
+@pytest.mark.parametrize("aperture", [1e5, 1e8, 1e12, 1e160, 1e200])
+def test_a_graded_set_tends_to_the_crisp_one(kind: str, dtype: str, aperture: float) -> None:
+    rng = np.random.default_rng(2)
+    A, B = rows_of(kind, rng, 8, dtype), rows_of("apart", rng, 8, dtype)
+    both = Pairs.of(sets_of(A), sets_of(B))
+    crisp, graded = SubspaceMetric(), SubspaceMetric(aperture=aperture)
+    assert np.abs(graded.memberships(both) - crisp.memberships(both)).max() < 1e-4
+
+
+@pytest.mark.parametrize("distance", DISTANCES)
+def test_grassmann_is_the_distance_of_the_algebra(distance: str) -> None:
+    rng = np.random.default_rng(6)
+    A, B = rows_of("apart", rng, 8), rows_of("combined", rng, 8)
+    found = metric(f"grassmann(distance={distance})").of_pairs(Pairs.of(sets_of(A), sets_of(B))).f1[0]
+    V, W = Subspace.span(A), Subspace.span(B)
+    largest = Subspace.span(np.eye(16)[: max(V.dim, W.dim)]).distance(
+        Subspace.span(np.eye(16)[8:][: max(V.dim, W.dim)]), distance
+    )
+    assert found == pytest.approx(1 - V.distance(W, distance) / largest, abs=1e-12)
+    right_angles = metric(f"grassmann(distance={distance})").of_pairs(
+        Pairs.of(sets_of(np.eye(8)[:3]), sets_of(np.eye(8)[4:7]))
+    )
+    assert right_angles.f1[0] == pytest.approx(0, abs=1e-12)
+
+
+@given(TEXTS, TEXTS)
+def test_symbolic_metrics_are_those_of_python_sets(a: str, b: str) -> None:
+    A, B = set(a.split()), set(b.split())
+    P = len(A & B) / len(A) if A else float(not B)
+    R = len(A & B) / len(B) if B else float(not A)
+    found = numbers("symbolic", [a], [b])
+    assert [float(values[0]) for values in found] == pytest.approx([P, R, literal.harmonic(P, R)])
+    assert numbers("johnson-symbolic", [a], [b]).f1[0] == pytest.approx(P + R)
+    jaccard = len(A & B) / len(A | B) if A | B else 1.0
+    assert numbers("jaccard", [a], [b]).f1[0] == pytest.approx(jaccard)
+
+
+@given(FILLED, FILLED, st.lists(FILLED, min_size=1, max_size=4))
+def test_symbolic_with_idf_is_a_weighted_share(a: str, b: str, corpus: list[str]) -> None:
+    encoder = ToyEncoder()
+    idf = Idf.fit(encoder.encode(corpus))
+    weight = {
+        w: np.log((len(corpus) + 1) / (sum(w in t.split() for t in corpus) + 1)) for w in {*a.split(), *b.split()}
+    }
+    P, R, F = metric("symbolic(weights=idf)").of_pairs(Pairs.of(encoder.encode([a]), encoder.encode([b]), idf=idf))
+    A, B = set(a.split()), set(b.split())
+    for value, one in ((P[0], A), (R[0], B)):
+        total = sum(weight[w] for w in one)
+        expected = sum(weight[w] for w in A & B) / total if total > 1e-12 else len(A & B) / len(one)
+        assert value == pytest.approx(expected)
+    assert np.isfinite(F).all()
+
+
+@pytest.mark.parametrize("weights", ["none", "l2", "l1"])
+def test_average_is_the_cosine_of_weighted_means(weights: str) -> None:
+    rng = np.random.default_rng(0)
+    A, B = rng.standard_normal((4, 6)), rng.standard_normal((3, 6))
+    found = metric(f"average(weights={weights})").of_pairs(Pairs.of(sets_of(A), sets_of(B))).f1[0]
+    w = {
+        "none": lambda X: np.ones(len(X)),
+        "l2": lambda X: np.linalg.norm(X, axis=1),
+        "l1": lambda X: np.abs(X).sum(axis=1),
+    }
+    a, b = (w[weights](X) @ X for X in (A, B))
+    assert found == pytest.approx(a @ b / np.linalg.norm(a) / np.linalg.norm(b), abs=1e-12)
+
+
+def test_cls_is_the_cosine_of_the_marks() -> None:
+    encoder = ToyEncoder()
+    A, B = encoder.encode(["a king", "red"]), encoder.encode(["the park", "queen"])
+    found = metric("cls").of_pairs(Pairs.of(A, B)).f1
+    assert A.special is not None and B.special is not None
+    a, b = literal.units(A.special.vectors), literal.units(B.special.vectors)
+    assert np.abs(found - (a * b).sum(axis=1)).max() < 1e-6
+
+
+@pytest.mark.parametrize("name", [one for one in EVERY if one != "cls"])
+@pytest.mark.parametrize("scale", [1e300, 1e-300])
+def test_huge_and_tiny_vectors_of_identical_texts_score_best(name: str, scale: float) -> None:
+    """No metric is hurt by the size of all vectors alone; NaN and warnings are errors."""
+    needs_pot(name)
+    if name.startswith("wmd") or "aperture" in name:
+        pytest.skip("its numbers depend on the lengths, or are below 1 anyway")
+    sets = TokenSets.from_arrays([np.array([[3.0, 1, 0], [1, 2, 2]]) * scale], tokens=[["a", "b"]])
+    _, _, F = metric(name).of_pairs(Pairs.of(sets, sets, idf=Idf.fit(sets)))
+    assert F[0] == pytest.approx(metric(name).BEST, abs=1e-6)
+
+
+@pytest.mark.parametrize("index", ["jaccard", "otsuka", "dice"])
+def test_dynamax_of_texts_of_very_different_size_is_a_number(index: str) -> None:
+    A, B = np.array([[1e-200, 0.0]]), np.array([[0.0, 1.0]])
+    assert metric(f"dynamax(index={index})").of_pairs(Pairs.of(sets_of(A), sets_of(B))).f1[0] == 0
+
+
+def test_a_float32_side_is_no_more_exact_beside_a_float64_one() -> None:
+    """Sums rounded to float32 are no new directions, whatever the other side's type: the coarser rules."""
+    worst = 0.0
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((4, 8))
+        A = np.vstack([X, X[0] + X[1], X[2] - 3 * X[3], 7 * X[0] + X[2]]).astype(np.float32)
+        B = rng.standard_normal((3, 8))
+        alike, mixed = (
+            SubspaceMetric().of_pairs(Pairs.of(sets_of(A), sets_of(Y))).f1[0] for Y in (B.astype(np.float32), B)
+        )
+        worst = max(worst, abs(alike - mixed))
+    assert worst < 1e-5
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_no_number_is_ever_nan(name: str) -> None:
+    needs_pot(name)
+    texts = ["", "a", "a a a", "the red book", "zebra"]
+    left = [one for one in texts for _ in texts]
+    for values in numbers(name, left, texts * len(texts)):
+        assert np.isfinite(values).all()
+
+
+def test_more_of_the_same_words_is_more_alike() -> None:
+    """A ladder that every token metric must climb."""
+    steps = ["zebra quark", "red quark", "the red quark", "the red book"]
+    for name in ("subspace", "bertscore", "symbolic", "jaccard", "tfidf", "dynamax"):
+        F: Any = numbers(name, steps, ["the red book"] * 4, ToyEncoder(d=48, lean=0)).f1
+        assert all(a < b + 1e-12 for a, b in pairwise(F)), name
