@@ -12,10 +12,19 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from safetensors.numpy import save_file
 
 import softset
 from softset.embed.models import model_folder
-from tests.embed.tiny_models import TEXTS, model2vec, onnx_model, table, transformers_like, zipped
+from tests.embed.tiny_models import (
+    TEXTS,
+    model2vec,
+    onnx_bytes,
+    onnx_model,
+    table,
+    transformers_like,
+    zipped,
+)
 
 
 def imports(home: Path) -> list[str]:
@@ -46,7 +55,7 @@ def same_vectors(name: str, source: Path) -> bool:
 
 def test_round_trip(run, home: Path) -> None:
     onnx_model(home / "tiny")
-    assert run("models", "import", "tiny", "--name", "mine") == (0, "mine: onnx, 4 dimensions, 1 layers\n", "")
+    assert run("models", "import", "tiny", "--name", "mine") == (0, "mine: onnx, 4 dimensions, 1 layer\n", "")
     assert same_vectors("mine", home / "tiny")
     code, out, err = run("models", "list")
     rows = {line.split()[0]: line.split()[1:] for line in out.splitlines()}
@@ -132,6 +141,44 @@ def test_a_model_of_transformers_without_torch_is_copied(run, home: Path, monkey
     shown = dict(line.split(maxsplit=1) for line in out.splitlines())
     assert code == 0 and "signature" not in shown and "softset[torch]" in shown["problem"]
     assert (shown["dimensions"], shown["layers"], shown["longest"]) == ("16", "2", "32")
+
+
+def both_kinds(folder: Path) -> Path:
+    """Fill a folder with an ONNX file and with safetensors that were saved with their architecture."""
+    transformers_like(folder)
+    (folder / "model.onnx").write_bytes(onnx_bytes(table(), None))
+    save_file({"second_moment": np.eye(4)}, folder / "moments.safetensors")
+    return folder
+
+
+def test_which_of_two_kinds_is_meant_can_be_told(run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    both_kinds(home / "tiny")
+    assert run("models", "import", "tiny", "--name", "plain")[1].startswith("plain: transformers")
+    assert "model.onnx" not in copied(home, "plain")
+    assert run("models", "import", "tiny", "--name", "quick", "--kind", "onnx")[1].startswith("quick: onnx, 4 dim")
+    assert "model.onnx" in copied(home, "quick") and "model.safetensors" not in copied(home, "quick")
+    assert softset.load_encoder("quick").encode(["red book"]).counts.tolist() == [2]
+    assert run("models", "import", "tiny", "--name", "same", "--kind", "transformers")[1].startswith("same: transf")
+
+
+def test_a_kind_that_is_not_there_is_one_sentence(run, home: Path) -> None:
+    onnx_model(home / "tiny")
+    code, out, err = run("models", "import", "tiny", "--name", "mine", "--kind", "transformers")
+    assert (code, out) == (2, "") and "tiny holds no model of the kind transformers, but one of onnx" in err
+    assert run("models", "import", "tiny", "--name", "mine", "--kind", "pickle")[0] == 2
+    assert imports(home) == []
+
+
+def test_progress_is_shown_to_people_only(run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    onnx_model(home / "tiny", table(d=300_000))
+    assert run("models", "import", "tiny", "--name", "quiet")[2] == ""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    code, out, err = run("models", "import", "tiny", "--name", "mine")
+    assert code == 0 and out.startswith("mine: onnx") and " MB of 8" in err and err.endswith("\r")
+    assert run("models", "import", "nothing", "--name", "none")[2].startswith("\r"), (
+        "the line is cleared before an error"
+    )
 
 
 def test_links_within_a_folder_are_followed(run, home: Path) -> None:

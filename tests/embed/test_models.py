@@ -52,6 +52,18 @@ def test_kinds(names: list[str], config: dict, kind: str) -> None:
     assert kind_of(names, config, NOWHERE) == kind
 
 
+def test_the_kind_that_is_wanted_is_taken_where_there_are_two() -> None:
+    names, config = ["onnx/model.onnx", "model.safetensors"], {"model_type": "bert", "architectures": ["X"]}
+    assert kind_of(names, config, NOWHERE, "onnx") == "onnx"
+    assert kind_of(names, {"model_type": "bert"}, NOWHERE) == "onnx"
+    assert kind_of(names, {"model_type": "bert"}, NOWHERE, "transformers") == "transformers"
+    assert kind_of(["model.onnx", "moments.safetensors"], config, NOWHERE) == "onnx", "moments are no weights"
+    with pytest.raises(FileError, match="holds no model of the kind model2vec, but one of transformers and onnx"):
+        kind_of(names, config, NOWHERE, "model2vec")
+    with pytest.raises(InputError, match="the kind 'pickle' is not known: use onnx, transformers, model2vec"):
+        import_model("nowhere", "mine", kind="pickle")
+
+
 @pytest.mark.parametrize(
     ("names", "config", "sentence"),
     [
@@ -346,6 +358,13 @@ def test_pickles_are_never_read(tmp_path: Path) -> None:
         "model.onnx",
         "tokenizer.json",
     }
+
+
+def test_bytes_are_told_while_they_are_copied(tmp_path: Path) -> None:
+    source, seen = onnx_model(tmp_path / "m", data="numbers.bin"), list[tuple[int, int]]()
+    import_model(str(source), "mine", progress=lambda done, total: seen.append((done, total)))
+    size = sum((source / name).stat().st_size for name in ("model.onnx", "tokenizer.json"))
+    assert (size, size) in seen and seen[-1] == (table().nbytes, table().nbytes)
 
 
 def test_names_are_checked_before_anything_is_read(home: Path) -> None:

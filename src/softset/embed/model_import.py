@@ -2,7 +2,9 @@
 
 import json
 import tempfile
+from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -11,7 +13,7 @@ import numpy as np
 from softset.embed.encoders.config import read_json
 from softset.embed.encoders.loading import load_encoder
 from softset.embed.encoders.onnx_graph import weight_locations
-from softset.embed.encoders.protocol import Encoder
+from softset.embed.encoders.protocol import Encoder, Progress
 from softset.embed.model_facts import configured, measured
 from softset.embed.model_files import (
     CARD,
@@ -23,39 +25,57 @@ from softset.embed.model_files import (
     licence_in,
     printable,
 )
-from softset.embed.models import SEAL, SHELF, kind_of
-from softset.errors import FileError, MissingExtraError, SoftsetError
+from softset.embed.models import KINDS, SEAL, SHELF, kind_of
+from softset.errors import FileError, InputError, MissingExtraError, SoftsetError
 
 __all__ = ["import_model"]
 
 TRIAL = "A red book."
 
 
-def import_model(source: str, name: str, *, replace: bool = False) -> dict[str, Any]:
+def import_model(
+    source: str, name: str, *, replace: bool = False, kind: str | None = None, progress: Progress | None = None
+) -> dict[str, Any]:
     """Copy a model so that `load_encoder(name)` opens it; return its facts, and whether it was `tried`.
 
     The source is a folder, a wheel or zip file that holds one, or a hub name. The copy is opened before it gets its
-    name, where the libraries it needs are installed; if anything fails, nothing is left of it.
+    name, where the libraries it needs are installed; if anything fails, nothing is left of it. `kind` says which model
+    is meant where there are an ONNX file and safetensors; `progress(done, all)` is told the bytes that are copied.
     """
     SHELF.check_name(name, replace=replace)
+    if kind is not None and kind not in KINDS:
+        raise InputError(f"the kind {kind!r} is not known: use {', '.join(KINDS)}")
     path = Path(source)
     if path.exists():
-        return _import(path, str(path), path.resolve().name, name, replace=replace)
+        wish = _Wish(str(path), path.resolve().name, name, kind, progress)
+        return _import(path, wish, replace=replace)
     SHELF.home.mkdir(parents=True, exist_ok=True)
     # Named as an unfinished import is, so that it will be swept away even if this process is killed.
     with tempfile.TemporaryDirectory(dir=SHELF.home, prefix=f"{name}@") as folder:
         fetch(source, Path(folder))
-        return _import(Path(folder), source, source, name, replace=replace)
+        return _import(Path(folder), _Wish(source, source, name, kind, progress), replace=replace)
 
 
-def _import(path: Path, shown: str, origin: str, name: str, *, replace: bool) -> dict[str, Any]:
-    """Import what lies at a path; sentences call it as it is `shown`, and facts by its `origin`."""
+@dataclass(frozen=True)
+class _Wish:
+    """What to call a source in sentences (`shown`) and facts (`origin`), and what is wanted of it."""
+
+    shown: str
+    origin: str
+    name: str
+    kind: str | None
+    progress: Progress | None
+
+
+def _import(path: Path, wish: _Wish, *, replace: bool) -> dict[str, Any]:
+    """Import what lies at a path."""
+    name, shown = wish.name, wish.shown
 
     def fill(folder: Path) -> dict[str, Any]:
         try:
             with find_files(path) as files:
-                kind = _copy(files, folder)
-                source = origin if files.home in (None, ".") else f"{origin}, {files.home}"
+                kind = _copy(files, folder, wish)
+                source = wish.origin if files.home in (None, ".") else f"{wish.origin}, {files.home}"
                 facts = {"name": name, "kind": kind, "source": printable(source), **_told(files)}
             found = _try(folder)
         except SoftsetError as error:
@@ -68,34 +88,37 @@ def _import(path: Path, shown: str, origin: str, name: str, *, replace: bool) ->
     return SHELF.put(name, fill, replace=replace)
 
 
-def _copy(files: ModelFiles, folder: Path) -> str:
+def _copy(files: ModelFiles, folder: Path, wish: _Wish) -> str:
     """Copy the files that a model is made of, without folders, and return its kind."""
     if "config.json" in files.parts:
-        _copy_one(files, "config.json", folder)
-    kind = kind_of(files.parts, read_json(folder / "config.json"), files.where)
+        _copy_some(files, ["config.json"], folder, None)
+    kind = kind_of(files.parts, read_json(folder / "config.json"), files.where, wish.kind)
     check_tokeniser(kind, files.parts, files.where)
-    for name in chosen(kind, files.parts):
-        if name != "config.json":
-            _copy_one(files, name, folder)
+    _copy_some(files, [name for name in chosen(kind, files.parts) if name != "config.json"], folder, wish.progress)
     if kind == "onnx":
-        _copy_weights_beside(files, folder)
+        _copy_some(files, _weights_beside(files, folder), folder, wish.progress)
     return kind
 
 
-def _copy_weights_beside(files: ModelFiles, folder: Path) -> None:
-    """Copy what an ONNX file names as its weights and lies beside it under any name; what lacks is told on opening."""
+def _weights_beside(files: ModelFiles, folder: Path) -> list[str]:
+    """Return the files beside an ONNX file that it names as its weights; what lacks is told on opening."""
     place = "" if "model.onnx" in files.parts else "onnx/"
     with suppress(ValueError, RecursionError):  # no ONNX file: told on opening
-        for name in sorted(weight_locations((folder / "model.onnx").read_bytes())):
-            beside = "/" not in name and name != "meta.json" and place + name in files.parts
-            if beside and not (folder / name).exists():
-                _copy_one(files, place + name, folder)
+        named = weight_locations((folder / "model.onnx").read_bytes()) - {"meta.json"}
+        lacking = sorted(name for name in named if "/" not in name and not (folder / name).exists())
+        return [place + name for name in lacking if place + name in files.parts]
+    return []
 
 
-def _copy_one(files: ModelFiles, name: str, folder: Path) -> None:
-    with (folder / PurePosixPath(name).name).open("wb") as target:
-        for chunk in files.read(name):
-            target.write(chunk)
+def _copy_some(files: ModelFiles, names: Sequence[str], folder: Path, progress: Progress | None) -> None:
+    total, done = sum(files.parts[name].size for name in names), 0
+    for name in names:
+        with (folder / PurePosixPath(name).name).open("wb") as target:
+            for chunk in files.read(name):
+                target.write(chunk)
+                done += len(chunk)
+                if progress is not None:
+                    progress(done, total)
 
 
 def _told(files: ModelFiles) -> dict[str, str]:

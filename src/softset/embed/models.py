@@ -12,9 +12,22 @@ from softset.embed.shelf import Shelf
 from softset.errors import FileError
 from softset.sealed import Seal, sha256
 
-__all__ = ["BUNDLED", "ONNX_DATA", "SEAL", "SHELF", "checksum", "kind_of", "model_folder", "model_kind"]
+__all__ = [
+    "BUNDLED",
+    "KINDS",
+    "MOMENTS",
+    "ONNX_DATA",
+    "SEAL",
+    "SHELF",
+    "checksum",
+    "kind_of",
+    "model_folder",
+    "model_kind",
+]
 
 BUNDLED = "minilm"
+KINDS = ("onnx", "transformers", "model2vec")
+MOMENTS = "moments.safetensors"  # what is known of a model's vectors; no weights
 SHELF = Shelf("models", "models", (BUNDLED, "words"))
 SEAL = Seal("Model", 1, "a model folder of softset", "import the model again with softset models import")
 # Weights that an ONNX file may keep in files beside it.
@@ -37,15 +50,16 @@ def model_kind(folder: Path) -> str:
     return kind_of(names, read_json(folder / "config.json"), folder)
 
 
-def kind_of(names: Collection[str], config: Mapping[str, Any], where: Path) -> str:
-    """Return what kind of model files of these names are; if they are none, the sentence says so of `where`."""
-    if config.get("model_type") == "model2vec" or {"normalize", "apply_pca"} & config.keys():
-        return "model2vec"
-    weights = any("/" not in name and name.endswith(".safetensors") for name in names)
-    if {"model.onnx", "onnx/model.onnx"} & set(names) and not (weights and config.get("architectures")):
-        return "onnx"
-    if weights and config.get("model_type"):
-        return "transformers"
+def kind_of(names: Collection[str], config: Mapping[str, Any], where: Path, wanted: str | None = None) -> str:
+    """Return what kind of model files of these names are, the one `wanted` if they are several kinds at once.
+
+    If they are none, the sentence says so of `where`.
+    """
+    kinds = _kinds(names, config)
+    if wanted is not None and kinds and wanted not in kinds:
+        raise FileError(f"{where} holds no model of the kind {wanted}, but one of {' and '.join(kinds)}: leave it out")
+    if kinds:
+        return wanted or kinds[0]
     pickled = [name for name in sorted(names) if "/" not in name and PICKLED.fullmatch(name)]
     if pickled:
         raise FileError(
@@ -56,6 +70,20 @@ def kind_of(names: Collection[str], config: Mapping[str, Any], where: Path) -> s
         f"{where} is not a model: config.json with *.safetensors (transformers, model2vec), or model.onnx with "
         "tokenizer.json was wanted"
     )
+
+
+def _kinds(names: Collection[str], config: Mapping[str, Any]) -> list[str]:
+    """Return all kinds that files can be read as, the one that is taken unless another is wanted first.
+
+    Safetensors that were saved with their architecture go before an ONNX file beside them, which is an export of them.
+    """
+    if config.get("model_type") == "model2vec" or {"normalize", "apply_pca"} & config.keys():
+        return ["model2vec"]
+    weights = any("/" not in name and name.endswith(".safetensors") and name != MOMENTS for name in names)
+    kinds = ["onnx"] if {"model.onnx", "onnx/model.onnx"} & set(names) else []
+    if weights and config.get("model_type"):
+        kinds.insert(0 if config.get("architectures") else len(kinds), "transformers")
+    return kinds
 
 
 def checksum(folder: Path) -> str:
