@@ -1,0 +1,1 @@
+"""Other packages' calls, with softset behind them."""
