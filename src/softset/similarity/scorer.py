@@ -126,6 +126,8 @@ class Scorer:
         array([1])
         """
         job = read_job(candidates, references)
+        if self.metric.needs_idf and self.idf is None and len(job) <= BLOCK:
+            job = self._encoded_first(job)
         idf = self.weights_for(job.references)
         parts = []
         for start in range(0, max(len(job), 1), BLOCK):
@@ -232,6 +234,11 @@ class Scorer:
         if isinstance(references, TokenSets):
             return A, left, references, right
         return A, left, self.encode([references[at] for at in right.tolist()]), np.arange(len(right))
+
+    def _encoded_first(self, job: Job) -> Job:
+        """Return a job of token sets: weights can be counted on them, and they need not be encoded again."""
+        A, left, B, right = self._encoded(job, 0, len(job), job.right)
+        return Job(A.take(left), B.take(right), job.owner, np.arange(len(right)))
 
     def _sets(self, side: Side) -> TokenSets:
         return side if isinstance(side, TokenSets) else self.encode(side)
