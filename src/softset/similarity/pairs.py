@@ -191,7 +191,7 @@ def _lengths(vectors: np.ndarray) -> np.ndarray:
 def _scaled(rows: np.ndarray, norms: np.ndarray) -> np.ndarray:
     """Return rows divided by their lengths, which may be too large or small for the rows' type."""
     limits = np.finfo(rows.dtype)
-    odd = (norms > limits.max) | (norms < limits.smallest_normal)
+    odd = (norms >= limits.max) | (norms < limits.smallest_normal)
     with np.errstate(all="ignore"):
         scaled: np.ndarray = rows / norms.astype(rows.dtype)[:, None]
     if odd.any():

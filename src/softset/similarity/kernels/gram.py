@@ -25,6 +25,7 @@ from array_api_compat import device
 
 from softset.algebra.arrays import Array, identity, namespace, row_norms, transpose, unit_rows
 from softset.algebra.rank import independent
+from softset.similarity.kernels.bases import graded_factor
 from softset.similarity.kernels.buckets import buckets
 
 __all__ = ["memberships"]
@@ -157,11 +158,8 @@ class _Kernel:
         """Return the memberships of rows in the set that the members, whose ridge begins at start, make."""
         if self.ridge is None:
             return row_norms(rows @ transpose(independent(members, self.cut).directions))
-        weights = 1 / self.ridge[start : start + members.shape[0]]
-        frame = independent(members, self.cut).directions
-        T = weights[:, None] ** 0.5 * (members @ transpose(frame))
-        _, s, Vt = self.xp.linalg.svd(T, full_matrices=False)
-        return row_norms((rows @ transpose(Vt @ frame)) * s / (s**2 + 1) ** 0.5)
+        factor = graded_factor(members, self.ridge[start : start + members.shape[0]], self.cut)
+        return row_norms(rows @ transpose(factor))
 
 
 def _diagonal(values: Array) -> Array:

@@ -129,13 +129,13 @@ class SimilarityMetric(Metric):
 
 
 def harmonic_mean(P: np.ndarray, R: np.ndarray) -> np.ndarray:
-    """Return 2 P R / (P + R), and 0 where the sum is 0.
+    """Return 2 P R / (P + R); 0 where one of them is 0, or they have opposite signs and the formula has no bound.
 
-    >>> harmonic_mean(np.array([1.0, 0.0]), np.array([0.5, 0.0])).round(4).tolist()
-    [0.6667, 0.0]
+    >>> harmonic_mean(np.array([1.0, 0.0, 0.2]), np.array([0.5, 0.0, -0.19])).round(4).tolist()
+    [0.6667, 0.0, 0.0]
     """
-    total = P + R
-    F: np.ndarray = np.where(total == 0, 0.0, 2 * P * R / np.where(total == 0, 1.0, total))
+    alike = P * R > 0
+    F: np.ndarray = np.where(alike, 2 * P * R / np.where(alike, P + R, 1.0), 0.0)
     return F
 
 

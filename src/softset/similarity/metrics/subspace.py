@@ -3,7 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass
 from math import isinf
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -43,29 +43,28 @@ class Subspace(MembershipMetric):
 
     def memberships(self, pairs: Pairs, tally: Counter[str] | None = None) -> np.ndarray:
         """Return each row's membership in the other side; `tally` counts the paths of the kernel."""
-        kept, first = pairs.distinct()
-        before = np.concatenate([[0], np.cumsum(kept)])
-        offsets = before[pairs.offsets]
-        whole = bool(kept.all())
-        places = np.flatnonzero(kept)
+        rows = self._distinct(pairs)
+        whole = len(rows.places) == len(rows.first)
         found: np.ndarray = memberships(
-            pairs.units if whole else pairs.units[places],
-            offsets,
-            cut=_cut(pairs.vectors),
-            exact=lambda start, stop: pairs.exact_rows(places[start:stop]),
-            ridge=self._ridge(pairs, first, places),
+            pairs.units if whole else pairs.units[rows.places],
+            rows.offsets,
+            cut=_cut(pairs),
+            exact=lambda start, stop: pairs.exact_rows(rows.places[start:stop]),
+            ridge=rows.ridge,
             tally=tally,
         )
-        return found if whole else found[before[first]]
+        return found if whole else found[np.searchsorted(rows.places, rows.first)]
 
-    def _ridge(self, pairs: Pairs, first: np.ndarray, places: np.ndarray) -> np.ndarray | None:
-        """Return aperture^-2 over the share of each distinct row in its set; None for crisp sets."""
-        if isinf(self.aperture):
-            return None
+    def _distinct(self, pairs: Pairs) -> "_Distinct":
+        """Return the rows that make the sets: a copy adds nothing to a crisp one, and counts in a graded one."""
+        kept, first = pairs.distinct()
+        places = np.flatnonzero(kept)
+        offsets = np.concatenate([[0], np.cumsum(kept)])[pairs.offsets]
+        if self.aperture**-2 == 0:  # crisp, or as good as
+            return _Distinct(places, first, offsets, None)
         copies = np.bincount(first, minlength=len(first))[places]
         sizes = np.repeat(pairs.counts, pairs.counts)[places]
-        ridge: np.ndarray = self.aperture**-2 * sizes / copies
-        return ridge
+        return _Distinct(places, first, offsets, self.aperture**-2 * sizes / copies)
 
     def links(self, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
         """Return the part of each other row in the projection: m^2 = sum of coefficient times cosine."""
@@ -91,12 +90,15 @@ class Subspace(MembershipMetric):
         return np.diff(self.bases(pairs)[1])
 
     def bases(self, pairs: Pairs) -> tuple[np.ndarray, np.ndarray]:
-        """Return the sets ready to be asked: see `kernels.bases`. Copies count in graded sets only."""
-        if not isinf(self.aperture):
-            return bases(pairs.units, pairs.offsets, _cut(pairs.vectors), self.aperture)
-        kept, _ = pairs.distinct()
-        offsets = np.concatenate([[0], np.cumsum(kept)])[pairs.offsets]
-        return bases(pairs.units[kept], offsets, _cut(pairs.vectors))
+        """Return the sets ready to be asked: see `kernels.bases`."""
+        rows = self._distinct(pairs)
+        return bases(
+            lambda at: pairs.exact_rows(rows.places[at]),
+            rows.offsets,
+            d=pairs.dimensions,
+            cut=_cut(pairs),
+            ridge=rows.ridge,
+        )
 
     def of_all(self, candidates: TokenSets, references: TokenSets, idf: Idf | None = None) -> PRF:
         """Return precision, recall and F of every candidate with every reference, (n, m), by large products."""
@@ -140,6 +142,15 @@ def chance_levels(factors: np.ndarray, ends: np.ndarray, moment: np.ndarray) -> 
     return found
 
 
-def _cut(vectors: np.ndarray) -> float:
+class _Distinct(NamedTuple):
+    """Where the different rows of all sets are, which of them stands for each row, and the ridge of graded sets."""
+
+    places: np.ndarray
+    first: np.ndarray
+    offsets: np.ndarray
+    ridge: np.ndarray | None
+
+
+def _cut(pairs: Pairs) -> float:
     """Return the sine that counts as zero for vectors of this type and length: the one rule of the project."""
-    return tolerance(vectors.shape[1], vectors.dtype, np)
+    return tolerance(pairs.dimensions, pairs.vectors.dtype, np)

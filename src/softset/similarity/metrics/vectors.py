@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from softset.algebra.arrays import unit_rows
 from softset.embed.tokensets import TokenSets
 from softset.errors import InputError
 from softset.similarity.idf import Idf
@@ -24,14 +25,14 @@ class _Pooled(SimilarityMetric):
 
     def similarity(self, pairs: Pairs) -> np.ndarray:
         """Return the cosine of the two sides' vectors."""
-        units = _units(self.pooled(pairs))
+        units = unit_rows(self.pooled(pairs))
         cosines: np.ndarray = np.einsum("ij,ij->i", units[0::2], units[1::2])
         return cosines
 
     def of_all(self, candidates: TokenSets, references: TokenSets, idf: Idf | None = None) -> PRF:
         """Return the cosines of every candidate with every reference, (n, m), by one product."""
         A, B = alone(candidates, idf), alone(references, idf)
-        S = _units(self.pooled(A)[::2]) @ _units(self.pooled(B)[::2]).T
+        S = unit_rows(self.pooled(A)[::2]) @ unit_rows(self.pooled(B)[::2]).T
         return self._with_empty(PRF(S, S.copy(), S.copy()), A.empty[::2, None], B.empty[None, ::2])
 
 
@@ -87,10 +88,3 @@ def _first_marks(sets: TokenSets) -> np.ndarray:
         elif not sets.empty[at]:
             raise InputError(f"text {at} has no mark at its beginning: the metric cls needs a model with one")
     return found
-
-
-def _units(rows: np.ndarray) -> np.ndarray:
-    """Return rows (n, d) of length 1; zero stays zero."""
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    units: np.ndarray = rows / np.where(lengths > 0, lengths, 1.0)
-    return units
