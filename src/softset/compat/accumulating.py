@@ -3,8 +3,6 @@
 import os
 from typing import Any
 
-import numpy as np
-
 from softset.compat.scorer import BERTScorer
 from softset.compat.texts import read_texts
 from softset.similarity.idf import Idf
@@ -105,12 +103,8 @@ order
     __call__ = forward
 
     def _scored(self, candidates: list[str], references: list[list[str]]) -> dict[str, Any]:
-        if not candidates:
-            layers = (self.scorer.score(["a"], ["a"])[0].shape[0], 0) if self.scorer.all_layers else (0,)
-            found: dict[str, Any] = {name: np.zeros(layers) for name in ("precision", "recall", "f1")}
-        else:
-            numbers = self.scorer.score(candidates, references, verbose=self.verbose)
-            found = dict(zip(("precision", "recall", "f1"), numbers, strict=True))
+        numbers = self.scorer.score(candidates, references, verbose=self.verbose)
+        found: dict[str, Any] = dict(zip(("precision", "recall", "f1"), numbers, strict=True))
         return {**found, "hash": self.scorer.hash} if self.return_hash else found
 
 

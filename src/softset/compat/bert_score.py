@@ -45,7 +45,7 @@ def score(
 
     >>> (P, R, F), how = score(["A pen."], ["A pen."], metric="subspace", return_hash=True)
     >>> float(F[0].round(6)), how
-    (1.0, 'minilm_L6_no-idf_version=softset-0.2.0_metric=subspace')
+    (1.0, 'minilm_L6_no-idf_version=softset-..._metric=subspace')
     """
     scorer = BERTScorer(
         model_type,

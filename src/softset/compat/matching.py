@@ -41,9 +41,10 @@ class MatchingEncoder:
 
     @property
     def signature(self) -> str:
-        """The encoder's, which says that its marks are matched."""
+        """The encoder's, which says that its marks are matched if it has a say in them."""
         given = self.encoder.signature
-        return format_signature({**parse_signature(given), "special": "matched"}) if ":" in given else given
+        facts = parse_signature(given) if ":" in given else {}
+        return format_signature({**facts, "special": "matched"}) if "special" in facts else given
 
     @property
     def dimensions(self) -> int:
@@ -59,7 +60,7 @@ class MatchingEncoder:
     def encode(self, texts: Sequence[str], *, progress: Progress | None = None) -> TokenSets:
         """Return the sets of texts, without the space around them: to some tokenisers it is a part of the word."""
         sets = self.encoder.encode([text.strip() for text in texts], progress=progress)
-        return _whole(sets, self.marks)
+        return replace(_whole(sets, self.marks), signature=self.signature)
 
     def embed(self, texts: Sequence[str], *, progress: Progress | None = None) -> np.ndarray:
         """Return the encoder's pooled vectors."""

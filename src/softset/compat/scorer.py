@@ -53,7 +53,7 @@ class BERTScorer:
     >>> scorer = BERTScorer(lang="en", num_layers=4)
     >>> P, R, F = scorer.score(["A red book."], ["The book is red."])
     >>> F.round(3), scorer.hash
-    (array([0.798]), 'minilm_L4_no-idf_version=softset-0.2.0')
+    (array([0.798]), 'minilm_L4_no-idf_version=softset-...')
     """
 
     def __init__(
