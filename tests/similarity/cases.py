@@ -6,9 +6,10 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+import pytest
 from hypothesis import strategies as st
 
-from softset import TokenSets
+from softset import Scores, TokenSets
 from softset.algebra.rank import tolerance
 
 KINDS = ("apart", "copies", "scaled", "combined", "near", "nearer", "as one", "crowded", "one")
@@ -122,6 +123,8 @@ class IsotropicEncoder(ToyEncoder):
         return np.eye(self.dimensions) / self.dimensions
 
 
+LEFT = ["the red book", "a king", "", "king king and queen", "of of of", "a red red park walks in the book of a"]
+RIGHT = ["the red book", "the queen and a king walks", "", "park", "", "book"]
 WORDS = "the red book of a king and queen walks in park".split()
 TEXTS = st.lists(st.sampled_from(WORDS), max_size=7).map(" ".join)
 FILLED = st.lists(st.sampled_from(WORDS), min_size=1, max_size=7).map(" ".join)
@@ -138,3 +141,13 @@ SYMMETRIC += [f"dynamax(index={one})" for one in ("jaccard", "otsuka", "dice")]
 SYMMETRIC += [f"grassmann(distance={one})" for one in DISTANCES]
 TRANSPORT = ["wmd", "wmd(distance=rms)", "wrd"]
 EVERY = [*MEMBERSHIP, *SYMMETRIC, *SYMBOLIC, *TRANSPORT]
+
+
+def columns(scores: Scores) -> dict[str, list[Any]]:
+    return {name: getattr(scores, name).tolist() for name in scores.to_dict()["segments"][0]}
+
+
+def assert_same(a: Scores, b: Scores, atol: float = 1e-5) -> None:
+    assert len(a) == len(b)
+    for name, values in columns(a).items():
+        assert values == pytest.approx(columns(b)[name], abs=atol), name

@@ -1,0 +1,239 @@
+"""What cannot be scored is refused in one sentence that says which row; nothing of NumPy or Python leaks out."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import softset
+from softset import Calibration, Idf, Scorer, SoftsetError, TokenSets
+from softset.errors import AmbientError, InputError, NotFiniteError, ShapeError
+from tests.similarity.cases import ToyEncoder
+
+A = np.arange(1.0, 13.0).reshape(3, 4)
+BAD = A.copy()
+BAD[2, 1] = np.nan
+
+
+def score(candidates: Any, references: Any, **options: Any) -> Any:
+    return Scorer(ToyEncoder(d=4), **options).score(candidates, references)
+
+
+@pytest.mark.parametrize(
+    ("candidates", "references", "sentence"),
+    [
+        (["a", "b"], ["a"], "there are 2 candidates but 1 references: give one for each candidate"),
+        ([A], [A, A], "there are 1 candidates but 2 references"),
+        (["a", "b"], [["a"]], "there are 2 candidates but 1 lists of references"),
+        (["a", None], ["a", "b"], "candidate 1 is None, but a str was wanted"),
+        (["a", "b"], ["a", None], "reference 1 is None, but a str was wanted"),
+        (["a", 3], ["a", "b"], "candidate 1 is of type int, but a str was wanted"),
+        (["a", b"b"], ["a", "b"], "candidate 1 is of type bytes, but a str was wanted"),
+        ("a text", ["a"], "a list of candidates was wanted, but one str was given: put it in a list"),
+        (["a"], "a text", "a list of references was wanted, but one str was given: put it in a list"),
+        (b"a text", ["a"], "a list of candidates was wanted, but one bytes was given"),
+        (["a"], b"a text", "a list of references was wanted, but one bytes was given"),
+        (None, ["a"], "a list of candidates was wanted, but NoneType was given"),
+        (["a"], None, "a list of references was wanted, but NoneType was given"),
+        (7, ["a"], "a list of candidates was wanted, but int was given"),
+        (["a", A], ["a", "b"], "candidate 1 is of type ndarray, but a str was wanted"),
+        ([A, "a"], [A, A], "candidate 0 is of type ndarray, but a str was wanted"),
+        (["a", "b"], [["a"], []], "candidate 1 has no reference: give at least one"),
+        (["a", "b"], [["a"], "b"], "candidate 1 has no list of references, but others have: give each a list"),
+        (["a", "b"], [["a"], ["b", None]], "a reference of candidate 1 is None, but a str was wanted"),
+        (["a", "b"], [["a"], ["b", ["c"]]], "a reference of candidate 1 is of type list, but a str was wanted"),
+        (["a", "b"], [["a"], None], "candidate 1 has no list of references"),
+    ],
+)
+def test_what_is_no_pair_of_lists(candidates: Any, references: Any, sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence) as caught:
+        score(candidates, references)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("candidates", "references", "error", "sentence"),
+    [
+        ([A, A], [A, BAD], NotFiniteError, "the vector of token 2 of text 1 has a number that is not finite"),
+        ([A * np.inf], [A], NotFiniteError, "the vector of token 0 of text 0 has a number that is not finite"),
+        ([A, A], [A, A[:, :3]], AmbientError, "the vectors of text 1 have 3 dimensions, but text 0 has 4"),
+        ([A], [A[:, :3]], AmbientError, "the candidates' vectors have 4 dimensions and the references' 3"),
+        ([A[0]], [A], ShapeError, r"the vectors of text 0 have shape \(4,\), but \(tokens, dimensions\) was wanted"),
+        (A, A, ShapeError, r"the vectors of text 0 have shape \(4,\)"),
+        ([A], [[A, A]], ShapeError, "shape"),
+        ([A * 1j], [A], InputError, "the vectors of text 0 are of type complex128, but real numbers were wanted"),
+        ([A.astype(object)], [A], InputError, "real numbers were wanted"),
+        ([np.zeros((0, 4))], [np.zeros((0, 0))], InputError, "dimension"),
+    ],
+)
+def test_vectors_that_are_none(candidates: Any, references: Any, error: type[Exception], sentence: str) -> None:
+    with pytest.raises(error, match=sentence) as caught:
+        score(candidates, references)
+    assert "\n" not in str(caught.value)
+
+
+def test_references_of_ragged_arrays_are_refused_in_our_own_words() -> None:
+    with pytest.raises(ShapeError) as caught:
+        score([A], [[A, A[:2]]])
+    assert "inhomogeneous" not in str(caught.value)  # NumPy's word
+
+
+@pytest.mark.parametrize(
+    ("candidates", "references", "sentence"),
+    [
+        (["a", "b\ud800"], ["a", "b"], "1 has a lone surrogate, U\\+D800, at character 1"),
+        (["a", "b"], ["a", "\udfff"], "1 has a lone surrogate, U\\+DFFF, at character 0"),
+        (["a", "b"], [["a", "c"], ["\ud800"]], "candidate 1"),  # not the place in a list that the caller never made
+    ],
+)
+def test_lone_surrogates(candidates: Any, references: Any, sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        score(candidates, references)
+
+
+def test_vectors_of_two_encoders_do_not_meet() -> None:
+    one, two = ToyEncoder(), ToyEncoder(name="other")
+    with pytest.raises(
+        InputError, match=r"the candidates were encoded with encoder:toy.*but the references with encoder:other"
+    ):
+        Scorer(one).score(one.encode(["a"]), two.encode(["a"]))
+    with pytest.raises(InputError, match="encode both with the same model and options"):
+        Scorer(one).score(["a"], two.encode(["a"]))
+    with pytest.raises(InputError, match="encode both with the same"):
+        Scorer(one).matrix(["a"], two.encode(["a"]))
+    with pytest.raises(InputError, match="cannot be joined"):
+        Scorer(one).score(["a"], [one.encode(["a"]), two.encode(["a"])])
+    with pytest.raises(AmbientError, match="12 dimensions and the references' 4"):
+        Scorer(one).score(["a"], [A])
+    with pytest.raises(ShapeError, match="there are 1 candidates but 2 references in set 1"):
+        Scorer(one).score(["a"], [one.encode(["a"]), one.encode(["a", "b"])])
+
+
+@pytest.mark.parametrize("name", ["jaccard", "symbolic", "johnson-symbolic", "tfidf", "subspace(weights=idf)"])
+def test_metrics_of_symbols_want_the_tokens_text(name: str) -> None:
+    with pytest.raises(InputError, match=r"tokens' text.*tokens=\.\.\."):
+        Scorer(None, metric=name).score([A], [A])
+
+
+def test_cls_wants_marks() -> None:
+    with pytest.raises(InputError, match=r"the metric cls needs the vectors of marks such as \[CLS\]"):
+        Scorer(None, metric="cls").score([A], [A])
+    with pytest.raises(InputError, match="the metric cls needs the vectors of marks"):
+        Scorer("words", metric="cls").score(["a"], ["b"])
+
+
+def test_pot_that_is_not_there_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "ot", None)
+    with pytest.raises(softset.errors.MissingExtraError, match=r"pip install 'softset\[transport\]'"):
+        Scorer(None, metric="wmd").score([A], [A])
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: Scorer(several="all"), "several is 'all', but one of best, mean, union was wanted"),
+        (lambda: Scorer(several=None), "several is None"),
+        (lambda: Scorer(idf={"a": 1}), r"idf is of type dict, but softset.Idf.fit\(texts\) was wanted"),
+        (lambda: Scorer(metric="nearest"), "there is no metric 'nearest'"),
+        (lambda: Scorer(metric="subspace(aperture=-2)"), "the aperture must be from 1e-06 to inf"),
+        (
+            lambda: Scorer(None).score(["a"], ["b"]),
+            "a model's name, path or an encoder was wanted, but NoneType was given",
+        ),
+        (lambda: Scorer(3).score(["a"], ["b"]), "a model's name, path or an encoder was wanted, but int was given"),
+        (lambda: Calibration.fit([], model=ToyEncoder()), "a calibration needs at least 2 different texts, but 0"),
+        (
+            lambda: Calibration.fit(["a", "a"], model=ToyEncoder()),
+            "a calibration needs at least 2 different texts, but 1",
+        ),
+        (lambda: Calibration.fit(["", "  "], model=ToyEncoder()), "every text of the calibration is empty"),
+        (lambda: Idf.fit([], model=ToyEncoder()), "idf needs at least one text to be fitted on"),
+        (lambda: Idf.fit(TokenSets.from_arrays([A])), "made without the tokens' text"),
+    ],
+)
+def test_choices_that_are_none(make: Callable[[], Any], sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        make()
+
+
+TEXTS = ["a king", "a queen", "the park"]
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        pytest.param(lambda: Calibration.fit(None, model=ToyEncoder()), id="calibration of None"),
+        pytest.param(lambda: Calibration.fit(7, model=ToyEncoder()), id="calibration of a number"),
+        pytest.param(
+            lambda: Calibration.fit("a text", model=ToyEncoder()), id="calibration of the letters of one text"
+        ),
+        pytest.param(lambda: Calibration.fit([["a"], ["b"]], model=ToyEncoder()), id="calibration of lists"),
+        pytest.param(
+            lambda: Calibration.fit(ToyEncoder().encode(TEXTS), model=ToyEncoder()), id="calibration of token sets"
+        ),
+        pytest.param(lambda: Calibration.fit(TEXTS, model=ToyEncoder(), seed=-1), id="seed below 0"),
+        pytest.param(lambda: Calibration.fit(TEXTS, model=ToyEncoder(), rounds="many"), id="rounds in words"),
+        pytest.param(lambda: Idf.fit(None, model=ToyEncoder()), id="idf of None"),
+        pytest.param(lambda: Idf.fit(None, model="words"), id="idf of None with the bundled words"),
+        pytest.param(lambda: Idf.fit("a text", model=ToyEncoder()), id="idf of the letters of one text"),
+        pytest.param(lambda: Idf.fit([None], model=ToyEncoder()), id="idf of a None"),
+        pytest.param(lambda: list(Scorer(ToyEncoder()).stream(7)), id="a stream of a number"),
+        pytest.param(lambda: list(Scorer(ToyEncoder()).stream([("a", "b")], block=2.5)), id="half a block"),
+        pytest.param(lambda: list(Scorer(ToyEncoder()).stream([("a", "b")], block="2")), id="a block in letters"),
+        pytest.param(lambda: Scorer(ToyEncoder(), several=np.array(["best", "mean"])), id="several as an array"),
+        pytest.param(lambda: Scorer(ToyEncoder(), rescale=np.ones(2)), id="rescale as an array"),
+    ],
+)
+def test_nothing_leaks(act: Callable[[], Any]) -> None:
+    with pytest.raises(SoftsetError) as caught:
+        act()
+    assert "\n" not in str(caught.value)
+
+
+def test_no_rounds_are_not_called_empty_texts() -> None:
+    with pytest.raises(InputError, match="rounds"):
+        Calibration.fit(TEXTS, model=ToyEncoder(), rounds=0)
+
+
+@pytest.mark.torch
+def test_a_tensor_with_a_gradient() -> None:
+    torch = pytest.importorskip("torch")
+    with pytest.raises(InputError, match="text 0"):
+        score([torch.ones(2, 4, requires_grad=True)], [A])
+
+
+# Streams say the row of the whole stream, not of the block
+
+
+@pytest.mark.parametrize(
+    ("bad", "sentence"),
+    [
+        ((None, "b"), "candidate 3 is None"),
+        (("a", None), "reference 3 is None"),
+        (("a", 5), "reference 3 is of type int"),
+        (("a", []), "candidate 3 has no reference"),
+        (("a\ud800", "b"), "3 has a lone surrogate"),
+        ("ab", "pair 3 is no \\(candidate, reference\\)"),
+        (("a",), "pair 3 is no \\(candidate, reference\\)"),
+        (("a", "b", "c"), "pair 3 is no \\(candidate, reference\\)"),
+        (None, "pair 3 is no \\(candidate, reference\\)"),
+    ],
+)
+def test_a_stream_names_the_row(bad: Any, sentence: str) -> None:
+    rows = Scorer(ToyEncoder()).stream([("a", "b"), ("c", "d"), ("e", "f"), bad], block=3)
+    assert [next(rows).candidate_tokens for _ in range(3)] == [1, 1, 1]
+    with pytest.raises(InputError, match=sentence):
+        next(rows)
+
+
+def test_a_block_has_at_least_one_pair() -> None:
+    with pytest.raises(InputError, match="a block of 0 pairs is too small"):
+        next(Scorer(ToyEncoder()).stream([("a", "b")], block=0))
+
+
+def test_a_matrix_takes_no_lists_of_references() -> None:
+    with pytest.raises(InputError, match="reference 0 is of type list, but a str was wanted"):
+        Scorer(ToyEncoder()).matrix(["a"], [["a", "b"]])
+    with pytest.raises(InputError, match="a list of candidates was wanted, but one str was given"):
+        softset.pairwise("a text", model=ToyEncoder())

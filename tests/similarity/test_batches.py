@@ -1,0 +1,104 @@
+"""Alone = in any batch, in any order, in blocks of any size, with any number of threads; and streams without end."""
+
+from itertools import count, islice
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import softset
+from softset import Idf, Scorer, Scores
+from softset.embed.encoders.signature import parse_signature
+from tests.similarity.cases import LEFT, RIGHT, TEXTS, ToyEncoder, assert_same
+
+
+@given(
+    st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=8),
+    st.sampled_from([1, 2, 1000]),
+    st.sampled_from([1, 20, 10**6]),
+)
+def test_alone_is_as_in_any_batch(pairs: list[tuple[str, str]], block: int, rows: int) -> None:
+    encoder = ToyEncoder()
+    for name in ("subspace(weights=l2)", "bertscore", "subspace(aperture=2)", "average", "jaccard"):
+        scorer = Scorer(encoder, metric=name)
+        alone = Scores.concatenate([scorer.score([a], [b]) for a, b in pairs])
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("softset.similarity.scorer.BLOCK", block)
+            patch.setattr("softset.similarity.pairs.ROWS", rows)
+            together = scorer.score([a for a, _ in pairs], [b for _, b in pairs])
+        assert_same(together, alone)
+
+
+REAL = [
+    "A boy walks in this park.",
+    "The kid runs in the square.",
+    "royalty",
+    "",
+    "We are the king and queen.",
+    "😀 naïve",
+]
+
+
+@pytest.fixture(scope="module")
+def minilm() -> dict[int, Any]:
+    return {n: softset.load_encoder("minilm", layer=1, threads=n) for n in (1, 2)}
+
+
+@settings(max_examples=12)
+@given(
+    order=st.permutations(range(6)),
+    others=st.permutations(range(6)),
+    block=st.sampled_from([1, 4, 1000]),
+    threads=st.sampled_from([1, 2]),
+)
+def test_alone_is_as_in_any_batch_with_the_bundled_model(minilm, order, others, block, threads) -> None:
+    left, right = [REAL[at] for at in order], [REAL[at] for at in others]
+    alone = Scores.concatenate([Scorer(minilm[1]).score([a], [b]) for a, b in zip(left, right, strict=True)])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("softset.similarity.scorer.BLOCK", block)
+        assert_same(Scorer(minilm[threads]).score(left, right), alone)
+
+
+def test_alone_is_as_in_any_batch_with_bundled_words() -> None:
+    scorer = Scorer("words")
+    together = scorer.score(REAL, REAL[::-1])
+    alone = Scores.concatenate([scorer.score([a], [b]) for a, b in zip(REAL, REAL[::-1], strict=True)])
+    assert_same(together, alone)
+    assert parse_signature(together.signature)["encoder"].startswith("words")
+
+
+def test_a_stream_is_the_score() -> None:
+    scorer = Scorer(ToyEncoder(), metric="subspace(weights=l2)")
+    expected = list(scorer.score(LEFT, RIGHT))
+    for block in (1, 2, 6, 100):
+        found = list(scorer.stream(zip(LEFT, RIGHT, strict=True), block=block))
+        for a, b in zip(found, expected, strict=True):
+            assert a == pytest.approx(b, abs=1e-6)
+
+
+def test_a_stream_takes_one_block_at_a_time() -> None:
+    taken = []
+
+    def endless():
+        for n in count():
+            taken.append(n)
+            yield f"king {n}", "a king"
+
+    rows = list(islice(Scorer(ToyEncoder()).stream(endless(), block=3), 7))
+    assert len(rows) == 7 and len(taken) == 9
+
+
+def test_a_stream_takes_lists_of_references() -> None:
+    scorer = Scorer(ToyEncoder())
+    rows = list(scorer.stream([("a king", ["park", "a king"]), ("red", ["red"])]))
+    assert [row.best_reference for row in rows] == [1, 0] and rows[0].f1 == pytest.approx(1, abs=1e-6)
+
+
+def test_a_stream_with_idf_wants_the_weights_first() -> None:
+    with pytest.raises(softset.SoftsetError, match=r"tfidf needs idf weights before a stream begins.*Idf\.fit"):
+        next(Scorer(ToyEncoder(), metric="tfidf").stream([("a", "b")]))
+    idf = Idf.fit(RIGHT, model=ToyEncoder())
+    scorer = Scorer(ToyEncoder(), metric="tfidf", idf=idf)
+    found = [row.f1 for row in scorer.stream(zip(LEFT, RIGHT, strict=True), block=2)]
+    assert found == pytest.approx(scorer.score(LEFT, RIGHT).f1.tolist())

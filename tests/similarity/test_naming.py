@@ -1,0 +1,108 @@
+"""A metric's repr is its name: it parses back, whatever the parameters; what is no metric is refused in a sentence."""
+
+from dataclasses import fields
+from math import inf
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from softset import metric
+from softset.embed.encoders.signature import format_signature, parse_signature
+from softset.errors import InputError
+from softset.similarity.metrics import METRICS, Metric
+from softset.similarity.metrics.subspace import Subspace
+from tests.similarity.cases import DISTANCES, EVERY
+
+CHOICES: dict[str, dict[str, st.SearchStrategy[Any]]] = {
+    name: {
+        "weights": st.sampled_from(["none", "idf"] if "symbolic" in name else ["none", "l2", "l1", "idf"]),
+        "aperture": st.floats(1e-6, 1e12) | st.integers(1, 100) | st.just(inf),
+        "index": st.sampled_from(["jaccard", "otsuka", "dice"]),
+        "distance": st.sampled_from(["euclidean", "rms"] if name == "wmd" else DISTANCES),
+    }
+    for name in METRICS
+}
+
+
+@st.composite
+def metrics(draw: st.DrawFn) -> Metric:
+    name = draw(st.sampled_from(sorted(METRICS)))
+    kind = METRICS[name]
+    chosen = draw(st.sets(st.sampled_from([one.name for one in fields(kind)]))) if fields(kind) else set()
+    return kind(**{one: draw(CHOICES[name][one]) for one in sorted(chosen)})
+
+
+@given(metrics())
+def test_the_repr_parses_back(one: Metric) -> None:
+    assert metric(repr(one)) == one
+    assert metric(str(one)) == one
+    assert metric(parse_signature(format_signature({"metric": one}))["metric"]) == one
+
+
+@given(metrics())
+def test_only_what_differs_from_the_defaults_is_named(one: Metric) -> None:
+    for field in fields(one):
+        assert (f"{field.name}=" in repr(one)) == (getattr(one, field.name) != field.default)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_every_name_of_the_tests_is_its_own_repr_or_the_default(name: str) -> None:
+    assert metric(name) == metric(f"  {name.replace('=', ' = ').replace('(', ' ( ').replace(')', ' )')} ")
+    assert hash(metric(name)) == hash(metric(repr(metric(name))))
+
+
+def test_an_object_is_its_own_name() -> None:
+    one = Subspace(weights="l2")
+    assert metric(one) is one
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ("subspaces", "there is no metric 'subspaces': use one of subspace, bertscore"),
+        ("", "there is no metric ''"),
+        ("subspace(", "there is no metric 'subspace\\('"),
+        ("Subspace", "there is no metric 'Subspace'"),
+        ("subspace(weights=l3)", "subspace has no weights 'l3': use one of none, l2, l1, idf"),
+        ("subspace(weights)", "subspace has no weights ''"),
+        ("subspace(weight=l2)", "subspace has no parameter 'weight': its parameters are weights, aperture"),
+        ("jaccard(weights=idf)", "jaccard has no parameter 'weights': it has none"),
+        ("symbolic(weights=l2)", "symbolic has no weights 'l2': use one of none, idf"),
+        ("subspace(aperture=wide)", "aperture of subspace is a number, but 'wide' was given"),
+        ("subspace(aperture=)", "aperture of subspace is a number, but '' was given"),
+        ("subspace(aperture=-1)", "the aperture must be from 1e-06 to inf \\(crisp\\), but -1.0 was given"),
+        ("subspace(aperture=0)", "the aperture must be from 1e-06 to inf \\(crisp\\), but 0.0 was given"),
+        ("subspace(aperture=nan)", "but nan was given"),
+        ("subspace(aperture=-inf)", "but -inf was given"),
+        ("johnson(aperture=1e-7)", "but 1e-07 was given"),
+        ("dynamax(index=cosine)", "dynamax has no index 'cosine': use one of jaccard, otsuka, dice"),
+        ("wmd(distance=l1)", "wmd has no distance 'l1': use one of euclidean, rms"),
+        ("grassmann(distance=l1)", "grassmann has no distance 'l1': use one of geodesic"),
+        ("subspace(aperture=2, aperture=3)", "aperture"),  # which of them would count?
+        (None, "a metric is given by its name or as an object, but NoneType was given"),
+        (Subspace, "a metric is given by its name or as an object"),
+        (3, "but int was given"),
+    ],
+)
+def test_what_is_no_metric_is_refused_in_one_sentence(given: Any, sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence) as caught:
+        metric(given)
+    assert "\n" not in str(caught.value)
+
+
+@given(st.text(max_size=40) | st.text("subpacewighto=(),.12 ", max_size=30).map(lambda rest: "subspace(" + rest + ")"))
+def test_no_name_does_worse_than_a_sentence(name: str) -> None:
+    try:
+        said = repr(metric(name))
+    except InputError as error:
+        said = str(error)
+    assert "\n" not in said
+
+
+@pytest.mark.parametrize("aperture", ["2", None, [2.0], True, 10**400, -(10**400)], ids=lambda one: repr(one)[:9])
+def test_an_aperture_that_is_no_number_is_refused(aperture: Any) -> None:
+    """True would be shown as a number that does not parse back, and 10**400 fits no float."""
+    with pytest.raises(InputError, match="aperture"):
+        Subspace(aperture=aperture)

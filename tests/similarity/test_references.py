@@ -1,0 +1,123 @@
+"""Several references: the best by F, the mean, or the union of their sets."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from softset import Scorer, Subspace, TokenSets
+from tests.similarity.cases import FILLED, TEXTS, ToyEncoder
+
+JOBS = st.lists(st.tuples(TEXTS, st.lists(TEXTS, min_size=1, max_size=4)), min_size=1, max_size=5)
+
+
+def score(several: str, candidates, references, **options):
+    return Scorer(ToyEncoder(), several=several, **options).score(candidates, references)
+
+
+@given(JOBS)
+def test_the_best_is_the_first_of_the_largest_f(job) -> None:
+    found = score("best", [one for one, _ in job], [some for _, some in job])
+    for at, (candidate, some) in enumerate(job):
+        each = score("best", [candidate] * len(some), some)
+        best = int(found.best_reference[at])
+        assert each.f1[best] >= each.f1.max() - 1e-6 and best == int(np.argmax(each.f1 >= each.f1[best] - 1e-12))
+        for name in ("precision", "recall", "f1", "reference_tokens", "candidate_tokens", "empty", "saturated"):
+            assert getattr(found, name)[at] == pytest.approx(getattr(each, name)[best], abs=1e-6)
+
+
+@given(JOBS)
+def test_the_mean_is_the_mean_of_each(job) -> None:
+    found = score("mean", [one for one, _ in job], [some for _, some in job])
+    for at, (candidate, some) in enumerate(job):
+        each = score("best", [candidate] * len(some), some)
+        for name in ("precision", "recall", "f1"):
+            assert getattr(found, name)[at] == pytest.approx(getattr(each, name).mean(), abs=1e-6)
+        assert found.reference_tokens[at] == sum(len(one.split()) for one in some)
+        assert found.candidate_tokens[at] == len(candidate.split())
+
+
+@given(FILLED, st.lists(FILLED, min_size=1, max_size=3))
+def test_the_union_is_that_of_the_algebra(candidate: str, some: list[str]) -> None:
+    encoder = ToyEncoder(d=24)
+    found = Scorer(encoder, several="union").score([candidate, candidate], [some, ["a king", "red"]])
+    union = Subspace.empty(24)
+    for rows in encoder.encode(some):
+        union = union | Subspace.span(rows.astype(np.float64))
+    rows = encoder.encode([candidate])[0].astype(np.float64)
+    assert found.precision[0] == pytest.approx(union.membership(rows).mean(), abs=1e-5)
+    back = Subspace.span(rows).membership(np.vstack(list(encoder.encode(some))).astype(np.float64))
+    assert found.recall[0] == pytest.approx(back.mean(), abs=1e-5)
+    assert found.reference_tokens[0] == sum(len(one.split()) for one in some)
+    assert found.best_reference.tolist() == [-1, -1]
+
+
+def test_a_union_holds_more_than_its_parts() -> None:
+    some = ["the king", "a red park"]
+    both = score("union", ["the red king walks"], [some]).precision[0]
+    each = [score("best", ["the red king walks"], [one]).precision[0] for one in some]
+    assert both > max(each) + 0.01
+
+
+@given(JOBS, st.sampled_from([1, 2, 100]))
+def test_blocks_change_nothing(job, block: int) -> None:
+    candidates, references = [one for one, _ in job], [some for _, some in job]
+    for several in ("best", "mean", "union"):
+        whole = score(several, candidates, references)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("softset.similarity.scorer.BLOCK", block)
+            found = score(several, candidates, references)
+        for name in ("precision", "recall", "f1"):
+            assert np.abs(getattr(found, name) - getattr(whole, name)).max() < 1e-6
+        for name in ("candidate_tokens", "reference_tokens", "empty", "saturated", "best_reference"):
+            assert getattr(found, name).tolist() == getattr(whole, name).tolist(), (several, name)
+        assert found.signature == whole.signature
+
+
+def test_which_reference_counted_does_not_depend_on_the_others() -> None:
+    """All of one reference counted, alone and beside a candidate with two."""
+    for several in ("best", "mean", "union"):
+        alone = score(several, ["a king"], [["a queen"]]).best_reference[0]
+        beside = score(several, ["a king", "red"], [["a queen"], ["park", "book"]]).best_reference[0]
+        assert alone == beside, several
+
+
+def test_one_reference_is_the_same_in_a_list_and_by_itself() -> None:
+    for several in ("best", "mean", "union"):
+        assert score(several, ["a king"], [["a queen"]]).f1 == pytest.approx(score("best", ["a king"], ["a queen"]).f1)
+
+
+def test_empty_references_among_others() -> None:
+    best = score("best", ["a king", ""], [["", "a king"], ["red", ""]])
+    assert best.f1.tolist() == pytest.approx([1, 1]) and best.best_reference.tolist() == [1, 1]
+    assert best.empty.tolist() == [False, True]
+    assert score("union", ["a king"], [["", "a king"]]).f1[0] == pytest.approx(1)
+    assert not score("union", ["a king"], [["", "a king"]]).empty[0]
+    mean = score("mean", ["a king"], [["", "a king"]])
+    assert mean.f1[0] == pytest.approx(0.5) and mean.empty[0]
+
+
+def test_token_sets_as_streams_of_references() -> None:
+    encoder = ToyEncoder()
+    candidates = ["a king", "red park", "the book"]
+    first, second = ["the king", "a park", "book"], ["queen", "red red", "in the book"]
+    for several in ("best", "mean", "union"):
+        scorer = Scorer(encoder, several=several)
+        expected = scorer.score(candidates, [list(pair) for pair in zip(first, second, strict=True)])
+        found = scorer.score(candidates, [scorer.encode(first), scorer.encode(second)])
+        assert np.abs(found.f1 - expected.f1).max() < 1e-6
+        assert found.best_reference.tolist() == expected.best_reference.tolist()
+
+
+@pytest.mark.parametrize("name", ["symbolic", "jaccard", "tfidf", "bertscore", "average", "dynamax", "grassmann"])
+def test_unions_work_for_every_kind_of_metric(name: str) -> None:
+    encoder = ToyEncoder(lean=0)
+    found = Scorer(encoder, metric=name, several="union").score(["the red king"], [["the red", "king"]])
+    assert found.f1[0] == pytest.approx(1, abs=1e-6)
+
+
+def test_own_vectors_as_streams() -> None:
+    A, B, C = (TokenSets.from_arrays([row[None, :]]) for row in np.eye(3))
+    assert Scorer(None).score(A, [B, A, C]).best_reference.tolist() == [1]
+    assert Scorer(None, several="union").score(A, [B, C]).f1.tolist() == [0]
+    assert Scorer(None, several="mean").score(A, [B, A]).f1.tolist() == [0.5]

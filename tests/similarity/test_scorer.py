@@ -1,0 +1,268 @@
+"""The scorer: texts, token sets or arrays in; numbers, facts and a signature out, block by block."""
+
+import json
+
+import numpy as np
+import pytest
+
+import softset
+from softset import Idf, Scorer, TokenSets, metric
+from softset.embed.encoders.signature import parse_signature
+from softset.similarity.metrics.subspace import Subspace as SubspaceMetric
+from softset.similarity.pairs import Pairs
+from tests.similarity import literal
+from tests.similarity.cases import EVERY, LEFT, RIGHT, TRANSPORT, ToyEncoder, assert_same, rows_of
+
+
+def test_scores_are_the_literal_ones() -> None:
+    encoder = ToyEncoder()
+    scores = Scorer(encoder).score(LEFT, RIGHT)
+    A, B = encoder.encode(LEFT), encoder.encode(RIGHT)
+    for at in (0, 1, 3, 5):
+        found = literal.memberships(A[at], B[at], 1e-5)
+        P, R = found[: len(A[at])].mean(), found[len(A[at]) :].mean()
+        assert scores.precision[at] == pytest.approx(P, abs=1e-5)
+        assert scores.recall[at] == pytest.approx(R, abs=1e-5)
+        assert scores.f1[at] == pytest.approx(literal.harmonic(P, R), abs=1e-5)
+
+
+def test_facts_and_flags() -> None:
+    scores = Scorer(ToyEncoder()).score(LEFT, RIGHT)
+    assert scores.candidate_tokens.tolist() == [3, 2, 0, 4, 3, 10]
+    assert scores.reference_tokens.tolist() == [3, 6, 0, 1, 0, 1]
+    assert scores.empty.tolist() == [False, False, True, False, True, False]
+    assert scores.f1[[2, 4]].tolist() == [1, 0]
+    assert scores.saturated.tolist() == [False, False, False, False, False, True]  # 8 different words of 12 dimensions
+    assert scores.truncated.tolist() == [0] * 6 and scores.best_reference.tolist() == [0] * 6
+    assert "2 empty" in repr(scores) and "1 saturated" in repr(scores)
+
+
+@pytest.mark.parametrize(("k", "saturated"), [(3, False), (4, False), (5, True), (8, True), (11, True)])
+def test_saturated_is_a_matter_of_rank(k: int, saturated: bool) -> None:
+    A = np.random.default_rng(0).standard_normal((k, 8))
+    one = np.eye(8)[:1]
+    assert Scorer(None).score([A], [one]).saturated.tolist() == [saturated]
+    assert Scorer(None).score([one], [A]).saturated.tolist() == [saturated]
+    assert not Scorer(None, metric="bertscore").score([A], [one]).saturated.any()
+    copies = np.repeat(A[:2], k, axis=0)
+    assert not Scorer(None).score([copies], [one]).saturated.any()  # many rows, but of rank 2
+
+
+def test_vectors_without_direction_count_as_empty() -> None:
+    """A text of zero vectors scores as an empty one: the flag must say why."""
+    scores = Scorer(None).score([np.zeros((2, 3))], [np.eye(3)])
+    assert scores.f1[0] == 0
+    assert scores.empty[0]
+
+
+# Anything in place of text
+
+
+@pytest.mark.parametrize("name", [one for one in EVERY if one not in TRANSPORT])
+def test_token_sets_in_place_of_text(name: str) -> None:
+    encoder = ToyEncoder()
+    scorer = Scorer(encoder, metric=name, idf=Idf.fit(RIGHT, model=encoder))
+    expected = scorer.score(LEFT, RIGHT)
+    A, B = scorer.encode(LEFT), scorer.encode(RIGHT)
+    for left, right in ((A, B), (LEFT, B), (A, RIGHT)):
+        found = scorer.score(left, right)
+        assert_same(found, expected, 1e-6)
+        assert found.signature == expected.signature
+
+
+def test_own_vectors_need_no_model() -> None:
+    rng = np.random.default_rng(0)
+    A, B = [rng.standard_normal((3, 4)), rng.standard_normal((2, 4))], [rng.standard_normal((2, 4)) for _ in range(2)]
+    scorer = Scorer("a model that is not here")
+    found = scorer.score(A, B)
+    assert "encoder" not in scorer.__dict__  # nothing was loaded
+    for at in range(2):
+        members = literal.memberships(A[at], B[at], 1e-7)
+        assert found.precision[at] == pytest.approx(members[: len(A[at])].mean(), abs=1e-9)
+    assert_same(scorer.score(TokenSets.from_arrays(A), B), found)
+    assert_same(scorer.score([one.tolist() for one in A], [one.tolist() for one in B]), found)
+    assert_same(scorer.score(np.array([A[1], A[1]]), [B[1], B[1]]), scorer.score([A[1], A[1]], [B[1], B[1]]))
+    assert parse_signature(found.signature)["encoder"] == "own"
+
+
+def test_arrays_without_rows_are_empty_texts() -> None:
+    A, none = np.eye(3)[:2], np.zeros((0, 3))
+    assert Scorer(None).score([A, none, none], [none, none, A]).f1.tolist() == [0, 1, 0]
+
+
+def test_numpy_strings_are_texts() -> None:
+    """What comes out of an array or a table of strings is a str, though it looks like an array too."""
+    scorer = Scorer(ToyEncoder())
+    expected = scorer.score(LEFT[:2], RIGHT[:2])
+    assert_same(scorer.score(np.array(LEFT[:2]), np.array(RIGHT[:2])), expected)
+    assert_same(scorer.score([np.str_(one) for one in LEFT[:2]], RIGHT[:2]), expected)
+
+
+def test_any_iterable_is_a_list() -> None:
+    scorer = Scorer(ToyEncoder())
+    assert_same(scorer.score(iter(LEFT), tuple(RIGHT)), scorer.score(LEFT, RIGHT))
+
+
+@pytest.mark.torch
+def test_tensors_are_arrays() -> None:
+    torch = pytest.importorskip("torch")
+    A = np.random.default_rng(0).standard_normal((3, 4))
+    assert_same(
+        Scorer(None).score([torch.tensor(A)], [torch.eye(4)[:2].double()]), Scorer(None).score([A], [np.eye(4)[:2]])
+    )
+
+
+def test_float16_sets_keep_three_digits() -> None:
+    encoder = ToyEncoder(d=48, lean=0)
+    A, B = encoder.encode(LEFT), encoder.encode(RIGHT)
+    for name in ("subspace", "bertscore", "average", "dynamax"):
+        scorer = Scorer(encoder, metric=name)
+        full, half = scorer.score(A, B), scorer.score(A.astype("float16"), B.astype("float16"))
+        assert_same(half, full, 2e-3)
+        mixed = scorer.score(A.astype("float16"), B)
+        assert_same(mixed, full, 2e-3)
+
+
+def test_texts_that_come_twice_are_encoded_once() -> None:
+    encoder = ToyEncoder()
+    Scorer(encoder).score(["a king"] * 50, ["the park"] * 50)
+    assert encoder.texts_seen == 2
+
+
+# Matrices
+
+
+def test_the_matrix_has_the_scores() -> None:
+    for name in ("subspace", "bertscore", "tfidf", "symbolic(weights=idf)"):
+        scorer = Scorer(ToyEncoder(), metric=name, idf=Idf.fit(RIGHT, model=ToyEncoder()))
+        M = scorer.matrix(LEFT, RIGHT)
+        scores = scorer.score(LEFT, RIGHT)
+        assert np.abs(np.diag(M.f1) - scores.f1).max() < 1e-5
+        assert np.abs(np.diag(M.precision) - scores.precision).max() < 1e-5
+        assert M.signature == scores.signature
+    assert repr(M) == "ScoreMatrix(6 candidates, 6 references)"
+    assert np.abs(scorer.matrix(LEFT).f1 - scorer.matrix(LEFT, LEFT).f1).max() < 1e-9
+
+
+def test_distances_go_into_scipys_clustering() -> None:
+    from scipy.cluster.hierarchy import fcluster, linkage
+    from scipy.spatial.distance import squareform
+
+    texts = ["the red book", "the red red book", "red book", "king and queen", "a king and queen", "queen and king"]
+    for name in ("subspace", "bertscore", "subspace(aperture=2)", "average", "jaccard", "grassmann"):
+        D = softset.pairwise(texts, model=ToyEncoder(d=48), metric=name, distance=True)
+        assert np.array_equal(D, D.T) and (np.diag(D) == 0).all() and (D >= 0).all()
+        clusters = fcluster(linkage(squareform(D), "average"), 2, "maxclust").tolist()
+        assert clusters in ([1, 1, 1, 2, 2, 2], [2, 2, 2, 1, 1, 1]), name
+
+
+@pytest.mark.parametrize("name", ["johnson", "johnson-symbolic"])
+def test_distances_of_metrics_that_go_to_two(name: str) -> None:
+    """The best score is 2 here: texts that share half of their words are not at distance 0."""
+    D = softset.pairwise(["red king", "red queen", "red king"], model=ToyEncoder(d=48), metric=name, distance=True)
+    assert D[0, 2] == pytest.approx(0, abs=1e-6)
+    assert D[0, 1] > 0.1
+
+
+def test_pairwise_is_the_matrix() -> None:
+    encoder = ToyEncoder()
+    F = softset.pairwise(LEFT, RIGHT, model=encoder, metric="bertscore")
+    assert np.array_equal(F, Scorer(encoder, metric="bertscore").matrix(LEFT, RIGHT).f1)
+    assert np.array_equal(
+        softset.pairwise(LEFT, RIGHT, model=encoder, metric="bertscore", distance=True), np.maximum(1 - F, 0)
+    )
+
+
+# What comes out
+
+
+def test_json_parses_back() -> None:
+    scores = Scorer(ToyEncoder()).score(LEFT, RIGHT)
+    facts = json.loads(scores.to_json())
+    assert facts["signature"] == scores.signature
+    assert facts["f1"] == pytest.approx(scores.f1.mean())
+    assert [one["f1"] for one in facts["segments"]] == scores.f1.tolist()
+    assert [one["empty"] for one in facts["segments"]] == scores.empty.tolist()
+    assert [row._asdict() for row in scores] == facts["segments"]
+    assert len(list(scores)) == len(scores) == 6
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_the_signature_names_the_metric_and_parses_back(name: str) -> None:
+    if name in TRANSPORT:
+        pytest.importorskip("ot")
+    scores = Scorer(ToyEncoder(), metric=name).score(["a king", "red"], [["a king", "park"], ["a book"]])
+    facts = parse_signature(scores.signature)
+    assert metric(facts["metric"]) == metric(name)
+    assert facts["encoder"] == "toy" and facts["several"] == "best" and facts["softset"] == softset.__version__
+    assert ("idf" in facts) == metric(name).needs_idf
+
+
+def test_the_signature_says_what_changes_numbers() -> None:
+    encoder = ToyEncoder()
+    plain = Scorer(encoder).score(["a"], ["b"]).signature
+    others = [
+        Scorer(encoder, metric="bertscore").score(["a"], ["b"]).signature,
+        Scorer(ToyEncoder(name="other")).score(["a"], ["b"]).signature,
+        Scorer(encoder).score(["a"], [["b", "c"]]).signature,
+        Scorer(encoder, several="mean").score(["a"], [["b", "c"]]).signature,
+        Scorer(encoder, metric="tfidf").score(["a"], ["b"]).signature,
+        Scorer(encoder, metric="tfidf").score(["a"], ["c"]).signature,
+    ]
+    assert len({plain, *others}) == 7
+
+
+@pytest.mark.parametrize("signature", ["own", "mine|yours", "my model: the best", "http://x.y/z", ""])
+def test_the_signature_parses_back_whatever_the_vectors_are_called(signature: str) -> None:
+    sets = TokenSets.from_arrays([np.eye(3)], signature=signature)
+    facts = parse_signature(Scorer(None).score(sets, sets).signature)
+    assert facts["encoder"] == signature and facts["metric"] == "subspace"
+
+
+def test_truncated_tokens_are_counted() -> None:
+    scorer = Scorer("minilm", layer=1, overflow="truncate", max_length=8)
+    scores = scorer.score(["a b c d e f g h i j", "a b"], ["b", "a b c d e f g h"])
+    assert scores.truncated.tolist() == [4, 2]
+    assert scores.candidate_tokens.tolist() == [6, 2] and scores.reference_tokens.tolist() == [1, 6]
+    assert "6 tokens cut away" in repr(scores)
+    assert parse_signature(scores.signature)["overflow"] == "truncate"
+
+
+def test_nothing_to_score_is_no_error() -> None:
+    for name in [one for one in EVERY if one not in TRANSPORT]:
+        scores = Scorer(ToyEncoder(), metric=name).score([], [])
+        assert len(scores) == 0 and scores.means() == {"precision": 0, "recall": 0, "f1": 0}
+        assert json.loads(scores.to_json())["segments"] == []
+        assert Scorer(ToyEncoder(), metric=name).matrix([], []).f1.shape == (0, 0)
+
+
+def test_progress_ends_at_the_end() -> None:
+    told: list[tuple[int, int]] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("softset.similarity.scorer.BLOCK", 4)
+        Scorer(ToyEncoder()).score(LEFT, RIGHT, progress=lambda done, of: told.append((done, of)))
+    assert told == [(4, 6), (6, 6)]
+
+
+def test_another_metric_with_the_same_model() -> None:
+    encoder = ToyEncoder()
+    scorer = Scorer(encoder, several="mean")
+    other = scorer.using(metric="bertscore")
+    assert other.metric == metric("bertscore") and other.encoder is scorer.encoder and other.several == "mean"
+    assert_same(other.score(LEFT, RIGHT), Scorer(encoder, metric="bertscore").score(LEFT, RIGHT))
+
+
+def test_a_function_does_what_the_class_does() -> None:
+    found = softset.score(LEFT, RIGHT, model=ToyEncoder(), metric="subspace(weights=l1)")
+    assert_same(found, Scorer(ToyEncoder(), metric="subspace(weights=l1)").score(LEFT, RIGHT))
+
+
+def test_kernel_rows_are_those_of_the_sets() -> None:
+    """Pairs name sets by their places: the same set may be on both sides, many times, in any order."""
+    rng = np.random.default_rng(0)
+    sets = TokenSets.from_arrays([rows_of("apart", rng, 6) for _ in range(4)])
+    left, right = np.array([3, 0, 0, 2]), np.array([1, 0, 3, 2])
+    found = SubspaceMetric().of_pairs(Pairs.of(sets, sets, left, right))
+    for at, (i, j) in enumerate(zip(left, right, strict=True)):
+        members = literal.memberships(sets[int(i)], sets[int(j)], 1e-7)
+        assert found.precision[at] == pytest.approx(members[: len(sets[int(i)])].mean(), abs=1e-9)

@@ -1,0 +1,60 @@
+"""Scoring limits the threads of linear algebra for its own time, and gives them back, whoever else is scoring."""
+
+from threading import Event, Thread
+
+import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from softset.similarity.kernels.threads import on_one_thread
+
+
+def blas_threads() -> set[int]:
+    """Return what NumPy's own library has; SciPy and torch bring others, which do no work here."""
+    ours = [
+        library for library in threadpool_info() if library["user_api"] == "blas" and "numpy" in library["filepath"]
+    ]
+    assert ours
+    return {library["num_threads"] for library in ours}
+
+
+def test_one_thread_inside_and_as_before_outside() -> None:
+    with threadpool_limits(2, user_api="blas"):
+        assert on_one_thread(blas_threads)() == {1}
+        assert blas_threads() == {2}
+
+        @on_one_thread
+        def fails() -> None:
+            raise RuntimeError
+
+        with pytest.raises(RuntimeError):
+            fails()
+        assert blas_threads() == {2}
+
+
+def test_two_that_overlap_give_the_threads_back() -> None:
+    """The first leaves while the second is inside; the second must not restore what it found on entering."""
+    first_in, second_in, first_out = Event(), Event(), Event()
+
+    @on_one_thread
+    def first() -> None:
+        first_in.set()
+        assert second_in.wait(10)
+
+    @on_one_thread
+    def second() -> None:
+        second_in.set()
+        assert first_out.wait(10)
+
+    def run_first() -> None:
+        first()
+        first_out.set()
+
+    with threadpool_limits(2, user_api="blas"):
+        one = Thread(target=run_first)
+        one.start()
+        assert first_in.wait(10)
+        two = Thread(target=second)
+        two.start()
+        one.join()
+        two.join()
+        assert blas_threads() == {2}
