@@ -180,7 +180,8 @@ def test_empty_sides_have_no_members_and_hide_nobody() -> None:
 def test_bases_are_orthonormal_and_span_the_set(pair: Pair) -> None:
     assume(literal.clear(pair.A, pair.cut) and literal.clear(pair.B, pair.cut))
     A, B = literal.units(pair.A), literal.units(pair.B)
-    Q, where = bases(np.vstack([A, B]), ends(A, B), pair.cut)
+    units = np.vstack([A, B])
+    Q, where = bases(lambda places: units[places], ends(A, B), d=units.shape[1], cut=pair.cut)
     for at, rows in enumerate((A, B)):
         F = Q[where[at] : where[at + 1]]
         S = literal.subspace(rows, pair.cut)

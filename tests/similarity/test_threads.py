@@ -2,6 +2,7 @@
 
 from threading import Event, Thread
 
+import numpy as np  # noqa: F401 (brings the library that is looked for)
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
@@ -49,12 +50,14 @@ def test_two_that_overlap_give_the_threads_back() -> None:
         first()
         first_out.set()
 
-    with threadpool_limits(2, user_api="blas"):
-        one = Thread(target=run_first)
+    before = threadpool_limits(2, user_api="blas")  # called, not entered: inside, other threads' limits would not count
+    try:
+        one, two = Thread(target=run_first), Thread(target=second)
         one.start()
         assert first_in.wait(10)
-        two = Thread(target=second)
         two.start()
         one.join()
         two.join()
         assert blas_threads() == {2}
+    finally:
+        before.restore_original_limits()
