@@ -4,7 +4,7 @@ from threading import Event, Thread
 
 import numpy as np  # noqa: F401 (brings the library that is looked for)
 import pytest
-from threadpoolctl import threadpool_info, threadpool_limits
+from threadpoolctl import ThreadpoolController, threadpool_info, threadpool_limits
 
 from softset.similarity.kernels.threads import on_one_thread
 
@@ -50,7 +50,9 @@ def test_two_that_overlap_give_the_threads_back() -> None:
         first()
         first_out.set()
 
-    before = threadpool_limits(2, user_api="blas")  # called, not entered: inside, other threads' limits would not count
+    before = blas_threads()
+    if before == {1}:
+        pytest.skip("there is one thread to begin with")
     try:
         one, two = Thread(target=run_first), Thread(target=second)
         one.start()
@@ -58,6 +60,6 @@ def test_two_that_overlap_give_the_threads_back() -> None:
         two.start()
         one.join()
         two.join()
-        assert blas_threads() == {2}
+        assert blas_threads() == before
     finally:
-        before.restore_original_limits()
+        ThreadpoolController().limit(limits=max(before), user_api="blas")  # for the tests that follow
