@@ -7,6 +7,7 @@ from typing import Any, Self, overload
 
 import numpy as np
 
+from softset.algebra.arrays import to_numpy, traces_gradient
 from softset.embed.counting import counted, there_are
 from softset.embed.rows import group_means, stacked
 from softset.errors import AmbientError, InputError, NotFiniteError, ShapeError
@@ -264,10 +265,14 @@ class TokenSets:
 
 def _rows(given: Any, at: int) -> np.ndarray:
     """Return one text's vectors as a float array (n, d), or of shape (0,) where nothing is in it."""
+    if traces_gradient(given):
+        raise InputError(f"the vectors of text {at} trace a gradient, which would be lost here: give them detached")
     try:
-        rows = np.asarray(given)
-    except (ValueError, TypeError) as error:
-        raise ShapeError(f"the vectors of text {at} are no array ({error}): give shape (tokens, dimensions)") from None
+        rows = to_numpy(given) if hasattr(given, "detach") else np.asarray(given)
+    except (ValueError, TypeError):
+        raise ShapeError(
+            f"the vectors of text {at} are no array: rows of one length were wanted, of shape (tokens, dimensions)"
+        ) from None
     if rows.size == 0 and rows.ndim <= 2:
         return np.zeros((0, rows.shape[1] if rows.ndim == 2 else 0), dtype=np.float32)
     if rows.ndim != 2:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from softset.embed.encoders.texts import check_texts
 from softset.errors import FileError, InputError
 from softset.files import read_json, write_atomically
 from softset.similarity.metrics.base import PRF
@@ -69,7 +70,10 @@ class Calibration:
         """
         from softset.similarity.scorer import Scorer
 
-        distinct = list(dict.fromkeys(texts))
+        for name, value, least in (("rounds", rounds, 1), ("seed", seed, 0)):
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                raise InputError(f"{name} is {value!r}, but a whole number of at least {least} was wanted")
+        distinct = list(dict.fromkeys(check_texts(texts)))
         if len(distinct) < 2:
             raise InputError(f"a calibration needs at least 2 different texts, but {len(distinct)} was given")
         order = np.random.default_rng(seed).permutation(len(distinct)).tolist()
@@ -105,8 +109,10 @@ class Calibration:
         """
         facts = read_json(path, "Calibration")
         numbers = [facts.get(name) for name in ("precision", "recall", "f1")]
-        good = all(isinstance(one, int | float) and -1 <= one < 1 for one in numbers)
-        if not good or not isinstance(facts.get("pairs"), int) or not isinstance(facts.get("signature"), str):
+        good = all(isinstance(one, float) and -1 <= one < most for one, most in zip(numbers, (1, 1, 2), strict=True))
+        pairs = facts.get("pairs")
+        counted = isinstance(pairs, int) and not isinstance(pairs, bool) and pairs > 0
+        if not good or not counted or not isinstance(facts.get("signature"), str):
             raise FileError(f"{path} holds no calibration that makes sense: fit and save it again")
         return cls(facts["precision"], facts["recall"], facts["f1"], facts["pairs"], facts["signature"])
 
@@ -129,15 +135,17 @@ class Calibration:
         return self.precision, self.recall, self.f1
 
 
-def rescaled(numbers: PRF, chance: PRF) -> PRF:
+def rescaled(numbers: PRF, chance: PRF, best: float = 1.0) -> PRF:
     """Return (x - c) / (1 - c) for precision, recall and F; 0 where the chance level c is 1 and tells nothing.
+
+    `best` is the F of identical texts, 2 for sums of precision and recall.
 
     >>> one = PRF(np.array([0.7]), np.array([1.0]), np.array([0.4]))
     >>> [float(values[0].round(3)) for values in rescaled(one, PRF(np.array([0.4]), np.array([0.4]), np.array([0.4])))]
     [0.5, 1.0, 0.0]
     """
     found = []
-    for x, c in zip(numbers, chance, strict=True):
-        hopeless = 1 - c < NEAR_ONE
-        found.append(np.where(hopeless, 0.0, (x - c) / np.where(hopeless, 1.0, 1 - c)))
+    for x, c, top in zip(numbers, chance, (1.0, 1.0, best), strict=True):
+        hopeless = top - c < NEAR_ONE
+        found.append(np.where(hopeless, 0.0, (x - c) / np.where(hopeless, 1.0, top - c)))
     return PRF(*found)

@@ -63,8 +63,8 @@ def rescaling(given: Any, metric: Metric) -> Rescaling | None:
     if given is None:
         return None
     if isinstance(given, Calibration):
-        return _Measured(given)
-    if given != "chance":
+        return _Measured(given, metric.BEST)
+    if not isinstance(given, str) or given != "chance":
         raise InputError(f'rescale is {given!r}, but "chance", a softset.Calibration or None was wanted')
     if not isinstance(metric, Subspace) or isinstance(metric, Johnson):
         raise InputError(
@@ -100,8 +100,8 @@ class _Chance:
 class _Measured:
     """Rescaling by a measured level."""
 
-    def __init__(self, calibration: Calibration) -> None:
-        self.calibration = calibration
+    def __init__(self, calibration: Calibration, best: float) -> None:
+        self.calibration, self.best = calibration, best
         self.name = f"measured({calibration.precision:.6g},{calibration.recall:.6g},{calibration.f1:.6g})"
 
     def of_pairs(self, numbers: PRF, pairs: Pairs, levels: Levels, signature: str) -> PRF:  # noqa: ARG002 (Rescaling's)
@@ -110,11 +110,13 @@ class _Measured:
 
     def of_all(self, numbers: PRF, A: TokenSets, B: TokenSets, moment: np.ndarray | None, signature: str) -> PRF:  # noqa: ARG002 (Rescaling's)
         """Return the rescaled numbers of all pairs."""
-        return _kept(numbers, self._rescaled(numbers, signature), A.empty[:, None] | B.empty[None, :])
+        empty = alone(A, None).empty[::2, None] | alone(B, None).empty[None, ::2]
+        return _kept(numbers, self._rescaled(numbers, signature), empty)
 
     def _rescaled(self, numbers: PRF, signature: str) -> PRF:
         self.calibration.must_fit(signature)
-        return rescaled(numbers, PRF(*(np.full(numbers.f1.shape, level) for level in self.calibration.levels)))
+        levels = PRF(*(np.full(numbers.f1.shape, level) for level in self.calibration.levels))
+        return rescaled(numbers, levels, self.best)
 
 
 def _level(precision: np.ndarray, recall: np.ndarray) -> PRF:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from softset.embed.encoders.signature import parse_signature
+from softset.embed.encoders.signature import format_signature, parse_signature
 from softset.embed.tokensets import TokenSets
 from softset.errors import FileError, InputError
 from softset.files import read_json, write_atomically
@@ -43,15 +43,23 @@ class Idf:
         >>> softset.Idf.fit(["A red book.", "A pen."])
         Idf(2 texts, 5 tokens)
         """
+        fitted = cls._fit(texts, model, options)
+        if not fitted.documents:
+            raise InputError("idf needs at least one text to be fitted on")
+        return fitted
+
+    @classmethod
+    def _fit(cls, texts: "Iterable[str] | TokenSets", model: Any, options: dict[str, Any]) -> "Idf":
         if isinstance(texts, TokenSets):
             return cls.counted([texts])
         from softset.embed.encoders.base import TextEncoder
         from softset.embed.encoders.loading import load_encoder
+        from softset.embed.encoders.texts import check_texts
 
         encoder = load_encoder(model, **options)
         if isinstance(encoder, TextEncoder):
             return cls.counted(encoder.stream(texts))
-        return cls.counted([encoder.encode(list(texts))])
+        return cls.counted([encoder.encode(check_texts(texts))])
 
     @classmethod
     def counted(cls, parts: Iterable[TokenSets]) -> "Idf":
@@ -66,8 +74,6 @@ class Idf:
             documents, encoder = documents + len(sets), encoder_of(sets.signature)
             for at in range(len(sets)):
                 counts.update(set(sets.tokens_of(at)))
-        if not documents:
-            raise InputError("idf needs at least one text to be fitted on")
         return cls(documents, counts, encoder)
 
     def __getitem__(self, token: str) -> float:
@@ -126,8 +132,8 @@ class Idf:
         """
         facts = read_json(path, "Idf")
         documents, counts, encoder = (facts.get(key) for key in ("documents", "counts", "encoder"))
-        good = isinstance(documents, int) and isinstance(counts, dict) and isinstance(encoder, str) and documents > 0
-        if not good or not all(isinstance(one, int) and 0 < one <= documents for one in counts.values()):  # type: ignore[union-attr,operator]
+        good = _is_count(documents) and isinstance(counts, dict) and isinstance(encoder, str)
+        if not good or not all(_is_count(one) and one <= documents for one in counts.values()):  # type: ignore[union-attr]
             raise FileError(f"{path} holds no idf weights that make sense: fit and save them again")
         return cls(documents, counts, encoder)  # type: ignore[arg-type]
 
@@ -136,10 +142,25 @@ class Idf:
         return f"Idf({self.documents} text{'s' * (self.documents != 1)}, {len(self.counts)} token{'s' * many})"
 
 
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**53
+
+
 def encoder_of(signature: str) -> str:
     """Return the model and how it cuts texts, of a signature; another layer of the same model has the same tokens."""
-    if ":" not in signature:
-        return signature
-    facts = parse_signature(signature)
+    facts = parse_signature(as_facts(signature))
     unit = facts.get("unit", "token")
-    return facts.get("encoder", signature) + ("" if unit == "token" else f"/{unit}")
+    return facts["encoder"] + ("" if unit == "token" else f"/{unit}")
+
+
+def as_facts(signature: str) -> str:
+    """Return a signature of token sets as facts that parse back; any other name is the encoder's.
+
+    >>> as_facts("mine|yours")
+    'encoder:mine%7Cyours'
+    """
+    try:
+        named = "encoder" in parse_signature(signature)
+    except InputError:
+        named = False
+    return signature if named else format_signature({"encoder": signature})

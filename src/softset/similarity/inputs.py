@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from softset.embed.encoders.texts import check_texts
+from softset.embed.encoders.texts import check_text, iterated
 from softset.embed.tokensets import TokenSets
 from softset.errors import InputError, ShapeError
 
@@ -33,55 +33,42 @@ class Job:
         return len(self.owner) > len(self.candidates)
 
 
-def read_side(given: Any, what: str) -> Side:
-    """Return texts as a list, and token sets or arrays as token sets; `what` names one of them in messages."""
+def read_side(given: Any, what: str, first: int = 0) -> Side:
+    """Return texts as a list, and token sets or arrays as token sets.
+
+    `what` names one of them in messages, and `first` is the number of the first in what the user gave.
+    """
     if isinstance(given, TokenSets):
         return given
-    if isinstance(given, str | bytes):
-        raise InputError(f"a list of {what}s was wanted, but one {type(given).__name__} was given: put it in a list")
-    rows = _listed(given, what)
+    rows = list(iterated(given, f"{what}s"))
     if rows and all(_is_array(row) for row in rows):
         return TokenSets.from_arrays(rows)
-    for at, row in enumerate(rows):
-        _must_be_text(row, f"{what} {at}")
-    return check_texts(rows)
-
-
-def _listed(given: Any, what: str) -> list[Any]:
-    try:
-        return list(given)
-    except TypeError:
-        raise InputError(f"a list of {what}s was wanted, but {type(given).__name__} was given") from None
-
-
-def _must_be_text(row: Any, where: str) -> None:
-    if not isinstance(row, str):
-        raise InputError(
-            f"{where} is {'None' if row is None else f'of type {type(row).__name__}'}, but a str was wanted"
-        )
+    for at, row in enumerate(rows, first):
+        check_text(row, f"{what} {at}")
+    return rows
 
 
 def _is_array(row: Any) -> bool:
     """Tell vectors from texts: an array, or rows of numbers."""
     nested = isinstance(row, list | tuple) and bool(row) and isinstance(row[0], list | tuple | np.ndarray)
-    return hasattr(row, "__array__") or nested
+    return nested or (hasattr(row, "__array__") and not isinstance(row, str))  # NumPy's own strings are texts
 
 
-def read_job(candidates: Any, references: Any) -> Job:
-    """Return what is to be scored.
+def read_job(candidates: Any, references: Any, first: int = 0) -> Job:
+    """Return what is to be scored; `first` is the number of the first pair in what the user gave.
 
     References are one for each candidate; or for each a list of several texts; or a list of token sets, each with one
     reference for every candidate.
     """
-    left = read_side(candidates, "candidate")
+    left = read_side(candidates, "candidate", first)
     n = len(left)
     if not isinstance(references, TokenSets | str | bytes):
-        references = _listed(references, "reference")
+        references = list(iterated(references, "references"))
         if references and all(isinstance(one, TokenSets) for one in references):
             return _streams(left, references)
         if any(_is_several(one) for one in references):
-            return _lists(left, references)
-    right = read_side(references, "reference")
+            return _lists(left, references, first)
+    right = read_side(references, "reference", first)
     _must_match(n, len(right), "references")
     return Job(left, right, np.arange(n), np.arange(n))
 
@@ -100,17 +87,17 @@ def _streams(left: Side, references: Sequence[TokenSets]) -> Job:
     return Job(left, together, owner, owner + n * np.tile(np.arange(count), n))
 
 
-def _lists(left: Side, references: Sequence[Any]) -> Job:
+def _lists(left: Side, references: Sequence[Any], first: int) -> Job:
     _must_match(len(left), len(references), "lists of references")
-    for at, some in enumerate(references):
+    for at, some in enumerate(references, first):
         if not _is_several(some):
             raise InputError(f"candidate {at} has no list of references, but others have: give each a list")
         if not some:
             raise InputError(f"candidate {at} has no reference: give at least one")
         for one in some:
-            _must_be_text(one, f"a reference of candidate {at}")
+            check_text(one, f"a reference of candidate {at}")
     owner = np.repeat(np.arange(len(left)), [len(some) for some in references])
-    flat = check_texts(one for some in references for one in some)
+    flat = [one for some in references for one in some]
     return Job(left, flat, owner, np.arange(len(flat)))
 
 

@@ -79,6 +79,12 @@ class Pairs:
         """The length d of the vectors."""
         return int(self.vectors.shape[1])
 
+    @property
+    def precision(self) -> np.dtype:
+        """The type that the vectors came in: float64 only if both sides are."""
+        both = {self.sources[0].vectors.dtype, self.sources[2].vectors.dtype}
+        return np.dtype(np.float64 if both == {np.dtype(np.float64)} else np.float32)
+
     @cached_property
     def counts(self) -> np.ndarray:
         """How many rows each set has, (2n,)."""

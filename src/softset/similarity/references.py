@@ -40,10 +40,9 @@ def reduced(
     The best is by F, with the precision and recall of that same reference; the first of equals. Pairs are in the order
     of their owners, and each candidate has at least one.
     """
-    if several == "union":
-        return numbers, facts, np.full(n, -1)
-    if len(owner) == n:
-        return numbers, facts, np.zeros(n, dtype=np.int64)
+    alone = len(numbers.f1) == n  # one reference each, or united ones
+    if alone:
+        return numbers, facts, np.full(n, 0 if several == "best" else -1)
     first = np.flatnonzero(np.concatenate([[True], np.diff(owner) > 0]))
     if several == "best":
         order = np.lexsort((np.arange(len(owner)), -numbers.f1, owner))[first]

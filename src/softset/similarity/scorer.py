@@ -9,13 +9,13 @@ import numpy as np
 
 from softset.embed.encoders.protocol import Encoder, Progress
 from softset.embed.encoders.signature import format_signature
-from softset.embed.encoders.texts import first_places
+from softset.embed.encoders.texts import first_places, iterated
 from softset.embed.tokensets import TokenSets
 from softset.errors import AmbientError, InputError
 from softset.similarity.calibration import Calibration
 from softset.similarity.chance import Levels, rescaling
 from softset.similarity.explanation import Explanation
-from softset.similarity.idf import Idf
+from softset.similarity.idf import Idf, as_facts
 from softset.similarity.inputs import Job, Side, read_job, read_side
 from softset.similarity.metrics import PRF, Metric
 from softset.similarity.metrics import metric as named
@@ -57,7 +57,7 @@ class Scorer:
         idf: Idf | None = None,
         **options: Any,
     ) -> None:
-        if several not in SEVERAL:
+        if not isinstance(several, str) or several not in SEVERAL:
             raise InputError(f"several is {several!r}, but one of {', '.join(SEVERAL)} was wanted")
         if idf is not None and not isinstance(idf, Idf):
             raise InputError(f"idf is of type {type(idf).__name__}, but softset.Idf.fit(texts) was wanted")
@@ -125,7 +125,9 @@ class Scorer:
         >>> softset.Scorer("words").score(["a red book"], [["a novel", "the book is red"]]).best_reference
         array([1])
         """
-        job = read_job(candidates, references)
+        return self._scored(read_job(candidates, references), progress)
+
+    def _scored(self, job: Job, progress: Progress | None) -> Scores:
         if self.metric.needs_idf and self.idf is None and len(job) <= BLOCK:
             job = self._encoded_first(job)
         idf = self.weights_for(job.references)
@@ -144,16 +146,16 @@ class Scorer:
         >>> [round(row.f1, 2) for row in softset.Scorer("words").stream(pairs, block=2)]
         [0.8, 1.0, 0.94]
         """
-        if block < 1:
-            raise InputError(f"a block of {block} pairs is too small: give at least 1")
+        if not isinstance(block, int) or block < 1:
+            raise InputError(f"a block of {block} pairs is too small, or no number: give at least 1")
         if self.metric.needs_idf and self.idf is None:
             raise InputError(f"{self.metric} needs idf weights before a stream begins: give idf=softset.Idf.fit(texts)")
-        source, done = iter(pairs), 0
+        source, done = iterated(pairs, "pairs"), 0
         while some := list(islice(source, block)):
             for at, one in enumerate(some, done):
                 if not isinstance(one, tuple | list) or len(one) != 2:
                     raise InputError(f"pair {at} is no (candidate, reference)")
-            yield from self.score([one for one, _ in some], [other for _, other in some])
+            yield from self._scored(read_job([one for one, _ in some], [other for _, other in some], done), None)
             done += len(some)
 
     def matrix(self, candidates: Any, references: Any = None) -> ScoreMatrix:
@@ -201,16 +203,15 @@ class Scorer:
             B, right = united(B, right, owner), np.arange(stop - start)
         else:
             left = left[owner]
-        numbers, saturated = self._numbers(A, left, B, right, idf)
+        numbers, saturated, empty = self._numbers(A, left, B, right, idf)
         facts = {
             "candidate_tokens": A.counts[left],
             "reference_tokens": B.counts[right],
             "truncated": A.truncated[left] + B.truncated[right],
-            "empty": A.empty[left] | B.empty[right],
+            "empty": empty,
             "saturated": saturated,
         }
-        united_ones = len(right) < len(owner)
-        numbers, facts, best = reduced(numbers, facts, owner, stop - start, "union" if united_ones else self.several)
+        numbers, facts, best = reduced(numbers, facts, owner, stop - start, self.several)
         return Scores(
             *numbers, **facts, best_reference=best, signature=self._signature(A.signature, idf, several=job.several)
         )
@@ -245,9 +246,9 @@ class Scorer:
 
     def _numbers(
         self, A: TokenSets, left: np.ndarray, B: TokenSets, right: np.ndarray, idf: Idf | None
-    ) -> tuple[PRF, np.ndarray]:
-        """Return precision, recall and F of pairs, and whether they are saturated, (p,) each."""
-        found, saturated = np.zeros((3, len(left))), np.zeros(len(left), dtype=bool)
+    ) -> tuple[PRF, np.ndarray, np.ndarray]:
+        """Return precision, recall and F of pairs, and whether they are saturated and have an empty side, (p,) each."""
+        found, saturated, empty = np.zeros((3, len(left))), *np.zeros((2, len(left)), dtype=bool)
         signature = self._base_signature(A.signature, idf)
         moment = self._moment(A)
         for here, pairs in blocks(A, B, left, right, idf):
@@ -256,7 +257,8 @@ class Scorer:
             if self._rescaling is not None:
                 numbers = self._rescaling.of_pairs(numbers, pairs, levels, signature)
             found[:, here], saturated[here] = numbers, levels.saturated
-        return PRF(*found), saturated
+            empty[here] = pairs.empty[0::2] | pairs.empty[1::2]
+        return PRF(*found), saturated, empty
 
     # What goes with it
 
@@ -292,7 +294,7 @@ class Scorer:
         if idf is not None:
             idf.must_fit(of_sets)
         facts = {"metric": self.metric, "idf": idf.checksum if idf is not None else None}
-        return f"{format_signature(facts)}|{of_sets if ':' in of_sets else 'encoder:' + of_sets}"
+        return f"{format_signature(facts)}|{as_facts(of_sets)}"
 
     def signature(self, *, idf: Idf | None = None, several: bool = False) -> str:
         """Return what makes the scores of texts, in one line that parses back; `several` if they have more references.
@@ -378,9 +380,11 @@ def pairwise(
            [0.16, 0.  , 0.65],
            [0.67, 0.65, 0.  ]])
     """
-    values = Scorer(model, metric=metric, **options).matrix(X, Y).f1
+    scorer = Scorer(model, metric=metric, **options)
+    values = scorer.matrix(X, Y).f1
     if not distance:
         return values
+    values = values / scorer.metric.BEST
     if Y is None:
         values = (values + values.T) / 2
         np.fill_diagonal(values, 1.0)

@@ -7,7 +7,7 @@ from itertools import islice
 import numpy as np
 
 from softset.embed.encoders.protocol import Progress
-from softset.embed.encoders.texts import check_texts, first_places
+from softset.embed.encoders.texts import check_texts, first_places, iterated
 from softset.embed.tokensets import TokenSets
 from softset.errors import InputError
 
@@ -58,11 +58,9 @@ class TextEncoder(ABC):
         >>> [len(sets) for sets in softset.load_encoder("words").stream(lines, block=2)]
         [2, 2, 1]
         """
-        if isinstance(texts, str | bytes):
-            raise InputError(f"an iterable of texts was wanted, but one {type(texts).__name__} was given")
         if block < 1:
             raise InputError(f"a block of {block} texts is too small: give at least 1")
-        source, done = iter(texts), 0
+        source, done = iterated(texts, "texts"), 0
         while some := check_texts(islice(source, block), done):
             yield self.encode(some)
             done += len(some)

@@ -1,11 +1,11 @@
 """Texts as they come from outside: refused by name if they are no texts."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from softset.errors import InputError
 
-__all__ = ["check_texts", "excerpt"]
+__all__ = ["check_text", "check_texts", "excerpt", "first_places", "iterated"]
 
 LONGEST = 10_000_000  # characters: a long book is 4 million; beyond is a mistake, and would take hours
 
@@ -17,29 +17,40 @@ def check_texts(texts: Iterable[Any], first: int = 0) -> list[str]:
     Traceback (most recent call last):
     softset.errors.InputError: text 1 is None, but a str was wanted
     """
-    if isinstance(texts, str | bytes):
-        raise InputError(f"a list of texts was wanted, but one {type(texts).__name__} was given: put it in a list")
-    try:
-        given = list(texts)
-    except TypeError:
-        raise InputError(f"a list of texts was wanted, but {type(texts).__name__} was given") from None
+    given = list(iterated(texts, "texts"))
     for at, text in enumerate(given, first):
-        _check(text, at)
+        check_text(text, f"text {at}")
     return given
 
 
-def _check(text: Any, at: int) -> None:
+def iterated(given: Any, what: str) -> Iterator[Any]:
+    """Return an iterator over several things; one text is no list of its letters.
+
+    >>> iterated("ab", "texts")
+    Traceback (most recent call last):
+    softset.errors.InputError: a list of texts was wanted, but one str was given: put it in a list
+    """
+    if isinstance(given, str | bytes):
+        raise InputError(f"a list of {what} was wanted, but one {type(given).__name__} was given: put it in a list")
+    try:
+        return iter(given)
+    except TypeError:
+        raise InputError(f"a list of {what} was wanted, but {type(given).__name__} was given") from None
+
+
+def check_text(text: Any, where: str) -> None:
+    """Refuse what is no text, too long, or cut inside a character; `where` is what the message calls it."""
     if not isinstance(text, str):
         what = "None" if text is None else f"of type {type(text).__name__}"
-        raise InputError(f"text {at} is {what}, but a str was wanted")
+        raise InputError(f"{where} is {what}, but a str was wanted")
     if len(text) > LONGEST:
-        raise InputError(f"text {at} has {len(text):,} characters, but at most {LONGEST:,} are taken: split it")
+        raise InputError(f"{where} has {len(text):,} characters, but at most {LONGEST:,} are taken: split it")
     if not text.isascii():
         try:
             text.encode()
         except UnicodeEncodeError as error:
             raise InputError(
-                f"text {at} has a lone surrogate, U+{ord(text[error.start]):04X}, at character {error.start}: half "
+                f"{where} has a lone surrogate, U+{ord(text[error.start]):04X}, at character {error.start}: half "
                 "of a character that was cut in two; decode the text again with errors='replace'"
             ) from None
 

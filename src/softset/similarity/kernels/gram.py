@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 from array_api_compat import device
 
-from softset.algebra.arrays import Array, identity, namespace, row_norms, transpose, unit_rows
-from softset.algebra.rank import independent
+from softset.algebra.arrays import Array, detach, identity, namespace, to_numpy, traces_gradient, transpose, unit_rows
+from softset.algebra.rank import carried, independent
 from softset.similarity.kernels.bases import graded_factor
 from softset.similarity.kernels.buckets import buckets
 
@@ -58,7 +58,8 @@ def memberships(
     kernel = _Kernel(units, offsets, cut, exact, ridge, Counter() if tally is None else tally)
     left, right = kernel.counts[0::2], kernel.counts[1::2]
     filled = np.flatnonzero((left > 0) & (right > 0))
-    crowded = np.maximum(left, right)[filled] > units.shape[1]  # more rows than dimensions: no Gram matrix is regular
+    # With more rows than dimensions no Gram matrix is regular, unless a ridge makes it so.
+    crowded = (np.maximum(left, right)[filled] > units.shape[1]) & (ridge is None)
     unsure = filled[~crowded]
     for path in (kernel.fast, kernel.wide):
         unsure = np.concatenate([unsure[:0], *(path(*bucket) for bucket in buckets(left, right, unsure))])
@@ -150,16 +151,29 @@ class _Kernel:
         solved = xp.linalg.solve(factor, xp.concat([C, identities], axis=2))
         M, inverse = solved[:, :, :columns], solved[:, :, columns:]
         pads = G.shape[1] - counts
-        trace = np.asarray(xp.sum(inverse * inverse, axis=(1, 2)).tolist()) - pads
+        trace = to_numpy(xp.sum(inverse * inverse, axis=(1, 2))) - pads
         rank_is_clear = trace * counts * self.cut**2 < 1  # as in algebra.rank: the rule would take every row
-        return xp.sqrt(xp.sum(M * M, axis=1)), whole & (trace <= limit) & rank_is_clear
+        return _root(xp.sum(M * M, axis=1)), whole & (trace <= limit) & rank_is_clear
 
     def _revealed(self, members: Array, rows: Array, start: int) -> Array:
         """Return the memberships of rows in the set that the members, whose ridge begins at start, make."""
+        fixed = detach(members)
         if self.ridge is None:
-            return row_norms(rows @ transpose(independent(members, self.cut).directions))
-        factor = graded_factor(members, self.ridge[start : start + members.shape[0]], self.cut)
-        return row_norms(rows @ transpose(factor))
+            frame = independent(fixed, self.cut)
+            factor = frame.directions
+            if traces_gradient(members) and factor.shape[0] < factor.shape[1]:
+                factor = carried(factor, self.xp.take(members, frame.pivots, axis=0))
+        else:  # with an aperture so large, grades hardly move: the derivative is that of the rows alone
+            factor = graded_factor(fixed, self.ridge[start : start + members.shape[0]], self.cut)
+        part = rows @ transpose(factor)
+        return _root(self.xp.sum(part * part, axis=-1))
+
+
+def _root(squares: Array) -> Array:
+    """Return square roots whose derivative at 0 is 0 and not infinite: pads and orthogonal rows stay harmless."""
+    xp = namespace(squares)
+    filled = squares > 0
+    return xp.where(filled, xp.sqrt(xp.where(filled, squares, xp.ones_like(squares))), xp.zeros_like(squares))
 
 
 def _diagonal(values: Array) -> Array:

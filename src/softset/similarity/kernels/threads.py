@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 from functools import cache, wraps
-from typing import ParamSpec, TypeVar
+from threading import Lock
+from typing import Any, ParamSpec, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
@@ -10,6 +11,33 @@ __all__ = ["on_one_thread"]
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
+
+
+class _OneThread:
+    """One thread as long as anybody wants it: the first to come sets the limit, the last to leave takes it off.
+
+    The number of threads is the process's, so that two who set it and put back what they found could leave it at one.
+    """
+
+    def __init__(self) -> None:
+        self.lock, self.users = Lock(), 0
+        self.limit: Any = None
+
+    def __enter__(self) -> None:
+        with self.lock:
+            self.users += 1
+            if self.users == 1:
+                self.limit = _controller().limit(limits=1, user_api="blas")
+                self.limit.__enter__()
+
+    def __exit__(self, *error: object) -> None:
+        with self.lock:
+            self.users -= 1
+            if not self.users:
+                self.limit.__exit__(*error)
+
+
+ONE_THREAD = _OneThread()
 
 
 @cache
@@ -27,7 +55,7 @@ def on_one_thread(function: Callable[Given, Result]) -> Callable[Given, Result]:
 
     @wraps(function)
     def limited(*arguments: Given.args, **options: Given.kwargs) -> Result:
-        with _controller().limit(limits=1, user_api="blas"):
+        with ONE_THREAD:
             return function(*arguments, **options)
 
     return limited

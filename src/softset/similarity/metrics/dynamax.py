@@ -44,6 +44,7 @@ class DynaMax(SimilarityMetric):
         common = float(np.minimum(x, y).sum())
         if self.index == "jaccard":
             return common / float(np.maximum(x, y).sum())
-        if self.index == "otsuka":
-            return common / float(np.sqrt(x.sum() * y.sum()))
-        return 2 * common / float(x.sum() + y.sum())
+        if self.index == "dice":
+            return 2 * common / float(x.sum() + y.sum())
+        product = float(np.sqrt(x.sum()) * np.sqrt(y.sum()))
+        return common / product if product else 0.0  # one text's vectors vanish beside the other's

@@ -56,7 +56,14 @@ dynamax, wmd, wrd, symbolic, jaccard, johnson-symbolic, tfidf, grassmann
     if found is None or found[1] not in METRICS:
         raise InputError(f"there is no metric {given[:80]!r}: use one of {', '.join(METRICS)}")
     kind = METRICS[found[1]]
-    return kind(**dict(_parameter(kind, part) for part in (found[2] or "").split(",") if part.strip()))
+    parameters: dict[str, Any] = {}
+    for part in (found[2] or "").split(","):
+        if part.strip():
+            name, value = _parameter(kind, part)
+            if name in parameters:
+                raise InputError(f"{name} is given twice in {given[:80]!r}: give it once")
+            parameters[name] = value
+    return kind(**parameters)
 
 
 def _parameter(kind: type[Metric], text: str) -> tuple[str, Any]:

@@ -36,10 +36,12 @@ class Subspace(MembershipMetric):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.aperture, int | float) or not self.aperture >= SMALLEST_APERTURE:
+        number = isinstance(self.aperture, int | float) and not isinstance(self.aperture, bool)
+        if not number or not SMALLEST_APERTURE <= self.aperture or float("1e308") < self.aperture < float("inf"):
             raise InputError(
-                f"the aperture must be from {SMALLEST_APERTURE} to inf (crisp), but {self.aperture!r} was given"
+                f"the aperture must be from {SMALLEST_APERTURE} to inf (crisp), but {str(self.aperture)[:80]} was given"
             )
+        object.__setattr__(self, "aperture", float(self.aperture))  # 2 and 2.0 are one metric
 
     def memberships(self, pairs: Pairs, tally: Counter[str] | None = None) -> np.ndarray:
         """Return each row's membership in the other side; `tally` counts the paths of the kernel."""
@@ -153,4 +155,4 @@ class _Distinct(NamedTuple):
 
 def _cut(pairs: Pairs) -> float:
     """Return the sine that counts as zero for vectors of this type and length: the one rule of the project."""
-    return tolerance(pairs.dimensions, pairs.vectors.dtype, np)
+    return tolerance(pairs.dimensions, pairs.precision, np)

@@ -11,6 +11,8 @@ from softset.similarity.pairs import Pairs
 
 __all__ = ["Wmd", "Wrd"]
 
+BYTES = 4 << 20
+
 
 class _Transport(SimilarityMetric):
     """A similarity that falls with the cost of an exact optimal transport."""
@@ -56,8 +58,14 @@ class Wmd(_Transport):
 
     def costs(self, pairs: Pairs, left: slice, right: slice) -> np.ndarray:
         """Return the distances of the vectors themselves."""
-        differences = pairs.vectors[left, None, :].astype(np.float64) - pairs.vectors[None, right, :]
-        distances: np.ndarray = np.linalg.norm(differences, axis=2)
+        A, B = pairs.vectors[left].astype(np.float64), pairs.vectors[right].astype(np.float64)
+        distances = np.empty((len(A), len(B)))
+        step = max(
+            1, BYTES // B.nbytes
+        )  # rows at once; by products of matrices, equal words would not be at distance 0
+        for start in range(0, len(A), step):
+            here = slice(start, start + step)
+            distances[here] = np.linalg.norm(A[here, None, :] - B, axis=2)
         return distances / np.sqrt(pairs.dimensions) if self.distance == "rms" else distances
 
     def similarity(self, pairs: Pairs) -> np.ndarray:
