@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["GrowingRows", "group_means", "stacked"]
+__all__ = ["GrowingRows", "both_norms", "group_means", "stacked"]
 
 BLOCK = 4096  # rows that are summed at a time: 25 MB in float64 for 768 dimensions
 
@@ -29,6 +29,16 @@ def group_means(rows: np.ndarray, begins: Sequence[int] | np.ndarray, dtype: Any
         means[start:stop] = sums
         start = stop
     return means
+
+
+def both_norms(rows: np.ndarray) -> np.ndarray:
+    """Return the l2 and l1 norm of each row, (n, 2) in float64.
+
+    >>> both_norms(np.array([[3.0, -4.0]])).tolist()
+    [[5.0, 7.0]]
+    """
+    l2 = np.sqrt(np.square(rows).sum(axis=1, dtype=np.float64))
+    return np.stack([l2, np.abs(rows).sum(axis=1, dtype=np.float64)], axis=1)
 
 
 class GrowingRows:

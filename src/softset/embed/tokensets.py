@@ -31,6 +31,8 @@ class TokenSets:
         truncated: (n,) how many tokens of each text were cut away.
         unknown: (n,) how many tokens of each text have no vector of their own.
         signature: what made the vectors.
+        lengths: (total, 2) the l2 and l1 norms that the vectors had before they were centred or scaled; None where they
+            are as the model made them.
 
     >>> sets = TokenSets.from_arrays([[[1, 0], [0, 1]], [[3, 4]]], tokens=[["red", "book"], ["pen"]])
     >>> sets
@@ -47,6 +49,7 @@ class TokenSets:
     truncated: np.ndarray
     unknown: np.ndarray
     signature: str = "own"
+    lengths: np.ndarray | None = None
 
     # Making
 
@@ -99,6 +102,7 @@ class TokenSets:
             np.concatenate([one.truncated for one in given]),
             np.concatenate([one.unknown for one in given]),
             given[0].signature,
+            _joined([one.lengths for one in given]),
         )
 
     def __add__(self, other: Self) -> Self:
@@ -197,6 +201,7 @@ class TokenSets:
             offsets=_offsets(counts),
             tokens=None if self.tokens is None else self.tokens[rows],
             spans=None if self.spans is None else self.spans[rows],
+            lengths=None if self.lengths is None else self.lengths[rows],
             special=None if self.special is None else self.special.take(wanted),
             truncated=self.truncated[wanted],
             unknown=self.unknown[wanted],
@@ -211,6 +216,7 @@ class TokenSets:
             offsets=self.offsets[start : stop + 1] - self.offsets[start],
             tokens=None if self.tokens is None else self.tokens[rows],
             spans=None if self.spans is None else self.spans[rows],
+            lengths=None if self.lengths is None else self.lengths[rows],
             special=None if self.special is None else self.special._between(start, stop),  # noqa: SLF001 (of its kind)
             truncated=self.truncated[start:stop],
             unknown=self.unknown[start:stop],

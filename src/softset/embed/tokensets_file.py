@@ -68,6 +68,8 @@ def arrays_of(sets: TokenSets, prefix: str = "") -> dict[str, np.ndarray]:
     }
     if sets.spans is not None:
         arrays["spans"] = sets.spans
+    if sets.lengths is not None:
+        arrays["lengths"] = sets.lengths
     if sets.tokens is not None:
         arrays |= _encoded(sets.tokens)
     named = {prefix + name: array for name, array in arrays.items()}
@@ -101,13 +103,16 @@ def sets_of(arrays: Mapping[str, np.ndarray], signature: str, prefix: str = "") 
     spans, codes = part("spans"), part("codes")
     if spans is not None:
         _check(spans.shape == (total, 2) and spans.dtype.kind == "i", "spans")
+    lengths = part("lengths")
+    if lengths is not None:
+        _check(lengths.shape == (total, 2) and lengths.dtype == np.float64, "lengths")
     tokens = None
     if codes is not None:
         _check(codes.shape == (total,) and codes.dtype == np.int32, "codes")
         tokens = _decoded(codes, arrays[prefix + "vocabulary"], arrays[prefix + "ends"])
     special = sets_of(arrays, signature, "special_") if not prefix and "special_vectors" in arrays else None
     _check(special is None or (len(special) == n and special.dimensions == vectors.shape[1]), "special tokens")
-    return TokenSets(vectors, offsets, tokens, spans, special, counts["truncated"], counts["unknown"], signature)
+    return TokenSets(vectors, offsets, tokens, spans, special, **counts, signature=signature, lengths=lengths)
 
 
 def _check(good: bool, what: str) -> None:

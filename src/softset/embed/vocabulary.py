@@ -211,6 +211,11 @@ class Vocabulary:
             return stored.vectors[: len(self)]
         return self.rows(0, len(self))
 
+    @property
+    def original(self) -> Self:
+        """The same words with their vectors as they are stored, before any preprocessing and scaling."""
+        return self if self._preprocessing is None and not self._unit else type(self)(self._stored)
+
     @cached_property
     def norms(self) -> np.ndarray:
         """The lengths (n,) of all vectors."""

@@ -1,12 +1,14 @@
 """Pairs of token sets, laid out for the kernels: candidate 0, reference 0, candidate 1, reference 1, and so on."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from softset.algebra.arrays import unit_rows
+from softset.embed.rows import both_norms
 from softset.embed.tokensets import TokenSets
 from softset.errors import InputError
 from softset.similarity.idf import Idf
@@ -30,6 +32,7 @@ class Pairs:
         norms: (rows,) the vectors' lengths, in float64.
         sources: where the rows came from: two token sets, and the places of the pairs' texts in them.
         tokens: (rows,) what each row stands for, or None.
+        lengths: (rows, 2) the l2 and l1 norms of the vectors as the model made them, if these are others; or None.
         idf: weights of tokens, where they were fitted.
     """
 
@@ -38,6 +41,7 @@ class Pairs:
     norms: np.ndarray
     sources: tuple[TokenSets, np.ndarray, TokenSets, np.ndarray]
     tokens: np.ndarray | None
+    lengths: np.ndarray | None = None
     idf: Idf | None = None
 
     @classmethod
@@ -60,16 +64,26 @@ class Pairs:
         counts = np.empty(2 * len(left), dtype=np.int64)
         counts[0::2], counts[1::2] = candidates.counts[left], references.counts[right]
         offsets = np.concatenate([[0], np.cumsum(counts)])
-        vectors, tokens = _gathered(candidates, references, left, right, offsets)
-        norms = _lengths(vectors)
-        made = cls(vectors, offsets, norms, (candidates, left, references, right), tokens, idf)
+        sides = [_Side.of(candidates, left, offsets[0:-1:2]), _Side.of(references, right, offsets[1:-1:2])]
+        vectors = np.empty((offsets[-1], candidates.dimensions), dtype=np.result_type(np.float32, *map(_dtype, sides)))
+        for side in sides:
+            vectors[side.target] = side.sets.vectors[side.source]
+        norms = _norms(vectors)
+        sources = (candidates, left, references, right)
+        made = cls(vectors, offsets, norms, sources, _tokens(sides, len(norms)), _lengths(sides, len(norms)), idf)
         return made if norms.all() else made._without_zeros()
 
     def _without_zeros(self) -> "Pairs":
         kept = self.norms > 0
         before = np.concatenate([[0], np.cumsum(kept)])
-        tokens = None if self.tokens is None else self.tokens[kept]
-        return Pairs(self.vectors[kept], before[self.offsets], self.norms[kept], self.sources, tokens, self.idf)
+        return replace(
+            self,
+            vectors=self.vectors[kept],
+            offsets=before[self.offsets],
+            norms=self.norms[kept],
+            tokens=None if self.tokens is None else self.tokens[kept],
+            lengths=None if self.lengths is None else self.lengths[kept],
+        )
 
     def __len__(self) -> int:
         return len(self.offsets) // 2
@@ -158,26 +172,45 @@ def alone(sets: TokenSets, idf: Idf | None) -> Pairs:
     return Pairs.of(sets, nothing, right=np.zeros(len(sets), dtype=np.int64), idf=idf)
 
 
-def _gathered(
-    candidates: TokenSets, references: TokenSets, left: np.ndarray, right: np.ndarray, offsets: np.ndarray
-) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return the rows of all pairs, and their tokens if both sides have them."""
-    dtype = np.result_type(candidates.vectors.dtype, references.vectors.dtype, np.float32)
-    vectors = np.empty((offsets[-1], candidates.dimensions), dtype=dtype)
-    tokens = np.empty(offsets[-1], dtype=object)
-    for sets, places, side in ((candidates, left, 0), (references, right, 1)):
+class _Side(NamedTuple):
+    """One side of the pairs: which rows of its token sets go where."""
+
+    sets: TokenSets
+    source: np.ndarray
+    target: np.ndarray
+
+    @classmethod
+    def of(cls, sets: TokenSets, places: np.ndarray, begins: np.ndarray) -> "_Side":
         counts = sets.counts[places]
         within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-        source = np.repeat(sets.offsets[:-1][places], counts) + within
-        target = np.repeat(offsets[side:-1:2], counts) + within
-        vectors[target] = sets.vectors[source]
-        if sets.tokens is not None:
-            tokens[target] = sets.tokens[source]
-    known = candidates.tokens is not None and references.tokens is not None
-    return vectors, tokens if known else None
+        return cls(sets, np.repeat(sets.offsets[:-1][places], counts) + within, np.repeat(begins, counts) + within)
 
 
-def _lengths(vectors: np.ndarray) -> np.ndarray:
+def _dtype(side: _Side) -> np.dtype[Any]:
+    return side.sets.vectors.dtype
+
+
+def _tokens(sides: list[_Side], rows: int) -> np.ndarray | None:
+    """Return what each row stands for, if both sides know."""
+    tokens = np.empty(rows, dtype=object)
+    for side in sides:
+        if side.sets.tokens is None:
+            return None
+        tokens[side.target] = side.sets.tokens[side.source]
+    return tokens
+
+
+def _lengths(sides: list[_Side], rows: int) -> np.ndarray | None:
+    """Return the norms of the vectors as the model made them, if on either side they are others by now."""
+    if all(side.sets.lengths is None for side in sides):
+        return None
+    lengths = np.empty((rows, 2))
+    for sets, source, target in sides:
+        lengths[target] = both_norms(sets.vectors[source]) if sets.lengths is None else sets.lengths[source]
+    return lengths
+
+
+def _norms(vectors: np.ndarray) -> np.ndarray:
     """Return the lengths (rows,) in float64, of rows whose squares may overflow or vanish as well."""
     with np.errstate(over="ignore", under="ignore"):
         squares = np.square(vectors).sum(axis=1, dtype=np.float64)

@@ -23,6 +23,9 @@ def weigh(pairs: Pairs, kind: Weights) -> np.ndarray:
     """
     if kind == "none":
         return np.ones(len(pairs.norms))
+    if kind in ("l2", "l1") and pairs.lengths is not None:
+        lengths: np.ndarray = pairs.lengths[:, 0 if kind == "l2" else 1]
+        return lengths
     if kind == "l2":
         return pairs.norms
     if kind == "l1":

@@ -13,6 +13,7 @@ from softset.embed.encoders.signature import format_signature
 from softset.embed.encoders.tokeniser import SubWords
 from softset.embed.moments import read_moment
 from softset.embed.readers.model2vec import embedding_table
+from softset.embed.rows import both_norms
 from softset.embed.tokensets import TokenSets, strings
 from softset.embed.vocabulary import Found, Vocabulary
 from softset.embed.words import INVISIBLE, WORD
@@ -62,14 +63,7 @@ class WordsEncoder(TextEncoder):
     def _encode(self, texts: Sequence[str], progress: Progress | None) -> TokenSets:
         found = [self._find(text) for text in texts]
         places = [place for places, *_ in found for place in places]
-        distinct = sorted({one for place in places for one in place})
-        rows = dict(zip(distinct, range(len(distinct)), strict=True))
-        table = self.vocabulary.take(distinct).astype(np.float32, copy=False)
-        one_each = np.array([rows[place[0]] for place in places], dtype=np.int64)
-        vectors = table[one_each] if places else np.zeros((0, self.dimensions), dtype=np.float32)
-        for at, place in enumerate(places):
-            if len(place) > 1:
-                vectors[at] = table[[rows[one] for one in place]].mean(axis=0)
+        vectors = _vectors(self.vocabulary, places)
         counts = np.array([len(places) for places, *_ in found], dtype=np.int64)
         if progress is not None:
             progress(len(texts), len(texts))
@@ -82,7 +76,13 @@ class WordsEncoder(TextEncoder):
             np.zeros(len(texts), dtype=np.int64),
             np.array([unknown for *_, unknown in found], dtype=np.int64),
             self.signature,
+            self._lengths(places),
         )
+
+    def _lengths(self, places: Sequence[tuple[int, ...]]) -> np.ndarray | None:
+        """Return the lengths of the words' own vectors, if these have been changed."""
+        own = self.vocabulary.original
+        return None if own is self.vocabulary else both_norms(_vectors(own, places))
 
     def _look_up(self, word: str) -> Found | None:
         """Return the entry of a word, as it is or else without what cannot be seen in it, such as a soft hyphen."""
@@ -107,6 +107,19 @@ class WordsEncoder(TextEncoder):
         lengths = np.linalg.norm(sets.vectors, axis=1, keepdims=True)
         unit = sets.vectors / np.where(lengths > 0, lengths, 1)
         return TokenSets(unit, sets.offsets, None, None, None, sets.truncated, sets.unknown).means()
+
+
+def _vectors(vocabulary: Vocabulary, places: Sequence[tuple[int, ...]]) -> np.ndarray:
+    """Return one vector for each entry (n, d): the word's own, or the mean of its parts."""
+    distinct = sorted({one for place in places for one in place})
+    rows = dict(zip(distinct, range(len(distinct)), strict=True))
+    table = vocabulary.take(distinct).astype(np.float32, copy=False)
+    one_each = np.array([rows[place[0]] for place in places], dtype=np.int64)
+    vectors: np.ndarray = table[one_each] if places else np.zeros((0, vocabulary.dimensions), dtype=np.float32)
+    for at, place in enumerate(places):
+        if len(place) > 1:
+            vectors[at] = table[[rows[one] for one in place]].mean(axis=0)
+    return vectors
 
 
 class TableNetwork:

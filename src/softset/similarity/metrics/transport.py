@@ -8,6 +8,7 @@ import numpy as np
 from softset.errors import MissingExtraError
 from softset.similarity.metrics.base import SimilarityMetric, must_be_one_of
 from softset.similarity.pairs import Pairs
+from softset.similarity.weights import weigh
 
 __all__ = ["Wmd", "Wrd"]
 
@@ -60,9 +61,8 @@ class Wmd(_Transport):
         """Return the distances of the vectors themselves."""
         A, B = pairs.vectors[left].astype(np.float64), pairs.vectors[right].astype(np.float64)
         distances = np.empty((len(A), len(B)))
-        step = max(
-            1, BYTES // B.nbytes
-        )  # rows at once; by products of matrices, equal words would not be at distance 0
+        step = max(1, BYTES // B.nbytes)
+        # Row by row, for by a product of matrices equal words would not be at distance 0.
         for start in range(0, len(A), step):
             here = slice(start, start + step)
             distances[here] = np.linalg.norm(A[here, None, :] - B, axis=2)
@@ -83,7 +83,7 @@ class Wrd(_Transport):
 
     def masses(self, pairs: Pairs) -> np.ndarray:
         """Return masses in proportion to the vectors' lengths."""
-        return pairs.shares(pairs.norms)
+        return pairs.shares(weigh(pairs, "l2"))
 
     def costs(self, pairs: Pairs, left: slice, right: slice) -> np.ndarray:
         """Return 1 - cosine, which is at least 0."""
