@@ -1,6 +1,8 @@
 """What cannot be scored is refused in one sentence that says which row; nothing of NumPy or Python leaks out."""
 
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -71,6 +73,20 @@ def test_vectors_that_are_none(candidates: Any, references: Any, error: type[Exc
     with pytest.raises(error, match=sentence) as caught:
         score(candidates, references)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["subspace", "bertscore", "average", "dynamax", "wrd", "grassmann"])
+def test_numbers_that_are_not_finite_in_sets_from_a_file(name: str, tmp_path: Path) -> None:
+    """Sets that were opened are mapped, not checked: what is wrong in them must not come out as a score."""
+    if name == "wrd":
+        pytest.importorskip("ot")
+
+    def keep_and_score() -> None:  # either may refuse
+        replace(TokenSets.from_arrays([A, A]), vectors=np.vstack([A, BAD])).save(tmp_path / "sets")
+        Scorer(None, metric=name).score(TokenSets.open(tmp_path / "sets"), [A, A])
+
+    with pytest.raises(SoftsetError, match="finite"):
+        keep_and_score()
 
 
 def test_references_of_ragged_arrays_are_refused_in_our_own_words() -> None:
@@ -150,6 +166,7 @@ def test_pot_that_is_not_there_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> 
         (lambda: Calibration.fit(["", "  "], model=ToyEncoder()), "every text of the calibration is empty"),
         (lambda: Idf.fit([], model=ToyEncoder()), "idf needs at least one text to be fitted on"),
         (lambda: Idf.fit(TokenSets.from_arrays([A])), "made without the tokens' text"),
+        (lambda: Idf(1, {"a": 5}, "own"), "documents|texts"),  # a token in 5 of 1 texts would weigh less than nothing
     ],
 )
 def test_choices_that_are_none(make: Callable[[], Any], sentence: str) -> None:

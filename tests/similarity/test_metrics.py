@@ -252,6 +252,22 @@ def test_huge_and_tiny_vectors_of_identical_texts_score_best(name: str, scale: f
     assert F[0] == pytest.approx(metric(name).BEST, abs=1e-6)
 
 
+@pytest.mark.parametrize("weights", ["l2", "l1"])
+def test_weights_at_the_end_of_the_type(weights: str) -> None:
+    """The sum of a row of 1e308 overflows, its share of the weight does not: 3/4 and 1/4 in l1."""
+    A = np.array([[1e308, 1e308, 1e308], [0, 0, 1e308]])
+    shares = {"l1": [0.75, 0.25], "l2": [np.sqrt(3) / (1 + np.sqrt(3)), 1 / (1 + np.sqrt(3))]}[weights]
+    P, _, _ = metric(f"bertscore(weights={weights})").of_pairs(Pairs.of(sets_of(A), sets_of(np.array([[0, 0, 1.0]]))))
+    assert P[0] == pytest.approx(shares[0] / np.sqrt(3) + shares[1], abs=1e-6)
+
+
+def test_wmd_of_vectors_that_are_far_apart_is_near_zero() -> None:
+    pytest.importorskip("ot")
+    A, B = np.array([[1e300, 0], [0, 1e300]]), np.array([[1.0, 1.0]])
+    assert metric("wmd").of_pairs(Pairs.of(sets_of(A), sets_of(B))).f1[0] == pytest.approx(0, abs=1e-9)
+    assert metric("wmd").of_pairs(Pairs.of(sets_of(A), sets_of(A))).f1[0] == pytest.approx(1, abs=1e-9)
+
+
 @pytest.mark.parametrize("index", ["jaccard", "otsuka", "dice"])
 def test_dynamax_of_texts_of_very_different_size_is_a_number(index: str) -> None:
     A, B = np.array([[1e-200, 0.0]]), np.array([[0.0, 1.0]])

@@ -249,7 +249,7 @@ def test_another_metric_with_the_same_model() -> None:
     scorer = Scorer(encoder, several="mean")
     other = scorer.using(metric="bertscore")
     assert other.metric == metric("bertscore") and other.encoder is scorer.encoder and other.several == "mean"
-    assert_same(other.score(LEFT, RIGHT), Scorer(encoder, metric="bertscore").score(LEFT, RIGHT))
+    assert_same(other.score(LEFT, RIGHT), Scorer(encoder, metric="bertscore", several="mean").score(LEFT, RIGHT))
 
 
 def test_a_function_does_what_the_class_does() -> None:
