@@ -30,7 +30,7 @@ def test_the_demo_shows_the_main_jobs() -> None:
     assert lines[3].split()[1] == "orange"
     assert "colour & fruit                                     Subspace(dim=0, ambient=300)" in shown.stdout
     assert "~(colour | fruit) == ~colour & ~fruit              True" in shown.stdout
-    assert "royalty 0." in shown.stdout and "bicycle 0." in shown.stdout
+    assert "royalty 0." in shown.stdout and "A bicycle race.  The king and the queen.   P 0." in shown.stdout
 
 
 @pytest.mark.parametrize(
