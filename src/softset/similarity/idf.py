@@ -33,6 +33,8 @@ class Idf:
     """
 
     def __init__(self, documents: int, counts: Mapping[str, int], encoder: str) -> None:
+        if max(counts.values(), default=0) > documents:
+            raise InputError(f"a token is in {max(counts.values())} texts, but there are {documents} texts in all")
         self.documents, self.counts, self.encoder = documents, dict(counts), encoder
 
     @classmethod

@@ -10,7 +10,7 @@ import numpy as np
 from softset.algebra.arrays import unit_rows
 from softset.embed.rows import both_norms
 from softset.embed.tokensets import TokenSets
-from softset.errors import InputError
+from softset.errors import InputError, NotFiniteError
 from softset.similarity.idf import Idf
 
 __all__ = ["Pairs", "alone", "blocks"]
@@ -69,6 +69,8 @@ class Pairs:
         for side in sides:
             vectors[side.target] = side.sets.vectors[side.source]
         norms = _norms(vectors)
+        for side in sides:
+            side.must_be_finite(norms)
         sources = (candidates, left, references, right)
         made = cls(vectors, offsets, norms, sources, _tokens(sides, len(norms)), _lengths(sides, len(norms)), idf)
         return made if norms.all() else made._without_zeros()
@@ -185,6 +187,15 @@ class _Side(NamedTuple):
         within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
         return cls(sets, np.repeat(sets.offsets[:-1][places], counts) + within, np.repeat(begins, counts) + within)
 
+    def must_be_finite(self, norms: np.ndarray) -> None:
+        """Refuse NaN and infinity, which token sets from a file may hold: they are mapped there, and not read."""
+        bad = self.source[~np.isfinite(norms[self.target])]
+        if bad.size:
+            text = int(np.searchsorted(self.sets.offsets, bad[0], side="right")) - 1
+            raise NotFiniteError(
+                f"a vector of text {text} of the token sets has a number that is not finite: encode the texts again"
+            )
+
 
 def _dtype(side: _Side) -> np.dtype[Any]:
     return side.sets.vectors.dtype
@@ -212,7 +223,7 @@ def _lengths(sides: list[_Side], rows: int) -> np.ndarray | None:
 
 def _norms(vectors: np.ndarray) -> np.ndarray:
     """Return the lengths (rows,) in float64, of rows whose squares may overflow or vanish as well."""
-    with np.errstate(over="ignore", under="ignore"):
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         squares = np.square(vectors).sum(axis=1, dtype=np.float64)
         limits = np.finfo(vectors.dtype)
         safe = (squares > limits.smallest_normal / limits.eps) & (squares < limits.max / 4)
@@ -221,9 +232,10 @@ def _norms(vectors: np.ndarray) -> np.ndarray:
         odd = np.flatnonzero(~safe)
         rows = vectors[odd].astype(np.float64)
         largest = np.abs(rows).max(axis=1, initial=0)
-        with np.errstate(over="ignore"):
+        finite = np.isfinite(largest)
+        with np.errstate(all="ignore"):
             lengths = largest * np.linalg.norm(rows / np.where(largest > 0, largest, 1)[:, None], axis=1)
-        norms[odd] = np.minimum(lengths, np.finfo(np.float64).max)
+        norms[odd] = np.where(finite, np.minimum(lengths, np.finfo(np.float64).max), np.nan)
     return norms
 
 

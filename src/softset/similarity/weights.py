@@ -5,7 +5,7 @@ from typing import Literal
 import numpy as np
 
 from softset.errors import InputError
-from softset.similarity.pairs import Pairs
+from softset.similarity.pairs import HUGE, Pairs
 
 __all__ = ["WEIGHTS", "Weights", "weigh"]
 
@@ -29,7 +29,8 @@ def weigh(pairs: Pairs, kind: Weights) -> np.ndarray:
     if kind == "l2":
         return pairs.norms
     if kind == "l1":
-        sums: np.ndarray = np.abs(pairs.vectors).sum(axis=1, dtype=np.float64)
+        scale = 1e-30 if pairs.norms.max(initial=0) > HUGE else 1.0  # a common factor changes no share
+        sums: np.ndarray = np.abs(pairs.vectors * np.array(scale, pairs.vectors.dtype)).sum(axis=1, dtype=np.float64)
         return sums
     if pairs.idf is None:
         raise InputError("weights=idf needs idf weights: give idf=softset.Idf.fit(texts), or score with references")

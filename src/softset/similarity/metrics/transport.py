@@ -33,9 +33,11 @@ class _Transport(SimilarityMetric):
         found = np.full(len(pairs), np.nan)
         for at in np.flatnonzero(~pairs.empty[0::2] & ~pairs.empty[1::2]).tolist():
             left, right = slice(*ends[2 * at : 2 * at + 2]), slice(*ends[2 * at + 1 : 2 * at + 3])
-            found[at] = emd(masses[left], masses[right], np.ascontiguousarray(self.costs(pairs, left, right)))
-        costs: np.ndarray = np.maximum(found, 0.0)
-        return costs
+            costs = self.costs(pairs, left, right)
+            scale = float(costs.max())  # the solver's own limits are made for costs of about 1
+            found[at] = scale * emd(masses[left], masses[right], costs / scale) if scale else 0.0
+        work: np.ndarray = np.maximum(found, 0.0)
+        return work
 
 
 @dataclass(frozen=True, repr=False)
@@ -60,13 +62,16 @@ class Wmd(_Transport):
     def costs(self, pairs: Pairs, left: slice, right: slice) -> np.ndarray:
         """Return the distances of the vectors themselves."""
         A, B = pairs.vectors[left].astype(np.float64), pairs.vectors[right].astype(np.float64)
+        longest = max(float(pairs.norms[left].max()), float(pairs.norms[right].max()))
+        scale = longest if longest > 1e150 else 1.0  # squares would overflow
+        A, B = A / scale, B / scale
         distances = np.empty((len(A), len(B)))
         step = max(1, BYTES // B.nbytes)
         # Row by row, for by a product of matrices equal words would not be at distance 0.
         for start in range(0, len(A), step):
             here = slice(start, start + step)
             distances[here] = np.linalg.norm(A[here, None, :] - B, axis=2)
-        return distances / np.sqrt(pairs.dimensions) if self.distance == "rms" else distances
+        return distances * (scale / np.sqrt(pairs.dimensions) if self.distance == "rms" else scale)
 
     def similarity(self, pairs: Pairs) -> np.ndarray:
         """Return 1 for texts of the same words, falling with the distance."""
