@@ -111,6 +111,12 @@ def test_tokens_that_all_weigh_nothing_count_alike() -> None:
     assert score(["red"], ["red"], idf=True)[2] == pytest.approx([1.0])
 
 
+def test_weights_of_no_texts() -> None:
+    assert [one.shape for one in score([], [], idf=True)] == [(0,)] * 3
+    with pytest.raises(InputError, match="idf needs at least one text"):
+        BERTScorer(idf=True, idf_sents=[])
+
+
 def test_weights_may_be_given_as_an_object() -> None:
     idf = softset.Idf.fit(B)
     scorer = BERTScorer(idf=idf)

@@ -139,5 +139,5 @@ def fitted(texts: Sequence[str], encoder: Encoder) -> Idf:
     >>> fitted(["red \u4f60", "red"], encoder)["[UNK]"].__round__(3)
     0.405
     """
-    blocks = (encoder.encode(texts[start : start + BLOCK]) for start in range(0, len(texts), BLOCK))
+    blocks = (encoder.encode(texts[start : start + BLOCK]) for start in range(0, max(len(texts), 1), BLOCK))
     return Idf.counted(blocks)

@@ -142,7 +142,9 @@ class BERTScorer:
         >>> scorer.score(["A red book."], ["The book is red."])[2].round(3)
         array([0.801])
         """
-        self._weights = fitted(check_texts(sents), self._scorer.encoder)
+        if not (texts := check_texts(sents)):
+            raise InputError("idf needs at least one text to be fitted on")
+        self._weights = fitted(texts, self._scorer.encoder)
 
     @overload
     def score(
