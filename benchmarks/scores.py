@@ -7,14 +7,14 @@ python benchmarks/scores.py kernel
 import argparse
 import resource
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
-from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 
-from softset.cli import main as softset
 from softset.embed.tokensets import TokenSets
 from softset.similarity.metrics import metric
 from softset.similarity.pairs import Pairs
@@ -23,21 +23,20 @@ WORDS = ["the", "a", "red", "blue", "old", "new", "man", "woman", "dog", "house"
 
 
 def memory(pairs: int) -> None:
-    """Score files of short lines with the static encoder; print the peak after a tenth, and after all of it."""
+    """Score files of short lines with the static encoder, each in a process of its own; print its peak."""
     rng = np.random.default_rng(0)
     for count in (pairs // 10, pairs):
         with tempfile.TemporaryDirectory() as folder:
             files = [Path(folder, name) for name in ("candidates", "references")]
-            for file in files:
-                lengths = rng.integers(4, 9, count)
-                lines = (" ".join(rng.choice(WORDS, n)) for n in lengths)
-                file.write_text("\n".join(lines) + "\n")
+            for path in files:
+                with path.open("w") as file:
+                    for length in rng.integers(4, 9, count):
+                        file.write(" ".join(rng.choice(WORDS, length)) + "\n")
             start = time.perf_counter()
-            out = str(Path(folder, "scores.tsv"))
-            with suppress(SystemExit):
-                softset(["score", "-c", str(files[0]), "-r", str(files[1]), "--model", "words", "--out", out])
+            command = [sys.executable, "-m", "softset", "score", "-c", str(files[0]), "-r", str(files[1])]
+            subprocess.run([*command, "--model", "words", "--out", str(Path(folder, "scores.tsv"))], check=True)
             seconds = time.perf_counter() - start
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024  # of the largest process so far
         print(f"{count:,} pairs: {seconds:.0f} s, {count / seconds:,.0f} pairs/s, peak {peak:.0f} MB")
 
 

@@ -45,7 +45,8 @@ def reduced(
         return numbers, facts, np.full(n, 0 if several == "best" else -1)
     first = np.flatnonzero(np.concatenate([[True], np.diff(owner) > 0]))
     if several == "best":
-        order = np.lexsort((np.arange(len(owner)), -numbers.f1, owner))[first]
+        # What differs by less than scores are exact to is equal: the first counts.
+        order = np.lexsort((np.arange(len(owner)), -numbers.f1.round(6), owner))[first]
         best = {name: values[order] for name, values in facts.items()}
         return PRF(*(values[order] for values in numbers)), best, order - first
     counts = np.diff(np.append(first, len(owner)))

@@ -1,5 +1,6 @@
 """Scoring: texts or vectors in, precision, recall and F out, block by block so that memory stays bounded."""
 
+import inspect
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import islice
@@ -7,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from softset.embed.encoders.loading import load_encoder
 from softset.embed.encoders.protocol import Encoder, Progress
 from softset.embed.encoders.signature import format_signature
 from softset.embed.encoders.texts import first_places, iterated
@@ -61,6 +63,9 @@ class Scorer:
             raise InputError(f"several is {several!r}, but one of {', '.join(SEVERAL)} was wanted")
         if idf is not None and not isinstance(idf, Idf):
             raise InputError(f"idf is of type {type(idf).__name__}, but softset.Idf.fit(texts) was wanted")
+        unknown = sorted(set(options) - set(inspect.signature(load_encoder).parameters))
+        if unknown:
+            raise InputError(f"there is no option {unknown[0]!r}: beside its own, a Scorer takes those of load_encoder")
         self.model, self.options = model, options
         self.metric = named(metric)
         self.several: Several = several
@@ -75,8 +80,6 @@ class Scorer:
         >>> softset.Scorer("words").encoder.dimensions
         300
         """
-        from softset.embed.encoders.loading import load_encoder
-
         return load_encoder(self.model, **self.options)
 
     def using(

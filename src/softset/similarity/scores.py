@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from softset.errors import InputError
+
 __all__ = ["Row", "ScoreMatrix", "Scores"]
 
 
@@ -68,6 +70,8 @@ class Scores:
         >>> len(Scores.concatenate([one, one]))
         2
         """
+        if not parts:
+            raise InputError("there is nothing to concatenate: give at least one Scores")
         columns = {one.name: [getattr(part, one.name) for part in parts] for one in fields(cls)[:-1]}
         return cls(**{name: np.concatenate(column) for name, column in columns.items()}, signature=parts[0].signature)
 

@@ -28,7 +28,8 @@ class PRF(NamedTuple):
 class Metric(ABC):
     """How alike two token sets are. Its repr names what differs from the defaults, and parses back.
 
-    Identical texts score 1, and so do two empty ones; a text against an empty one scores 0.
+    Identical texts score 1, and so do two empty ones; a text against an empty one scores 0. (Two exceptions: graded
+    sets hold no token in full, and a mean vector of 0 has no direction.)
     """
 
     NAME: ClassVar[str]
@@ -107,7 +108,7 @@ class MembershipMetric(Weighted):
         return pairs.shares(weigh(pairs, self.weights))
 
     def _of_pairs(self, pairs: Pairs) -> PRF:
-        means = pairs.sums(self.shares(pairs) * self.memberships(pairs))
+        means = np.clip(pairs.sums(self.shares(pairs) * self.memberships(pairs)), -1.0, 1.0)  # sums round up
         P, R = means[0::2], means[1::2]
         return PRF(P, R, self.combined(P, R))
 
@@ -135,7 +136,7 @@ def harmonic_mean(P: np.ndarray, R: np.ndarray) -> np.ndarray:
     [0.6667, 0.0, 0.0]
     """
     alike = P * R > 0
-    F: np.ndarray = np.where(alike, 2 * P * R / np.where(alike, P + R, 1.0), 0.0)
+    F: np.ndarray = np.minimum(np.where(alike, 2 * P * R / np.where(alike, P + R, 1.0), 0.0), 1.0)
     return F
 
 

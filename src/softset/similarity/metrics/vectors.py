@@ -66,25 +66,23 @@ class Cls(_Pooled):
         candidates, left, references, right = pairs.sources
         for side, sets, places in ((0, candidates, left), (1, references, right)):
             if not pairs.empty[side::2].all():
-                found[side::2] = _first_marks(sets)[places]
+                found[side::2] = _first_marks(sets, places)
         return found
 
 
-def _first_marks(sets: TokenSets) -> np.ndarray:
-    """Return the vector of the mark before each text, (n, d); an empty text may lack it."""
+def _first_marks(sets: TokenSets, places: np.ndarray) -> np.ndarray:
+    """Return the vector of the mark before each text at some places, (n, d); an empty text may lack it."""
     aside = sets.special
     if aside is None or aside.spans is None or not len(aside.vectors):
         raise InputError(
             "the metric cls needs the vectors of marks such as [CLS], which these token sets have not kept aside: use "
             "a model that has them, with special=False"
         )
-    found = np.zeros((len(sets), sets.dimensions))
-    is_mark = (aside.spans == 0).all(axis=1)
-    for at in range(len(sets)):
-        rows = np.arange(aside.offsets[at], aside.offsets[at + 1])
-        marks = rows[is_mark[rows]]
-        if len(marks):
-            found[at] = aside.vectors[marks[0]]
-        elif not sets.empty[at]:
-            raise InputError(f"text {at} has no mark at its beginning: the metric cls needs a model with one")
-    return found
+    first = np.minimum(aside.offsets[:-1][places], len(aside.vectors) - 1)
+    found = (aside.counts[places] > 0) & (aside.spans[first] == 0).all(axis=1)
+    without = np.flatnonzero(~found & ~sets.empty[places])
+    if without.size:
+        raise InputError(
+            f"text {places[without[0]]} has no mark at its beginning: the metric cls needs a model with one"
+        )
+    return np.where(found[:, None], aside.vectors[first], 0.0)
