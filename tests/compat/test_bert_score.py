@@ -54,7 +54,7 @@ def test_all_layers_are_rows(metric: str) -> None:
 
 
 def test_other_metrics_are_softset_s_own() -> None:
-    for metric in ("subspace", "subspace(weights=l2)", "symbolic", "wmd"):
+    for metric in ("subspace", "subspace(weights=l2)", "symbolic", "dynamax"):
         ours = softset.score(A, B, metric=metric)
         assert np.allclose(score(A, B, metric=metric), [ours.precision, ours.recall, ours.f1], atol=1e-6)
     weighed = softset.score(A, B, metric="subspace(weights=idf)")
