@@ -1,0 +1,77 @@
+"""Small folders of sentence pairs in both layouts, whose scores follow how many words the sentences share."""
+
+import random
+from pathlib import Path
+
+from softset.evaluation.senteval import PARTS, SICK
+from tests.compat.sts import PLACES
+
+WORDS = (
+    "red book king river music garden doctor train winter bread horse school paper window summer "
+    "ocean letter market bridge soldier"
+).split()
+FILES = ["STS12", "STS13", "STS14", "STS15", "STS16", "STSB-train", "STSB-dev", "STSB-test", "SICK-train"]
+FILES += ["SICK-trial", "SICK-test"]
+
+Pair = tuple[str, str, str]  # score, and both sentences
+
+
+def pairs(name: str, count: int = 24) -> list[Pair]:
+    """Return pairs that share 0 to 5 words; their score is that number, moved by up to a half."""
+    rng = random.Random(name)
+    found = []
+    for _ in range(count):
+        common = rng.randrange(6)
+        chosen = rng.sample(WORDS, 10)
+        first, second = chosen[:5], chosen[:common] + chosen[5 : 10 - common]
+        found.append((f"{common + rng.uniform(-0.5, 0.5):.2f}", " ".join(first), " ".join(second)))
+    return found
+
+
+def parts_of(name: str) -> list[tuple[str, Pair]]:
+    """Return the pairs of a dataset with the sub-dataset of each."""
+    parts = PARTS.get(name, (name,))
+    return [(part, pair) for part in parts for pair in pairs(f"{name}/{part}", 24 if name not in PARTS else 8)]
+
+
+def plain_folder(folder: Path) -> Path:
+    """Write sts/raw and sts/tokenised, the second in capitals so that it is seen which was read."""
+    for form in ("raw", "tokenised"):
+        place = folder / "sts" / form
+        place.mkdir(parents=True)
+        for name in FILES:
+            lines = ["score\tsentence1\tsentence2\tsource"]
+            for part, (score, first, second) in parts_of(name):
+                spelled = (first, second) if form == "raw" else (first.upper(), second.upper())
+                lines.append("\t".join([score, *spelled, part]))
+            (place / f"{name}.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return folder
+
+
+def senteval_folder(folder: Path) -> Path:
+    """Write the same pairs as SentEval has them, with a pair that has no score in every file of a year."""
+    tasks = folder / "downstream"
+    for name, parts in PARTS.items():
+        place = tasks / "STS" / f"{name}-en-test"
+        place.mkdir(parents=True)
+        for part in parts:
+            rows = [pair for one, pair in parts_of(name) if one == part]
+            texts = [f"{first}\t{second}" for _, first, second in rows]
+            (place / f"STS.input.{part}.txt").write_text("\n".join(["no\tscore", *texts]) + "\n", encoding="utf-8")
+            (place / f"STS.gs.{part}.txt").write_text("\n".join(["", *(one for one, *_ in rows)]) + "\n")
+    (tasks / "STS" / "STSBenchmark").mkdir()
+    (tasks / "SICK").mkdir()
+    for split, file in (("train", "train"), ("trial", "trial"), ("test", "test_annotated")):
+        rows = pairs(f"SICK-{split}/SICK-{split}")
+        lines = [f"{at}\t{first}\t{second}\t{score}\tNEUTRAL" for at, (score, first, second) in enumerate(rows)]
+        (tasks / "SICK" / f"SICK_{file}.txt").write_text("\n".join(["\t".join(SICK), *lines]) + "\n")
+    for split in ("train", "dev", "test"):
+        rows = pairs(f"STSB-{split}/STSB-{split}")
+        lines = [f"main\tMSRvid\t2012\t{at}\t{one[0]}\t{one[1]}\t{one[2]}\tmore" for at, one in enumerate(rows)]
+        (tasks / "STS" / "STSBenchmark" / f"sts-{split}.csv").write_text("\n".join(lines) + "\n")
+    return folder
+
+
+def real_folder() -> Path | None:
+    """Return the folder of the real data, where it is here."""
+    return next((place for place in PLACES if (place / "sts" / "raw" / "STSB-dev.tsv").is_file()), None)
