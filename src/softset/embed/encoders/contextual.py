@@ -109,7 +109,8 @@ class ContextualEncoder(TextEncoder):
     @property
     def second_moment(self) -> np.ndarray | None:
         """The second moment (d, d) of unit token vectors of this layer, where it is known: shipped with "minilm"."""
-        return None if self._moments is None else read_moment(self._moments, f"layer_{self.layer}")
+        plain = self.options.unit == "token" and not self.options.special  # what the moments were measured on
+        return read_moment(self._moments, f"layer_{self.layer}") if self._moments is not None and plain else None
 
     def _pool(self, sets: TokenSets) -> np.ndarray:
         """Return the mean over all tokens, marks included, as sentence encoders are trained; zero for empty sets."""
@@ -121,6 +122,18 @@ class ContextualEncoder(TextEncoder):
             means[counts == 0] = 0
         pooled: np.ndarray = means.astype(np.float32)
         return pooled
+
+    def padded_states(self, texts: Sequence[str]) -> np.ndarray:
+        """Return the network's own output (n, L, d) for one batch: marks and padding have their vectors too.
+
+        What is too long is cut. `encode` gives the rows that belong to a text; this is what it takes them from.
+
+        >>> import softset
+        >>> softset.load_encoder("minilm").padded_states(["a red book", "a"]).shape
+        (2, 5, 384)
+        """
+        sequences = [self._sequence(one.ids[: self._size]) for one in self._tokeniser(list(texts))]
+        return run(self._network, sequences, self._tokeniser.pad)
 
     def _encode(self, texts: Sequence[str], progress: Progress | None) -> TokenSets:
         return self._encode_repeated(texts, progress)

@@ -10,7 +10,7 @@ from softset.similarity.metrics.base import SimilarityMetric, must_be_one_of
 from softset.similarity.pairs import Pairs
 from softset.similarity.weights import weigh
 
-__all__ = ["Wmd", "Wrd"]
+__all__ = ["Wmd", "Wrd", "require_transport"]
 
 BYTES = 4 << 20
 
@@ -100,6 +100,16 @@ class Wrd(_Transport):
         """Return 1 for texts of the same words, and at least -1."""
         values: np.ndarray = 1 - np.nan_to_num(self.distances(pairs))
         return values
+
+
+def require_transport() -> None:
+    """Tell, before any work is done, that the package POT is missing.
+
+    >>> from importlib.util import find_spec
+    >>> find_spec("ot") is None or require_transport() is None
+    True
+    """
+    _solver()
 
 
 def _solver() -> Any:

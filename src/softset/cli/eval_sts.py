@@ -1,0 +1,142 @@
+"""`softset eval sts`: how well metrics agree with people on how alike two sentences are."""
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from softset.cli.encoder_options import encoder_options
+from softset.cli.eval_options import eval_options, show
+from softset.cli.progress import Progress
+
+__all__ = ["sts"]
+
+
+@click.command(short_help="Similarity of sentences: STS12 to STS16, STS-B, SICK-R.")
+@click.option("--datasets", multiple=True, help="Some of them, as STS12,STS-B; STSB-dev and others for tuning.")
+@click.option("--text", type=click.Choice(["raw", "tokenised"]), help="How sentences are spelled.  [default: raw]")
+@click.option(
+    "--metrics", multiple=True, default=("all",), show_default="all", help="Some of them, as 'average,subspace P'."
+)
+@click.option("--transport", is_flag=True, help="Let all include wmd and wrd, which take long.")
+@click.option("--all-correlations", is_flag=True, help="Pearson's r and the mean over sub-datasets as well.")
+@click.option("--table", "number", type=click.Choice(["1", "6"]), default="1", help="The paper's table 6 instead of 1.")
+@click.option("--paper-code", type=click.IntRange(1), metavar="BATCH", help="Also with marks and padding as tokens.")
+@encoder_options
+@eval_options
+def sts(
+    datasets: tuple[str, ...],
+    text: Any,
+    metrics: tuple[str, ...],
+    transport: bool,
+    all_correlations: bool,
+    number: str,
+    paper_code: int | None,
+    data: str | None,
+    limit: int | None,
+    samples: int,
+    seed: int,
+    form: str | None,
+    plot: str | None,
+    out: str | None,
+    resume: bool,
+    **options: Any,
+) -> None:
+    """Correlate metrics with people's judgements of pairs of sentences: Spearman's rho over all pairs of a dataset.
+
+    DIR holds sts/raw/STS12.tsv and so on, or is SentEval's own folder. A metric may be followed by P or R for its
+    precision or recall, and +chance counts it from its chance level. Marks are of paired tests against bertscore.
+
+    \b
+    Examples:
+      softset eval sts --data DIR --layer 4
+      softset eval sts --data DIR --datasets STSB-dev --metrics 'bertscore,subspace(weights=l2),subspace+chance'
+      softset eval sts --data DIR --out results --resume
+      softset eval sts --data DIR --metrics bertscore,subspace --paper-code 32
+      softset eval sts --data DIR --table 6
+    """
+    from softset.evaluation.data import Data
+    from softset.evaluation.sts_data import chosen_datasets, read_datasets, text_form
+
+    if plot:
+        from softset.evaluation.plots import check_plot
+
+        check_plot(Path(plot))
+    if resume and not out:
+        raise click.UsageError("--resume goes on with a folder: name it with --out")
+    folder = Data(data)
+    names = chosen_datasets([part.strip() for one in datasets for part in one.split(",")])
+    given = read_datasets(folder, ["STS-B"] if number == "6" and not datasets else names, text, limit)
+    about = {"text": text_form(folder, text), "limit": limit, "data": dict(sorted(folder.checksums.items()))}
+    make = Maker(metrics, transport, all_correlations, paper_code, samples, seed, options)
+    name = "sts" if number == "1" else "sts-layers"
+    kept = Path(out, f"{name}.partial.json") if out else None
+    table, parts = (make.table if number == "1" else make.layers)(given, about, kept, resume)
+    show(table, name=name, form=form, plot=plot, out=out)
+    parts.finish()
+
+
+@dataclass(frozen=True)
+class Maker:
+    """Makes the table that the options ask for."""
+
+    metrics: tuple[str, ...]
+    transport: bool
+    every: bool
+    batch: int | None
+    samples: int
+    seed: int
+    options: dict[str, Any]
+
+    def table(self, given: Any, about: dict[str, Any], kept: Path | None, resume: bool) -> Any:
+        """Return the table of metrics on datasets, and what keeps its parts."""
+        from softset.evaluation.parts import Parts
+
+        run = self._run(self.metrics, self.options)
+        parts = Parts(kept, run.made_by({**about, "datasets": [one.name for one in given]}), resume=resume)
+        return run.table(given, parts=parts, facts=about), parts
+
+    def layers(self, given: Any, about: dict[str, Any], kept: Path | None, resume: bool) -> Any:
+        """Return the table of single vectors and sets of vectors on two layers, and what keeps its parts."""
+        from softset.evaluation.parts import Parts
+        from softset.evaluation.sts_layers import LAYERS, METHODS, compare_layers
+
+        if len(given) > 1:
+            raise click.UsageError("--table 6 has one dataset: name one with --datasets")
+        if self.options["layer"] != "last":
+            raise click.UsageError("--table 6 compares two layers of its own: leave --layer")
+        metrics = METHODS if self.metrics == ("all",) else self.metrics
+        runs = [self._run(metrics, {**self.options, "layer": layer}) for layer in LAYERS]
+        made_by = {"layers": [run.made_by(about) for run in runs], "datasets": [one.name for one in given]}
+        parts = Parts(kept, made_by, resume=resume)
+        return compare_layers(runs, given[0], parts=parts, facts=about), parts
+
+    def _run(self, metrics: tuple[str, ...], options: dict[str, Any]) -> Any:
+        from softset.embed.encoders.loading import load_encoder
+        from softset.evaluation.methods import chosen_methods
+        from softset.evaluation.sts import StsRun
+
+        methods = chosen_methods(metrics, transport=self.transport, note=_note)
+        encoder = load_encoder(**options)
+        progress = Progress("sentences") if sys.stderr.isatty() else None
+        return StsRun(
+            encoder, methods, self.samples, self.seed, self.every, self.batch, note=_noted(progress), progress=progress
+        )
+
+
+def _note(sentence: str) -> None:
+    click.echo(f"softset: {sentence}", err=True)
+
+
+def _noted(progress: Progress | None) -> Callable[[str], None]:
+    """Return what tells a sentence below a line of progress that is done."""
+
+    def tell(sentence: str) -> None:
+        if progress is not None:
+            progress.done()
+        _note(sentence)
+
+    return tell

@@ -1,0 +1,229 @@
+"""Similarity of sentences: rows are what scipy and a Scorer give, tests are sane, and a run can be interrupted."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import softset
+from softset.embed.encoders.base import TextEncoder
+from softset.errors import InputError, MissingExtraError
+from softset.evaluation.agreement import Finding, averaged, measure
+from softset.evaluation.data import Data
+from softset.evaluation.methods import ALL, Method, chosen_methods, usable_methods
+from softset.evaluation.paper_code import padded_blocks, padded_sets
+from softset.evaluation.parts import Parts
+from softset.evaluation.sts import StsRun
+from softset.evaluation.sts_data import SentencePairs, read_datasets
+from softset.evaluation.sts_layers import compare_layers
+from softset.similarity.scorer import Scorer
+from tests.evaluation.sts_cases import plain_folder
+
+WORDS = softset.load_encoder("words")
+
+
+@pytest.fixture(scope="module")
+def datasets(tmp_path_factory):
+    folder = plain_folder(tmp_path_factory.mktemp("sts"))
+    return read_datasets(Data(folder), ["STS12", "STS-B", "SICK-R"], None, None)
+
+
+def methods(*names: str) -> list[Method]:
+    return [Method.named(name) for name in names]
+
+
+def run(*names: str, encoder=WORDS, **options) -> StsRun:
+    return StsRun(encoder, methods(*names), **{"samples": 99, **options})
+
+
+@pytest.mark.parametrize("name", [name for name in ALL if name not in ("cls", "wmd", "wrd")])
+def test_rows_are_scipys_correlation_of_a_scorers_scores(datasets, name) -> None:
+    pairs, method = datasets[1], Method.named(name)
+    scorer = Scorer("words", metric=method.metric, rescale="chance" if method.chance else None)
+    if method.metric.needs_idf:
+        scorer.idf = softset.Idf.fit(pairs.places[0], model=WORDS)
+    scores = getattr(scorer.score(pairs.candidates, pairs.references), method.field)
+    table = run(name).table([pairs])
+    wanted = stats.spearmanr(scores, pairs.gold).statistic
+    assert table.value(name, "STS-B", "spearman") == pytest.approx(wanted, abs=1e-9)
+    row = table.row(name, "STS-B", "spearman")
+    assert row.low <= row.value <= row.high and row.n == 24 and row.p is None and row.seconds > 0
+
+
+def test_the_mean_of_datasets_and_all_correlations(datasets) -> None:
+    table = run("bertscore", "jaccard", every=True).table(datasets)
+    values = [table.value("jaccard", one.name, "spearman") for one in datasets]
+    assert table.value("jaccard", "Avg", "spearman") == pytest.approx(np.mean(values))
+    assert table.row("jaccard", "Avg", "spearman").n == sum(map(len, datasets))
+    assert table.row("jaccard", "Avg", "spearman-mean") is None  # SICK-R has no sub-datasets
+    years = datasets[0]
+    scores = softset.score(years.candidates, years.references, model="words", metric="bertscore").f1
+    each = [stats.spearmanr(scores[at], years.gold[at]).statistic for at in years.parts]
+    assert table.value("bertscore", "STS12", "spearman-mean") == pytest.approx(np.mean(each), abs=1e-9)
+    linear = stats.pearsonr(scores, years.gold).statistic
+    assert table.value("bertscore", "STS12", "pearson") == pytest.approx(linear, abs=1e-9)
+    assert {metric for _, metric in run("jaccard").table(datasets).columns} == {"spearman", "seconds"}
+
+
+def test_methods_are_held_against_bertscore(datasets) -> None:
+    table = run("bertscore", "average").table(datasets)
+    assert table.baseline == "bertscore"
+    assert all((row.p is None) == (row.method == "bertscore") for row in table.rows if row.metric == "spearman")
+    assert run("average").table(datasets).baseline is None
+    assert [row.default for row in run("subspace", "average").table(datasets[:1]).rows] == [True, False] * 2
+
+
+def scored(n: int = 150) -> tuple[SentencePairs, np.ndarray]:
+    """Return gold scores, and three methods: a poor one, the same again, and a clearly better one."""
+    rng = np.random.default_rng(1)
+    gold = rng.uniform(0, 5, n)
+    poor = gold + rng.normal(0, 5, n)
+    pairs = SentencePairs("STS-B", gold, [""] * n, [""] * n, [""] * n)
+    return pairs, np.stack([poor, 3 * poor + 1, gold + rng.normal(0, 0.5, n)])
+
+
+def test_p_is_small_for_a_better_method_and_one_for_the_same() -> None:
+    pairs, rows = scored()
+    agreement = measure(pairs, rows, samples=999, seed=1, every=True)
+    for one in agreement.values():
+        base, same, better = one.findings(0)
+        assert base.p is None and same.p == 1 and better.p == 0.001
+        assert base.low < base.value < base.high < better.low < better.value < better.high
+    again = measure(pairs, rows[[2, 0]], samples=999, seed=1, every=False)["spearman"].findings(1)
+    assert again[0] == agreement["spearman"].findings(0)[2]  # all methods are drawn alike, in any company
+
+
+def test_the_mean_over_datasets_is_surer_than_each_of_them() -> None:
+    pairs, rows = scored()
+    found = measure(pairs, rows, samples=999, seed=1, every=False)["spearman"].findings(0)
+    base, same, better = ([one] * 4 for one in found)
+    mean = averaged(better, base, 999)
+    assert mean.value == pytest.approx(found[2].value) and mean.p == 0.001
+    assert (mean.high - mean.low) == pytest.approx((found[2].high - found[2].low) / 2, rel=0.2)
+    assert averaged(same, base, 999).p == 1 and averaged(base, None, 999).p is None
+    half = Finding(0.5, 0.4, 0.6, 0.3, 0.01, 0.01)
+    other = half._replace(value=0.5 + 1.959964 * math.sqrt(0.01 / 2))
+    assert averaged([other, other], [half, half], 999).p == pytest.approx(0.05, abs=1e-6)
+
+
+def test_a_run_that_was_interrupted_goes_on_to_the_same_table(datasets, tmp_path) -> None:
+    told: list[str] = []
+    whole = run("bertscore", "average", "subspace+chance").table(datasets)
+    path = tmp_path / "out" / "sts.partial.json"
+    first = run("bertscore", "average", "subspace+chance", note=told.append)
+    first.table(datasets[:2], parts=Parts(path, first.made_by({})))
+    assert len(told) == 2
+    parts = Parts(path, first.made_by({}), resume=True)
+    resumed = first.table(datasets, parts=parts)
+    assert len(told) == 3 and told[2].startswith("SICK-R: 24 pairs, encoded in")
+    strip = [[dataclasses.replace(row, seconds=None) for row in one.rows if row.metric != "seconds"]
+             for one in (whole, resumed)]  # fmt: skip
+    assert strip[0] == strip[1]
+    with pytest.raises(InputError, match="go on with --resume"):
+        Parts(path, first.made_by({}))
+    other = run("bertscore", "average", "subspace+chance", seed=4)
+    with pytest.raises(InputError, match="begun with other options"):
+        Parts(path, other.made_by({}), resume=True)
+    parts.finish()
+    assert not path.exists()
+
+
+def test_each_sentence_is_encoded_once(datasets) -> None:
+    seen: list[str] = []
+
+    class Counting(TextEncoder):
+        signature, dimensions = WORDS.signature, WORDS.dimensions
+
+        def _encode(self, texts, progress):
+            seen.extend(texts)
+            return WORDS.encode(texts, progress=progress)
+
+    run("bertscore", "subspace", "tfidf", encoder=Counting()).table(datasets[:1])
+    assert sorted(seen) == sorted([*datasets[0].places[0], "a"])
+
+
+def test_lists_of_methods() -> None:
+    told: list[str] = []
+    given = ["subspace(weights=l2, aperture=2) R,average", "subspace+chance", "average"]
+    names = [one.name for one in chosen_methods(given, transport=False, note=told.append)]
+    assert names == ["subspace(weights=l2, aperture=2) R", "average", "subspace+chance"] and not told
+    assert [Method.named(name).name for name in ALL] == list(ALL)
+    for wrong, sentence in (
+        (["bertscore+chance"], "no closed form"),
+        (["cosine"], "no metric 'cosine'"),
+        ([","], "no met"),
+    ):
+        with pytest.raises(InputError, match=sentence):
+            chosen_methods(wrong, transport=False, note=told.append)
+
+
+def test_transport_is_asked_for(monkeypatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "ot", None)
+    for given, transport in ((["all"], True), (["wmd"], False)):
+        with pytest.raises(MissingExtraError, match=r"softset\[transport\]"):
+            chosen_methods(given, transport=transport, note=print)
+
+
+def test_transport_is_scored(datasets) -> None:
+    pytest.importorskip("ot")
+    table = run("wmd", "wrd").table(datasets[1:2])
+    assert 0.3 < table.value("wmd", "STS-B", "spearman") <= 1 and 0.3 < table.value("wrd", "STS-B", "spearman") <= 1
+
+
+def test_what_a_model_cannot_do_is_left_out_and_told(datasets) -> None:
+    told: list[str] = []
+    table = run("cls", "average", note=told.append).table(datasets[:1])
+    assert table.methods == ["average"] and told[0] == "left out: cls, for which the model keeps no first mark aside"
+    with pytest.raises(InputError, match="none of the metrics"):
+        usable_methods(methods("cls"), WORDS.encode(["a"]), None, told.append)
+
+
+# What the paper's code does
+
+
+def test_padding_counts_as_tokens_and_moves_scores_with_the_batch() -> None:
+    encoder = softset.load_encoder("minilm", layer=4)
+    texts = ["a red book", "the book that lies over there on the long table is red"]
+    sets = padded_sets(encoder, texts)
+    assert sets.counts.tolist() == [14, 14] and sets.special is None
+    ours = encoder.encode(texts)
+    assert sets[0][1:4] == pytest.approx(ours[0], abs=2e-3) and sets[1][1:13] == pytest.approx(ours[1], abs=2e-3)
+    assert np.linalg.norm(sets[0][5:], axis=1).min() > 0  # the network has vectors for padding too
+    gold = np.array([1.0, 2.0, 3.0])
+    pairs = SentencePairs("STS-B", gold, [*texts, "a pen"], ["a pen", "one", "the red book"], ["", "", ""])
+    found = [
+        [(here, blocks.counts.tolist()) for here, blocks in padded_blocks(encoder, pairs, batch)] for batch in (1, 2)
+    ]
+    assert [one[1] for one in found[0]] == [[4, 5], [3, 14], [5, 4]]
+    assert found[1] == [(slice(0, 2), [4, 14, 4, 14]), (slice(2, 3), [5, 4])]
+
+
+def test_rows_of_the_papers_code_are_named_so(datasets) -> None:
+    encoder, told = softset.load_encoder("minilm", layer=1), []
+    pairs = datasets[1].first(6)
+    table = run("bertscore", "subspace", "cls", encoder=encoder, batch=3, note=told.append).table([pairs])
+    assert table.methods == [
+        "bertscore",
+        "subspace",
+        "cls",
+        *(f"paper-code(batch=3)/{one}" for one in table.methods[:2]),
+    ]
+    assert told[0] == "with padding, left out: cls, for which the model keeps no first mark aside"
+    with pytest.raises(InputError, match="--paper-code needs a model"):
+        run("bertscore", batch=2).table([pairs])
+
+
+# One vector against sets
+
+
+def test_layers_are_columns(datasets) -> None:
+    runs = [
+        run("cls", "average", "bertscore", encoder=softset.load_encoder("minilm", layer=at)) for at in (0.5, "last")
+    ]
+    table = compare_layers(runs, datasets[1].first(6))
+    assert table.columns == [("STS-B, layer 3", "spearman"), ("STS-B, layer 6", "spearman")]
+    assert list(table.facts["encoder"]) == ["layer 3", "layer 6"] and table.baseline == "bertscore"
+    with pytest.raises(InputError, match="has no layers"):
+        compare_layers([run("average")], datasets[1])
