@@ -1,0 +1,117 @@
+"""`softset eval sets`: how well sets of words are expanded, joined, intersected and told apart."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from softset.cli.eval_options import eval_options, show
+from softset.cli.progress import Progress
+
+__all__ = ["sets"]
+
+TITLE = "Text concept set retrieval on LDA-1k, {split} sets"
+METRICS = ("R@10", "R@100", "R@1k", "median", "nDCG", "A outside B", "leak", "difference", "seconds")
+
+
+@click.command(short_help="Sets of words: expansion, union, intersection, difference.")
+@click.option("--vectors", "names", multiple=True, help="Word vectors by name or folder; again for others.")
+@click.option(
+    "--split",
+    type=click.Choice(["test", "val", "train"]),
+    default="test",
+    show_default=True,
+    help="Whose sets are asked; tune on the others.",
+)
+@click.option("--method", "patterns", multiple=True, help="Only methods with such names, as 'none/crisp/*'; again.")
+@click.option("--metric", "metrics", type=click.Choice(METRICS), multiple=True, help="Only these columns; again.")
+@click.option("--ranks", type=click.Path(), help="Draw where the words of Set stand: .png, .svg or .pdf.")
+@eval_options
+def sets(
+    names: tuple[str, ...],
+    split: str,
+    patterns: tuple[str, ...],
+    metrics: tuple[str, ...],
+    ranks: str | None,
+    form: str | None,
+    plot: str | None,
+    out: str | None,
+    **options: Any,
+) -> None:
+    """Evaluate sets of words on text concept set retrieval (LDA-1k).
+
+    A query shows 5 words of a set, and the others have to be found among 17,016. Methods are called
+    preprocessing/leaf/logic: what is done to the vectors, how a set is made of its words, and how sets combine.
+    Recall counts every word that is to be found, also those that have no vector. Of a difference A BUT NOT B three
+    numbers tell: what is found of A outside B, what leaks of both, and the one less the other.
+
+    \b
+    Examples:
+      softset eval sets --data DIR
+      softset eval sets --data DIR --vectors glove-6b-100d --method '*/crisp/*' --metric R@100
+      softset eval sets --data DIR --split val --out results
+    """
+    if options["resume"] and not out:
+        raise click.UsageError("--resume goes on with a folder: name it with --out")
+    if ranks and options["resume"]:
+        raise click.UsageError("--ranks needs all ranks, and those of an interrupted run are lost: leave out --resume")
+    table, found = _evaluated(names, split, patterns, metrics, out, **options)
+    show(table, name="sets", form=form, plot=plot, out=out)
+    if ranks:
+        from softset.evaluation.plots import save_ranks
+
+        save_ranks(found, Path(ranks))
+        click.echo(f"softset: wrote {ranks}", err=True)
+
+
+def _evaluated(
+    names: tuple[str, ...],
+    split: str,
+    patterns: tuple[str, ...],
+    metrics: tuple[str, ...],
+    out: str | None,
+    *,
+    data: str | None,
+    limit: int | None,
+    samples: int,
+    seed: int,
+    resume: bool,
+) -> tuple[Any, dict[str, Any]]:
+    """Return the table, and the ranks of Set's words by method."""
+    from softset.evaluation.data import Data
+    from softset.evaluation.parts import Parts
+    from softset.evaluation.results import Row, Table
+    from softset.evaluation.sets.concepts import read_concepts
+    from softset.evaluation.sets.methods import BASELINE, chosen
+    from softset.evaluation.sets.running import Evaluation
+    from softset.retrieval.words import load_words
+
+    methods, folder = chosen(patterns), Data(data)
+    concepts = read_concepts(folder)
+    vectors = [load_words(name) for name in names or [None]]
+    facts = {
+        "vectors": [one.signature for one in vectors],
+        "split": split,
+        "limit": limit,
+        "seed": seed,
+        "samples": samples,
+        "test": "intervals by bootstrap, p by approximate randomisation, both over queries",
+        "data": dict(folder.checksums),
+    }
+    made_by = {**facts, "methods": [method.name for method in methods]}
+    parts = Parts(Path(out) / "sets.part.json" if out else None, made_by, resume=resume)
+    progress = Progress("methods") if sys.stderr.isatty() else None
+    rows: list[Row] = []
+    ranks: dict[str, Any] = {}
+    for one in vectors:
+        title = one.name if len(vectors) > 1 else ""
+        evaluation = Evaluation(one, concepts, split=split, limit=limit, seed=seed, samples=samples, title=title)
+        rows += evaluation.rows(methods, parts, progress)
+        ranks |= {f"{title}: {name}" if title else name: found for name, found in evaluation.ranks("Set").items()}
+    if progress:
+        progress.done()
+    parts.finish()
+    kept = tuple(row for row in rows if not metrics or row.metric in metrics)
+    baseline = BASELINE.name + (" of the same vectors" if len(vectors) > 1 else "")
+    return Table(TITLE.format(split=split), kept, baseline, facts), ranks

@@ -1,0 +1,1 @@
+"""Text concept set retrieval: a set is known by five of its words, and the others have to be found."""

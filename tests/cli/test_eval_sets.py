@@ -1,0 +1,107 @@
+"""`softset eval sets` and `softset eval words` on tiny data."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.evaluation.sets.conftest import topic_vectors, write_concepts
+
+ARGUMENTS = ("--samples", "20", "--method", "none/mean/*", "--method", "none/crisp/lattice*5)")
+
+
+@pytest.fixture
+def data(home: Path) -> Path:
+    return write_concepts(home / "data")
+
+
+@pytest.fixture
+def vectors(home: Path) -> Path:
+    topic_vectors().save(home / "topics")
+    return home / "topics"
+
+
+def test_a_table_with_intervals_and_what_made_it(run, data, vectors, home) -> None:
+    code, out, err = run(
+        "eval", "sets", "--data", str(data), "--vectors", str(vectors), *ARGUMENTS, "--out", str(home / "results")
+    )
+    assert code == 0 and out.startswith("Text concept set retrieval on LDA-1k, test sets\n"), err
+    assert "none/mean/product" in out and "random" in out and "against none/crisp/lattice(alpha=0.5)" in out
+    kept = json.loads((home / "results" / "sets.json").read_text())
+    assert kept["facts"]["seed"] == 12345 and kept["facts"]["vectors"][0].startswith("vectors:topics@")
+    assert set(kept["facts"]["data"]) == {f"lda-1k/{name}" for name in ("vocab.txt", *SPLITS)}
+    assert not (home / "results" / "sets.part.json").exists()
+
+
+SPLITS = ("sets_train.tsv", "sets_val.tsv", "sets_test.tsv")
+
+
+def test_json_rows_of_chosen_metrics(run, data, vectors) -> None:
+    arguments = ("eval", "sets", "--data", str(data), "--vectors", str(vectors), *ARGUMENTS, "--json")
+    code, out, _ = run(*arguments, "--metric", "R@10", "--metric", "leak", "--split", "val", "--limit", "4")
+    rows = json.loads(out)
+    assert code == 0 and {row["metric"] for row in rows} == {"R@10", "leak"}
+    assert {row["n"] for row in rows if row["dataset"] == "Set"} == {4}
+    again = json.loads(run(*arguments, "--metric", "R@10", "--metric", "leak", "--split", "val", "--limit", "4")[1])
+    assert [{**row, "seconds": 0} for row in rows] == [{**row, "seconds": 0} for row in again]
+
+
+def test_several_vectors_are_told_apart(run, data, vectors, home) -> None:
+    topic_vectors().restrict(80).save(home / "few")
+    code, out, _ = run(
+        "eval", "sets", "--data", str(data), "--vectors", str(vectors), "--vectors", str(home / "few"), *ARGUMENTS
+    )
+    assert code == 0 and "topics: none/mean/product" in out and "of the same vectors" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--method", "near"), "no method fits 'near'"),
+        (("--resume",), "--resume goes on with a folder: name it with --out"),
+        (("--resume", "--out", "x", "--ranks", "r.png"), "--ranks needs all ranks"),
+        (("--metric", "R@7"), "is not one of"),
+    ],
+)
+def test_wrong_options_are_one_sentence(run, data, vectors, arguments, sentence) -> None:
+    code, _, err = run("eval", "sets", "--data", str(data), "--vectors", str(vectors), *arguments)
+    assert code == 2 and sentence in err and "Traceback" not in err
+
+
+def test_a_broken_line_is_named(run, data, vectors) -> None:
+    path = data / "lda-1k" / "sets_val.tsv"
+    path.write_text(path.read_text() + "a1\ta2\n")
+    code, _, err = run("eval", "sets", "--data", str(data), "--vectors", str(vectors))
+    assert code == 2 and f"{path} has 2 words in line 7" in err
+
+
+def test_ranks_are_drawn(run, data, vectors, home) -> None:
+    pytest.importorskip("matplotlib")
+    code, _, err = run(
+        "eval", "sets", "--data", str(data), "--vectors", str(vectors), *ARGUMENTS, "--ranks", str(home / "ranks.svg")
+    )
+    assert code == 0 and "wrote" in err and (home / "ranks.svg").stat().st_size > 1000
+
+
+def test_coverage_of_words(run, data, vectors, home) -> None:
+    folder = data / "sts" / "tokenised"
+    folder.mkdir(parents=True)
+    for name in ("STS12", "STS13", "STS14", "STS15", "STS16", "STSB-test", "SICK-test"):
+        (folder / f"{name}.tsv").write_text("score\tsentence1\tsentence2\tsource\n1.0\ta1 a2 .\ta7 b1\tx\n")
+    code, out, _ = run("eval", "words", "--data", str(data), "--vectors", str(vectors), "--json")
+    values = {(row["dataset"], row["metric"]): row["value"] for row in json.loads(out)}
+    assert code == 0 and values["LDA-1k", "vocabulary"] == 87 / 90 and values["STS", "words"] == 0.75
+    assert 0.9 < values["LDA-1k", "queries"] <= 1 and 0.9 < values["LDA-1k", "targets"] <= 1
+    assert values["speed", "words/s"] > 0 and values["speed", "queries/s"] > 0
+    code, _, err = run("eval", "words", "--data", str(data), "--vectors", str(vectors), "--resume")
+    assert code == 2 and "takes seconds" in err
+
+
+def test_vectors_that_know_no_query_answer_none(data) -> None:
+    from softset.evaluation.data import Data
+    from softset.evaluation.sets.concepts import read_concepts
+    from softset.evaluation.sets.coverage import coverage
+    from softset.retrieval.words import WordVectors
+
+    rows = coverage(WordVectors.of(["other"], [[1.0, 2.0]]), read_concepts(Data(data)), {"a": 1}, limit=None)
+    assert [row.value for row in rows if row.metric != "words/s"] == [0] * 5
