@@ -1,0 +1,106 @@
+"""`softset eval wmt`: how well metrics agree with people on which of two translations is better."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from softset.cli.encoder_options import encoder_options
+from softset.cli.eval_options import eval_options, show
+from softset.cli.progress import Progress
+
+__all__ = ["wmt"]
+
+
+@click.command(short_help="Judgements of translations: WMT18 to English.")
+@click.option("--pair", "pairs", multiple=True, required=True, help="Such as cs-en; again for others, or all.")
+@click.option(
+    "--metrics", multiple=True, help="Some of them, as 'average,subspace', or all.  [default: those most asked for]"
+)
+@click.option("--transport", is_flag=True, help="Let all include wmd and wrd, which take long.")
+@encoder_options
+@eval_options
+def wmt(
+    pairs: tuple[str, ...],
+    metrics: tuple[str, ...],
+    transport: bool,
+    data: str | None,
+    limit: int | None,
+    samples: int,
+    seed: int,
+    form: str | None,
+    plot: str | None,
+    out: str | None,
+    resume: bool,
+    **options: Any,
+) -> None:
+    """Measure how well metrics agree with people's judgements of single translations into English, by Kendall's tau.
+
+    Of two translations that people told apart, a metric agrees if it scores the better one higher: tau is 1 if it
+    always does, and -1 if it never does. Rows are F of each metric, its precision P and its recall R; +chance counts
+    from the chance level. DIR holds wmt18/cs-en/ref.txt, hyp/SYSTEM.txt, darr.tsv and so on. Marks are of paired tests
+    against bertscore, by draws of segments.
+
+    \b
+    Examples:
+      softset eval wmt --data DIR --pair cs-en --layer 4
+      softset eval wmt --data DIR --pair cs-en --pair tr-en --metrics 'bertscore,subspace(weights=l2)'
+      softset eval wmt --data DIR --pair all --out results --resume
+    """
+    from softset.embed.encoders.loading import load_encoder
+    from softset.evaluation.data import Data
+    from softset.evaluation.methods import chosen_methods
+    from softset.evaluation.parts import Parts
+    from softset.evaluation.wmt import METRICS, WmtRun, with_parts
+    from softset.evaluation.wmt_data import chosen_pairs, read_pair
+
+    _check(plot, out, resume)
+    methods = with_parts(chosen_methods(metrics or METRICS, transport=transport, note=_note))
+    folder = Data(data)
+    given = [read_pair(folder, name, limit) for name in chosen_pairs(folder, pairs)]
+    about = {"limit": limit, "data": dict(sorted(folder.checksums.items()))}
+    progress = Progress("translations") if sys.stderr.isatty() else None
+    run = WmtRun(load_encoder(**options), methods, _chrf(), samples, seed, _noted(progress), progress)
+    parts = Parts(Path(out) / "wmt.part.json" if out else None, run.made_by(about), resume=resume)
+    table = run.table(given, parts=parts, facts={name: one for name, one in about.items() if one is not None})
+    show(table, name="wmt", form=form, plot=plot, out=out)
+    parts.finish()
+
+
+def _check(plot: str | None, out: str | None, resume: bool) -> None:
+    """Refuse what could not be done with the table, before the work."""
+    if plot:
+        from softset.evaluation.plots import check_plot
+
+        check_plot(Path(plot))
+    if resume and not out:
+        raise click.UsageError("--resume goes on with a folder: name it with --out")
+
+
+def _chrf() -> Callable[[str, str], float] | None:
+    """Return sacrebleu's chrF, or None and a note where it is not installed."""
+    from softset.errors import MissingExtraError
+    from softset.evaluation.wmt_scores import CHRF, sentence_chrf
+
+    try:
+        return sentence_chrf()
+    except MissingExtraError as error:
+        _note(f"left out: {CHRF} ({error})")
+        return None
+
+
+def _note(sentence: str) -> None:
+    click.echo(f"softset: {sentence}", err=True)
+
+
+def _noted(progress: Progress | None) -> Callable[[str], None]:
+    """Return what tells a sentence below a line of progress that is done."""
+
+    def tell(sentence: str) -> None:
+        if progress is not None:
+            progress.done()
+        _note(sentence)
+
+    return tell

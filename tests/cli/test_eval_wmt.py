@@ -1,0 +1,128 @@
+"""`softset eval wmt`: the table in its forms, what is kept, runs that go on, and what is wrong in one sentence."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+import softset
+from softset.evaluation.data import Data
+from softset.evaluation.methods import Method
+from softset.evaluation.results import Table
+from softset.evaluation.wmt import WmtRun, with_parts
+from softset.evaluation.wmt_data import read_pair
+from tests.evaluation.wmt_cases import real_data, write_pair
+
+QUICK = ("--model", "words", "--metrics", "bertscore", "--metrics", "subspace,average", "--samples", "40")
+
+
+@pytest.fixture(autouse=True)
+def _without_sacrebleu(monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "sacrebleu.metrics", None)
+
+
+@pytest.fixture
+def data(home: Path) -> Path:
+    for name in ("cs-en", "tr-en"):
+        write_pair(home / "data", name)
+    return home / "data"
+
+
+def numbers(rows) -> list[tuple[object, ...]]:
+    """Return all of the rows but the seconds, as JSON or a table has them."""
+    given = [row if isinstance(row, dict) else row.to_dict() for row in rows]
+    return [tuple(value for name, value in row.items() if name != "seconds") for row in given]
+
+
+def test_the_table_is_the_one_of_python(run, data) -> None:
+    code, out, err = run("eval", "wmt", "--data", str(data), "--pair", "all", *QUICK, "--json")
+    methods = with_parts(map(Method.named, ["bertscore", "subspace", "average"]))
+    run_by_hand = WmtRun(softset.load_encoder("words"), methods, samples=40)
+    expected = run_by_hand.table([read_pair(Data(data), name) for name in ("cs-en", "tr-en")])
+    assert code == 0 and numbers(json.loads(out)) == numbers(expected.rows)
+    assert "softset: tr-en: 6 judgements of 3 segments in" in err
+    assert "softset: left out: sacrebleu chrF (chrF needs sacrebleu: pip install sacrebleu)" in err
+    code, out, _ = run("eval", "wmt", "--data", str(data), "--pair", "all", *QUICK)
+    assert code == 0 and out.splitlines()[1].split() == ["method", "cs-en", "tr-en", "Avg"]
+    assert "subspace (default)" in out and "subspace P" in out
+
+
+def test_the_folder_may_be_named_by_the_environment(run, data, monkeypatch) -> None:
+    monkeypatch.setenv("SOFTSET_DATA", str(data))
+    code, out, _ = run("eval", "wmt", "--pair", "cs-en", "--limit", "1", *QUICK, "--json")
+    assert code == 0 and {row["n"] for row in json.loads(out)} == {3}
+
+
+def test_out_keeps_the_table_and_nothing_else(run, data, home) -> None:
+    code, _, err = run("eval", "wmt", "--data", str(data), "--pair", "cs-en", *QUICK, "--out", "kept", "--seed", "3")
+    assert code == 0 and "wrote kept/wmt.json" in err
+    assert sorted(path.name for path in (home / "kept").iterdir()) == ["wmt.json", "wmt.md"]
+    table = Table.load("kept/wmt.json")
+    assert table.baseline == "bertscore" and table.facts["seed"] == 3
+    assert table.facts["data"]["wmt18/cs-en/darr.tsv"] and "encoder:" in table.facts["encoder"]
+
+
+def test_a_run_that_was_interrupted_goes_on(run, data, home, monkeypatch) -> None:
+    arguments = ("eval", "wmt", "--data", str(data), "--pair", "all", *QUICK, "--json")
+    _, whole, _ = run(*arguments)
+    real = WmtRun._rows
+
+    def stopped(self, pair, scored):
+        if pair.name == "tr-en":
+            raise KeyboardInterrupt
+        return real(self, pair, scored)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(WmtRun, "_rows", stopped)
+        assert run(*arguments, "--out", "kept")[0] == 130
+    assert [path.name for path in (home / "kept").iterdir()] == ["wmt.part.json"]
+    code, _, err = run(*arguments, "--out", "kept")
+    assert code == 2 and "go on with --resume" in err
+    code, out, err = run(*arguments, "--out", "kept", "--resume")
+    assert code == 0 and numbers(json.loads(out)) == numbers(json.loads(whole))
+    assert "cs-en: " not in err and "tr-en: " in err
+    assert not (home / "kept" / "wmt.part.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--data", "data", "--pair", "xx-en"), "there is no language pair 'xx-en': use cs-en, tr-en or all"),
+        (("--data", "nowhere", "--pair", "cs-en"), "nowhere is no folder"),
+        (("--pair", "cs-en"), "give --data DIR, or set SOFTSET_DATA"),
+        (("--data", "data"), "Missing option '--pair'"),
+        (("--data", "data", "--pair", "cs-en", "--metrics", "subspaces"), "there is no metric 'subspaces'"),
+        (("--data", "data", "--pair", "cs-en", "--metrics", "bertscore+chance"), "has no closed form"),
+        (("--data", "data", "--pair", "cs-en", "--resume"), "name it with --out"),
+    ],
+)
+def test_what_is_wrong_is_one_sentence(run, data, monkeypatch, arguments, sentence) -> None:
+    monkeypatch.delenv("SOFTSET_DATA", raising=False)
+    code, out, err = run("eval", "wmt", *arguments, "--model", "words")
+    assert (code, out) == (2, "") and sentence in err and len(err.splitlines()) == 1
+
+
+def test_broken_data_name_the_file_and_line(run, data) -> None:
+    path = data / "wmt18" / "tr-en" / "darr.tsv"
+    path.write_text(path.read_text() + "9\tgood\tpoor\t9\t1\n")
+    code, _, err = run("eval", "wmt", "--data", str(data), "--pair", "all", *QUICK)
+    assert code == 2 and err == f"softset: {path} has, in line 8, segment 9, but ref.txt has segments 1 to 4\n"
+
+
+def test_the_real_data(run) -> None:
+    code, out, _ = run(
+        "eval",
+        "wmt",
+        "--data",
+        str(real_data()),
+        "--pair",
+        "cs-en",
+        "--limit",
+        "20",
+        "--layer",
+        "1",
+        *QUICK[2:],
+        "--json",
+    )
+    assert code == 0 and all(-1 <= row["low"] <= row["value"] <= row["high"] <= 1 for row in json.loads(out))
