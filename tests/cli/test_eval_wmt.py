@@ -60,6 +60,7 @@ def test_out_keeps_the_table_and_nothing_else(run, data, home) -> None:
     assert sorted(path.name for path in (home / "kept").iterdir()) == ["wmt.json", "wmt.md"]
     table = Table.load("kept/wmt.json")
     assert table.baseline == "bertscore" and table.facts["seed"] == 3
+    assert not {"limit", "sacrebleu"} & set(table.facts)  # there was none
     assert table.facts["data"]["wmt18/cs-en/darr.tsv"] and "encoder:" in table.facts["encoder"]
 
 

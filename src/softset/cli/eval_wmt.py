@@ -17,7 +17,9 @@ __all__ = ["wmt"]
 @click.command(short_help="Judgements of translations: WMT18 to English.")
 @click.option("--pair", "pairs", multiple=True, required=True, help="Such as cs-en; again for others, or all.")
 @click.option(
-    "--metrics", multiple=True, help="Some of them, as 'average,subspace', or all.  [default: those most asked for]"
+    "--metrics",
+    multiple=True,
+    help="Some of them, as 'average,subspace', or all.  [default: bertscore and subspace in their forms, average]",
 )
 @click.option("--transport", is_flag=True, help="Let all include wmd and wrd, which take long.")
 @encoder_options
@@ -60,9 +62,10 @@ def wmt(
     methods = with_parts(chosen_methods(metrics or METRICS, transport=transport, note=_note))
     folder = Data(data)
     given = [read_pair(folder, name, limit) for name in chosen_pairs(folder, pairs)]
-    about = {"limit": limit, "data": dict(sorted(folder.checksums.items()))}
+    chrf, sacrebleu = _chrf()
+    about = {"limit": limit, "sacrebleu": sacrebleu, "data": dict(sorted(folder.checksums.items()))}
     progress = Progress("translations") if sys.stderr.isatty() else None
-    run = WmtRun(load_encoder(**options), methods, _chrf(), samples, seed, _noted(progress), progress)
+    run = WmtRun(load_encoder(**options), methods, chrf, samples, seed, _noted(progress), progress)
     parts = Parts(Path(out) / "wmt.part.json" if out else None, run.made_by(about), resume=resume)
     table = run.table(given, parts=parts, facts={name: one for name, one in about.items() if one is not None})
     show(table, name="wmt", form=form, plot=plot, out=out)
@@ -79,16 +82,18 @@ def _check(plot: str | None, out: str | None, resume: bool) -> None:
         raise click.UsageError("--resume goes on with a folder: name it with --out")
 
 
-def _chrf() -> Callable[[str, str], float] | None:
-    """Return sacrebleu's chrF, or None and a note where it is not installed."""
+def _chrf() -> tuple[Callable[[str, str], float] | None, str | None]:
+    """Return sacrebleu's chrF and its version; where it is not installed that is told, and there are none."""
+    from importlib.metadata import version
+
     from softset.errors import MissingExtraError
     from softset.evaluation.wmt_scores import CHRF, sentence_chrf
 
     try:
-        return sentence_chrf()
+        return sentence_chrf(), version("sacrebleu")
     except MissingExtraError as error:
         _note(f"left out: {CHRF} ({error})")
-        return None
+        return None, None
 
 
 def _note(sentence: str) -> None:
