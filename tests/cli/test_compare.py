@@ -32,7 +32,7 @@ def test_what_is_printed_is_what_python_gives(run) -> None:
     found = {name: scorer.score(texts, REFERENCES) for name, texts in (("a.txt", BASELINE), ("b.txt", BETTER))}
     expected = compare({name: {"subspace f1": one.f1} for name, one in found.items()})
     assert code == 0 and out == f"{expected}\n"
-    assert err == f"softset: {found['a.txt'].signature}\n"
+    assert err.splitlines()[0] == f"softset: {found['a.txt'].signature}"
 
 
 @pytest.mark.parametrize("part", ["f1", "precision", "recall"])
@@ -45,7 +45,7 @@ def test_json_of_several_metrics_systems_and_references(run, part) -> None:
     read = json.loads(out)
     assert code == 0 and read["baseline"] == "b.txt"
     assert [read[key] for key in ("samples", "swaps", "seed", "confidence", "segments")] == [50, 60, 7, 0.9, 6]
-    assert err.splitlines() == [f"softset: {one}" for one in read["signatures"].values()]
+    assert err.splitlines()[: len(read["signatures"])] == [f"softset: {one}" for one in read["signatures"].values()]
     places = {(one["metric"], one["system"]): one for one in read["results"]}
     assert len(places) == len(read["results"]) == 6
     streams = [list(both) for both in zip(REFERENCES, OTHERS, strict=True)]

@@ -1,6 +1,7 @@
 """`softset score`: rows, summaries, files that go on where they ended, and one sentence for what cannot be scored."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,7 @@ def test_one_line_a_pair_and_the_summary_beside(run, files) -> None:
     expected = softset.score(CANDIDATES, REFERENCES, model="words")
     assert code == 0
     assert out.splitlines() == [f"{row.precision:.6f}\t{row.recall:.6f}\t{row.f1:.6f}" for row in expected]
-    assert f"f1 {expected.f1.mean():.4f}" in err and expected.signature in err and "1 with an empty side" in err
+    assert f"f1 {expected.f1.mean():.4f}" in err and expected.signature in err and "1 pair with an empty side" in err
 
 
 def test_the_same_in_python_and_as_json(run, files) -> None:
@@ -131,8 +132,48 @@ def test_other_texts_or_another_metric_are_not_mixed_in(run, files, breaks_down)
 
 def test_a_finished_file_is_replaced_as_a_whole(run, files) -> None:
     Path("scores.tsv").write_text("old")
-    code, _, _ = run("score", "-c", files[0], "-r", files[1], *QUICK, "--out", "scores.tsv", "--resume")
+    command = ("score", "-c", files[0], "-r", files[1], *QUICK, "--out", "scores.tsv")
+    code, _, err = run(*command, "--resume")
+    assert code == 2 and "scores.tsv is whole already" in err and Path("scores.tsv").read_text() == "old"
+    code, _, _ = run(*command)
     assert code == 0 and len(Path("scores.tsv").read_text().splitlines()) == 3
+
+
+def test_a_link_stays_a_link_and_texts_are_not_written_over(run, files) -> None:
+    Path("real.tsv").write_text("old")
+    Path("link.tsv").symlink_to("real.tsv")
+    assert run("score", "-c", files[0], "-r", files[1], *QUICK, "--out", "link.tsv")[0] == 0
+    assert Path("link.tsv").is_symlink() and len(Path("real.tsv").read_text().splitlines()) == 3
+    for out in (*files, f"./{files[1]}"):
+        code, _, err = run("score", "-c", files[0], "-r", files[1], *QUICK, "--out", out)
+        assert code == 2 and "that is read: name another one" in err
+    assert Path(files[0]).read_text().splitlines() == CANDIDATES
+    code, _, err = run("score", "-c", files[0], "-r", files[1], *QUICK, "--out", "/dev/null")
+    assert code == 2 and "no ordinary file" in err
+
+
+def test_a_run_that_fails_leaves_nothing_behind(run, files) -> None:
+    code, _, err = run("score", "-c", files[0], "-r", files[1], *QUICK, "--metric", "cls", "--out", "scores.tsv")
+    assert code == 2 and "the metric cls needs" in err and not list(Path().glob("scores*"))
+
+
+def test_pipes_are_read_once(run, files) -> None:
+    """As a shell's <(...) gives them."""
+    ends = []
+    for lines in (CANDIDATES, REFERENCES):
+        read, write = os.pipe()
+        os.write(write, ("\n".join(lines) + "\n").encode())
+        os.close(write)
+        ends.append(read)
+    code, out, _ = run("score", "-c", f"/dev/fd/{ends[0]}", "-r", f"/dev/fd/{ends[1]}", *QUICK)
+    assert code == 0 and len(out.splitlines()) == 3
+
+
+def test_texts_that_the_model_does_not_know_are_not_alike(run) -> None:
+    code, out, err = run("score", "--text", "-c", "👍", "-r", "👎", "--layer", "1")
+    assert (code, out) == (0, "0.000000\t0.000000\t0.000000\n") and "2 tokens unknown to the model" in err
+    assert run("score", "--text", "-c", "👍", "-r", "👍", "--layer", "1")[1] == "1.000000\t1.000000\t1.000000\n"
+    assert run("score", "--text", "-c", "xyzzyq", "-r", "abcdq", *QUICK)[1].startswith("0.000000")
 
 
 @pytest.mark.parametrize(
@@ -151,7 +192,9 @@ def test_a_finished_file_is_replaced_as_a_whole(run, files) -> None:
         (("-c", "c.txt", "-r", "r.txt", "--metric", "bertscore", "--rescale", "chance"), "no closed form"),
         (("-c", "c.txt", "-r", "r.txt", "--json", "--jsonl"), "give --json or --jsonl, not both"),
         (("-c", "c.txt", "-r", "r.txt", "--resume"), "name it with --out"),
-        (("-c", "c.txt", "-r", "r.txt", "--out", "nowhere/s.tsv"), "No such file or directory"),
+        (("-c", "c.txt", "-r", "r.txt", "--out", "nowhere/s.tsv"), "is in a folder that does not exist"),
+        (("-c", "c.txt", "-r", "r.txt", "--out", "-"), "--out - names no file"),
+        (("-c", "c.txt", "-r", "r.txt", "--idf", "i.json"), "i.json: No such file or directory"),
         (("-c", "c.txt", "-r", "r.txt", "--out", "."), "is a folder"),
         (("-c", "c.txt", "-r", "r.txt", "--out", "s.tsv", "--json"), "--out takes rows"),
     ],

@@ -151,10 +151,23 @@ def test_a_baseline_file_is_applied_by_layer(tmp_path: Path) -> None:
         score(A, B, rescale_with_baseline=True, baseline_path=path)
 
 
-def test_subspace_has_a_closed_form_and_bertscore_has_none() -> None:
+def test_the_bundled_model_brings_its_levels() -> None:
+    """One pair of 1 keeps its 1, unrelated texts come to lie near 0, at every layer."""
+    others = ["Rain falls in the north.", "He owes me money."]
+    for layer in (0, 3, 6):
+        plain, counted = score(A, A, num_layers=layer), score(A, A, num_layers=layer, rescale_with_baseline=True)
+        assert np.allclose(plain[2], 1) and np.allclose(counted[2], 1)
+        before = score(["The cat sleeps.", "Bach wrote fugues."], others, num_layers=layer)[2]
+        after = score(["The cat sleeps.", "Bach wrote fugues."], others, num_layers=layer, rescale_with_baseline=True)[
+            2
+        ]
+        assert (np.abs(after) < 0.25).all() and (after < before).all()
+
+
+def test_subspace_has_a_closed_form_and_others_have_none() -> None:
     ours = softset.score(A, B, rescale="chance")
     assert np.allclose(score(A, B, metric="subspace", rescale_with_baseline=True)[2], ours.f1, atol=1e-6)
-    for metric in ("bertscore", "johnson", "wmd"):
+    for metric in ("average", "johnson", "wmd"):
         with pytest.raises(InputError, match=r"baseline_path=.*softset\.Calibration"):
             score(A, B, metric=metric, rescale_with_baseline=True)
     with pytest.raises(InputError, match=r"softset\.Calibration"):

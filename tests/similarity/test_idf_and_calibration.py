@@ -307,7 +307,10 @@ def test_a_level_of_one_leaves_nothing_to_count() -> None:
     encoder = IsotropicEncoder(d=3)
     scores = Scorer(encoder, rescale="chance").score(["a king of the park"], ["red"])
     assert np.isfinite([scores.precision[0], scores.recall[0], scores.f1[0]]).all()
-    assert scores.recall[0] == 0 and scores.saturated[0]
+    plain = Scorer(encoder).score(["a king of the park"], ["red"])
+    assert scores.recall[0] == plain.recall[0] and scores.saturated[0]
+    same = Scorer(encoder, rescale="chance").score(["a king of the park"], ["a king of the park"])
+    assert same.f1[0] == pytest.approx(1, abs=1e-6) and same.saturated[0]
 
 
 @pytest.mark.parametrize(
@@ -316,7 +319,7 @@ def test_a_level_of_one_leaves_nothing_to_count() -> None:
         (
             "bertscore",
             "chance",
-            "the chance level of bertscore has no closed form: use rescale=softset.Calibration.fit",
+            "the chance level of bertscore has no closed form: measure it with softset.Calibration.fit",
         ),
         ("johnson", "chance", "the chance level of johnson has no closed form"),
         ("subspace", "baseline", "rescale is 'baseline', but \"chance\", a softset.Calibration or None was wanted"),

@@ -13,7 +13,21 @@ from softset.errors import SoftsetError
 __all__ = ["main"]
 
 # One line a verb: the module softset.cli.VERB holds a command of the same name.
-VERBS = ("find", "score", "compare", "explain", "index", "add", "delete", "encode", "vectors", "models", "demo")
+VERBS = (
+    "find",
+    "score",
+    "compare",
+    "explain",
+    "fit",
+    "index",
+    "add",
+    "delete",
+    "encode",
+    "vectors",
+    "models",
+    "eval",
+    "demo",
+)
 
 
 class Verbs(click.Group):

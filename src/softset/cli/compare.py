@@ -1,12 +1,14 @@
 """`softset compare`: systems against a baseline, and whether they differ by more than chance."""
 
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Literal
 
 import click
 
 from softset.cli.encoder_options import encoder_options
+from softset.cli.flags import told_flags
 from softset.cli.lines import read_lines
 from softset.cli.metric_options import metric_options, read_metric_options
 from softset.cli.progress import Progress
@@ -89,14 +91,17 @@ def compare(
     scorers = [scorer.using(metric=one, rescale=chosen["rescale"]) for one in metrics]
     progress = Progress("segments") if sys.stderr.isatty() else None
     texts = dict(zip(systems, columns[len(references) :], strict=True))
-    scores, signatures = score_systems(scorers, texts, columns[: len(references)], part=part, progress=progress)
+    flags: Counter[str] = Counter()
+    scores, signatures = score_systems(
+        scorers, texts, columns[: len(references)], part=part, progress=progress, flags=flags
+    )
     if progress:
         progress.done()
     tests: dict[str, Any] = {"samples": samples, "swaps": swaps, "seed": seed, "confidence": confidence}
     compared = comparison.compare(scores, **tests, signatures=signatures)
     click.echo(compared.to_json() if as_json else compared.to_latex() if as_latex else str(compared))
-    for signature in signatures.values():
-        click.echo(f"softset: {signature}", err=True)
+    for sentence in [*signatures.values(), *told_flags(flags)]:
+        click.echo(f"softset: {sentence}", err=True)
 
 
 def _check_names(systems: Sequence[str], references: Sequence[str]) -> None:

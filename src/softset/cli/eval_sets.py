@@ -1,6 +1,7 @@
 """`softset eval sets`: how well sets of words are expanded, joined, intersected and told apart."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -56,8 +57,11 @@ def sets(
         raise click.UsageError("--resume goes on with a folder: name it with --out")
     if ranks and options["resume"]:
         raise click.UsageError("--ranks needs all ranks, and those of an interrupted run are lost: leave out --resume")
-    table, found = _evaluated(names, split, patterns, metrics, out, **options)
-    show(table, name="sets", form=form, plot=plot, out=out)
+    table, found = _evaluated(names, split, patterns, out, **options)
+    for path in table.save(out, "sets") if out else []:  # all of it, whatever columns are shown
+        click.echo(f"softset: wrote {path}", err=True)
+    shown = tuple(row for row in table.rows if not metrics or row.metric in metrics)
+    show(replace(table, rows=shown), name="sets", form=form, plot=plot, out=None)
     if ranks:
         from softset.evaluation.plots import save_ranks
 
@@ -69,7 +73,6 @@ def _evaluated(
     names: tuple[str, ...],
     split: str,
     patterns: tuple[str, ...],
-    metrics: tuple[str, ...],
     out: str | None,
     *,
     data: str | None,
@@ -112,6 +115,5 @@ def _evaluated(
     if progress:
         progress.done()
     parts.finish()
-    kept = tuple(row for row in rows if not metrics or row.metric in metrics)
     baseline = BASELINE.name + (" of the same vectors" if len(vectors) > 1 else "")
-    return Table(TITLE.format(split=split), kept, baseline, facts), ranks
+    return Table(TITLE.format(split=split), tuple(rows), baseline, facts), ranks

@@ -34,8 +34,9 @@ class TextFile:
     def __init__(self, path: str) -> None:
         self.name = "standard input" if path == "-" else path
         self._path = Path(path)
-        # Standard input comes once, so it is kept.
-        self._content = sys.stdin.buffer.read() if path == "-" else None
+        # Standard input and pipes come once, so what they bring is kept.
+        piped = self._path.exists() and not self._path.is_file() and not self._path.is_dir()
+        self._content = sys.stdin.buffer.read() if path == "-" else self._path.read_bytes() if piped else None
         self._count, self.checksum = self._checked()
 
     def __len__(self) -> int:

@@ -4,11 +4,13 @@ import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import click
 
 from softset.cli.encoder_options import encoder_options
+from softset.cli.flags import FLAGS, told_flags
 from softset.cli.lines import TextFile
 from softset.cli.metric_options import metric_options, read_metric_options
 from softset.cli.progress import Progress
@@ -68,7 +70,11 @@ def score(
 
     _check_options(as_lines=as_lines, as_json=as_json, only_summary=only_summary, out=out, resume=resume)
     columns = _columns(candidates, references, literal=text)
+    if out:
+        _check_not_read(out, () if text else (candidates, *references))
     scorer = Scorer(model, metric=metric, **read_metric_options(rescale, several, idf), **options)
+    if idf and not scorer.metric.needs_idf:
+        raise click.UsageError(f"--idf has no effect on {scorer.metric}: give it weights=idf, or leave --idf out")
     scorer.idf = scorer.weights_for(line for column in columns[1:] for line in column)
     show = Printer(as_lines=as_lines, as_json=as_json, only_summary=only_summary, several=len(references) > 1)
     show.signature = scorer.signature(idf=scorer.idf, several=len(references) > 1)
@@ -107,6 +113,15 @@ def _columns(candidates: str, references: Sequence[str], *, literal: bool) -> li
     return columns
 
 
+def _check_not_read(out: str, paths: Sequence[str]) -> None:
+    """Refuse to write the scores over the texts."""
+    if out == "-":
+        raise InputError("--out - names no file: without --out the scores go to standard output")
+    for path in paths:
+        if path != "-" and Path(out).exists() and Path(out).samefile(path):
+            raise InputError(f"--out {out} is the file {path} that is read: name another one")
+
+
 def _inputs(columns: Sequence[Any]) -> dict[str, str]:
     """Return what tells these inputs from others."""
     if not isinstance(columns[0], TextFile):
@@ -138,7 +153,7 @@ class Printer:
     def __init__(self, *, as_lines: bool, as_json: bool, only_summary: bool, several: bool) -> None:
         self.as_lines, self.as_json, self.only_summary, self.several = as_lines, as_json, only_summary, several
         self.signature = ""
-        self.count, self.sums = 0, dict.fromkeys((*PARTS, "truncated", "empty", "saturated"), 0.0)
+        self.count, self.sums = 0, dict.fromkeys((*PARTS, *FLAGS), 0.0)
         self.kept: list[dict[str, Any]] = []
 
     def all(self, blocks: Iterable[list[Any]]) -> None:
@@ -157,17 +172,15 @@ class Printer:
         from softset.similarity.score_file import ScoreFile
 
         made_by = {"signature": self.signature, "format": "jsonl" if self.as_lines else "tsv", **inputs}
-        file = ScoreFile(out, made_by)
-        done = file.begin(resume=resume)
-        if done:
-            click.echo(f"softset: {done:,} of {total:,} rows were there already", err=True)
-        for line in file.lines():
-            self._count(self._parsed(line))
-        for block in rows(done):
+        file = ScoreFile(out, made_by, resume=resume)
+        if file.rows:
+            click.echo(f"softset: {file.rows:,} of {total:,} rows were there already", err=True)
+            self.count, self.sums = file.rows, {name: file.counts.get(name, 0.0) for name in self.sums}
+        for block in rows(file.rows):
             fields = [row._asdict() for row in block]
-            file.append(self._line(one) for one in fields)
             for one in fields:
                 self._count(one)
+            file.append((self._line(one) for one in fields), self.sums)
         file.finish()
 
     def _line(self, fields: dict[str, Any]) -> str:
@@ -175,13 +188,6 @@ class Printer:
             return json.dumps(fields)
         numbers = [f"{fields[name]:.6f}" for name in PARTS]
         return "\t".join([*numbers, str(fields["best_reference"])] if self.several else numbers)
-
-    def _parsed(self, line: str) -> dict[str, Any]:
-        """Return a row that an earlier run wrote."""
-        if self.as_lines:
-            fields: dict[str, Any] = json.loads(line)
-            return fields
-        return dict(zip(PARTS, map(float, line.split("\t")), strict=False))
 
     def _count(self, fields: dict[str, Any]) -> None:
         self.count += 1
@@ -204,10 +210,5 @@ class Printer:
 
     def _warn(self) -> None:
         """Say what a person should know before trusting the means."""
-        empty, truncated, saturated = (int(self.sums[name]) for name in ("empty", "truncated", "saturated"))
-        if empty:
-            click.echo(f"softset: {empty} with an empty side: both empty score 1, one empty 0", err=True)
-        if truncated:
-            click.echo(f"softset: {truncated} tokens were cut away: --overflow window scores whole texts", err=True)
-        if saturated:
-            click.echo(f"softset: {saturated} span so much of the space that anything would be a member", err=True)
+        for sentence in told_flags({name: int(self.sums[name]) for name in FLAGS}):
+            click.echo(f"softset: {sentence}", err=True)

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -16,6 +17,7 @@ from softset.compat.models import depth_of, model_for, name_of, open_encoder, tu
 from softset.compat.texts import read_texts
 from softset.embed.encoders.signature import format_signature, parse_signature
 from softset.embed.encoders.texts import check_texts
+from softset.embed.models import BUNDLED
 from softset.errors import InputError
 from softset.similarity.explanation import Explanation
 from softset.similarity.idf import Idf
@@ -27,6 +29,8 @@ from softset.similarity.scorer import Scorer
 from softset.similarity.scores import Scores
 
 __all__ = ["BERTScorer", "Numbers"]
+
+BUNDLED_BASELINES = Path(__file__).parent.parent / "assets" / "baselines" / "minilm.csv"
 
 Numbers = tuple[np.ndarray, np.ndarray, np.ndarray]  # precision, recall and F: (n,), or (layers, n) with all_layers
 
@@ -44,8 +48,8 @@ class BERTScorer:
         idf_sents: texts that rarity is counted in.
         device: for torch models, such as "cuda".
         lang: the language of the texts.
-        rescale_with_baseline: count scores from the levels of `baseline_path`; for metric="subspace" from the
-            closed-form chance level unless a path is given.
+        rescale_with_baseline: count scores from the levels of `baseline_path`, or unless a path is given, from those
+            that ship with the bundled model; for metric="subspace" from the closed-form chance level.
         baseline_path: a file with the header LAYER,P,R,F and one row a layer.
         use_fast_tokenizer: accepted, and without effect: tokenisers are fast.
         metric: "bertscore" matches as bert_score does; any other metric of softset is over the sets of its encoders.
@@ -79,7 +83,8 @@ class BERTScorer:
         self._layer = tuned_layer(self._model) if num_layers is None else num_layers
         self._metric = _metric(named(metric), idf)
         self._rescale = bool(rescale_with_baseline)
-        self._baselines = Baselines(baseline_path) if self._rescale and baseline_path is not None else None
+        file = baseline_path if baseline_path is not None else bundled_baselines(self._model, self._metric)
+        self._baselines = Baselines(file) if self._rescale and file is not None else None
         self._chance = self._rescale and self._baselines is None
         if self._chance:
             _must_have_chance(self._metric)
@@ -125,7 +130,8 @@ class BERTScorer:
         parts = [name_of(self._model), shown, "idf" if self.idf else "no-idf", f"version=softset-{__version__}"]
         line = "_".join(part for part in parts if part)
         line += "" if isinstance(self._metric, BertScore) and not _more(self._metric) else f"_metric={self._metric}"
-        return line + ("-custom-rescaled" if self._baselines else "-rescaled" if self._rescale else "")
+        own = self._baselines is not None and self.baseline_path is not None
+        return line + ("-custom-rescaled" if own else "-rescaled" if self._rescale else "")
 
     @property
     def signature(self) -> str:
@@ -240,6 +246,12 @@ class BERTScorer:
         return self._baselines.rescale(numbers, scores.empty, layer), format_signature(told)
 
 
+def bundled_baselines(model: Any, metric: Metric) -> Path | None:
+    """Return the file of measured levels that ships with the bundled model, for bert_score's own metric."""
+    plain = isinstance(metric, BertScore) and not _more(metric)
+    return BUNDLED_BASELINES if model == BUNDLED and plain else None
+
+
 def _metric(given: Metric, idf: Any) -> Metric:
     """Return the metric that weighs tokens as asked, and matches as bert_score does if it is its own."""
     if not isinstance(idf, bool | Idf):
@@ -262,7 +274,8 @@ def _more(metric: Metric, *names: str) -> bool:
 def _must_have_chance(metric: Metric) -> None:
     if not isinstance(metric, Subspace) or isinstance(metric, Johnson):
         raise InputError(
-            f"rescale_with_baseline for {metric} needs baseline_path=..., a file with the header LAYER,P,R,F; or give "
+            f"rescale_with_baseline for {metric} and this model needs baseline_path=..., a file with the header "
+            "LAYER,P,R,F; or give "
             "softset.score rescale=softset.Calibration.fit(texts, metric=...), the level of your own texts"
         )
 

@@ -3,6 +3,7 @@
 Only references are read twice, by metrics with idf weights that were not given: once to count, once to score.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Literal
@@ -16,6 +17,7 @@ from softset.similarity.scorer import Scorer
 
 __all__ = ["score_systems"]
 
+FLAGS = ("empty", "truncated", "unknown", "saturated")
 BLOCK = 512  # segments at once: with two systems and a reference 1,500 texts, some 50 MB of vectors
 
 
@@ -26,6 +28,7 @@ def score_systems(
     *,
     part: Literal["f1", "precision", "recall"] = "f1",
     progress: Progress | None = None,
+    flags: Counter[str] | None = None,
 ) -> tuple[dict[str, dict[str, np.ndarray]], dict[str, str]]:
     """Return each system's scores (n,) of each metric, as `compare` reads them, and the metrics' signatures.
 
@@ -35,6 +38,7 @@ def score_systems(
         references: One list of n texts, or several.
         part: Which of the scores.
         progress: Is told how many segments are done, and of how many.
+        flags: Counts what the scores are flagged with, by the first metric.
 
     >>> scorer = Scorer("words")
     >>> scores, signatures = score_systems([scorer], {"a": ["red"], "b": ["pen"]}, [["red"]])
@@ -51,6 +55,8 @@ def score_systems(
         for (system, texts), (name, scorer) in product(zip(systems, others, strict=True), named.items()):
             scores = scorer.score(texts, given if len(given) > 1 else given[0])
             found[system][name].append(getattr(scores, part))
+            if flags is not None and scorer.metric == scorers[0].metric:
+                flags.update({flag: int(getattr(scores, flag).sum()) for flag in FLAGS})
             signatures[name] = scores.signature
     return {
         system: {name: np.concatenate(some) for name, some in parts.items()} for system, parts in found.items()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from softset.evaluation.comparison import Comparison, Entry
 
-__all__ = ["as_latex", "as_text", "escaped"]
+__all__ = ["aligned", "as_latex", "as_text", "escaped"]
 
 RIGHT = (False, True, False, False, True, True)  # which columns end at the same place
 MARKS = "* where both p < 0.05, ** where both p < 0.01"
@@ -35,7 +35,7 @@ def as_text(compared: "Comparison") -> str:
     table = [header]
     for metric in compared.metrics:
         table += [[_shown(system), *_cells(compared[system, metric])] for system in compared.systems]
-    first, *lines = _aligned(table)
+    first, *lines = aligned(table, RIGHT)
     blocks = []
     for at, metric in enumerate(compared.metrics):
         start = at * len(compared.systems)
@@ -107,15 +107,22 @@ def _legend(compared: "Comparison") -> str:
     return f"{seen}; {MARKS}.\n{tests}, seed {compared.seed}{several}."
 
 
-def _aligned(table: Sequence[Sequence[str]]) -> list[str]:
-    """Return rows of cells as lines with their columns below each other."""
+def aligned(table: Sequence[Sequence[str]], right: Sequence[bool] | None = None) -> list[str]:
+    """Return rows of cells as lines with their columns below each other; `right` says which end at the same place.
+
+    Unless it is given, the first column begins and all others end at the same place.
+
+    >>> aligned([["a", "bcd"], ["efg", "h"]])
+    ['a    bcd', 'efg    h']
+    """
+    ends = [False, *[True] * (len(table[0]) - 1)] if right is None else right
     widths = [max(map(_width, column)) for column in zip(*table, strict=True)]
     lines = []
     for row in table:
         cells = []
-        for cell, width, right in zip(row, widths, RIGHT, strict=True):
+        for cell, width, ends_alike in zip(row, widths, ends, strict=True):
             space = " " * (width - _width(cell))
-            cells.append(space + cell if right else cell + space)
+            cells.append(space + cell if ends_alike else cell + space)
         lines.append("  ".join(cells).rstrip())
     return lines
 

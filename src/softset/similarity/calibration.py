@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from softset.embed.encoders.texts import check_texts
+from softset.embed.tokensets import TokenSets
 from softset.errors import FileError, InputError
 from softset.files import read_json, write_atomically
+from softset.similarity.inputs import read_side
 from softset.similarity.metrics.base import PRF
 
 __all__ = ["Calibration", "rescaled"]
@@ -46,7 +47,7 @@ class Calibration:
     @classmethod
     def fit(
         cls,
-        texts: Sequence[str],
+        texts: Sequence[str] | TokenSets,
         *,
         model: Any = "minilm",
         metric: Any = "subspace",
@@ -57,7 +58,7 @@ class Calibration:
         """Return what texts of a corpus score that have nothing to do with each other: each with `rounds` others.
 
         Args:
-            texts: at least two different ones; a thousand sentences give three digits.
+            texts: at least two different ones, or token sets; a thousand sentences give three digits.
             model: as in `score`.
             metric: as in `score`.
             rounds: how many others each text is paired with.
@@ -73,14 +74,19 @@ class Calibration:
         for name, value, least in (("rounds", rounds, 1), ("seed", seed, 0)):
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
                 raise InputError(f"{name} is {value!r}, but a whole number of at least {least} was wanted")
-        distinct = list(dict.fromkeys(check_texts(texts)))
+        side = read_side(texts, "text")
+        distinct = side if isinstance(side, TokenSets) else list(dict.fromkeys(side))
         if len(distinct) < 2:
-            raise InputError(f"a calibration needs at least 2 different texts, but {len(distinct)} was given")
+            raise InputError(f"a calibration needs at least 2 different texts, but there are {len(distinct)}")
         order = np.random.default_rng(seed).permutation(len(distinct)).tolist()
         shifts = range(1, min(rounds, len(distinct) - 1) + 1)  # a text is never its own neighbour on the circle
         places = [(order[at], order[(at + by) % len(order)]) for by in shifts for at in range(len(order))]
         scorer = Scorer(model, metric=metric, **options)
-        scores = scorer.score([distinct[a] for a, _ in places], [distinct[b] for _, b in places])
+        left, right = ([place[side] for place in places] for side in (0, 1))
+        if isinstance(distinct, TokenSets):
+            scores = scorer.score(distinct.take(left), distinct.take(right))
+        else:
+            scores = scorer.score([distinct[at] for at in left], [distinct[at] for at in right])
         filled = ~scores.empty
         if not filled.any():
             raise InputError("every text of the calibration is empty: give texts with words")
@@ -126,7 +132,7 @@ class Calibration:
         if signature != self.signature:
             raise InputError(
                 f"this calibration was fitted with {self.signature}, but the scores are of {signature}: fit it with "
-                "the same model, metric and options"
+                "the same model, metric and options (and idf weights, if it has some)"
             )
 
     @property
@@ -136,7 +142,7 @@ class Calibration:
 
 
 def rescaled(numbers: PRF, chance: PRF, best: float = 1.0) -> PRF:
-    """Return (x - c) / (1 - c) for precision, recall and F; 0 where the chance level c is 1 and tells nothing.
+    """Return (x - c) / (1 - c) for precision, recall and F; x itself where c is 1 and tells nothing.
 
     `best` is the F of identical texts, 2 for sums of precision and recall.
 
@@ -147,5 +153,5 @@ def rescaled(numbers: PRF, chance: PRF, best: float = 1.0) -> PRF:
     found = []
     for x, c, top in zip(numbers, chance, (1.0, 1.0, best), strict=True):
         hopeless = top - c < NEAR_ONE
-        found.append(np.where(hopeless, 0.0, (x - c) / np.where(hopeless, 1.0, top - c)))
+        found.append(np.where(hopeless, x / top, (x - c) / np.where(hopeless, 1.0, top - c)))
     return PRF(*found)

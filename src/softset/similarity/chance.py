@@ -68,7 +68,8 @@ def rescaling(given: Any, metric: Metric) -> Rescaling | None:
         raise InputError(f'rescale is {given!r}, but "chance", a softset.Calibration or None was wanted')
     if not isinstance(metric, Subspace) or isinstance(metric, Johnson):
         raise InputError(
-            f"the chance level of {metric} has no closed form: use rescale=softset.Calibration.fit(texts, metric=...)"
+            f"the chance level of {metric} has no closed form: measure it with softset.Calibration.fit(texts, "
+            "metric=...), on the command line with softset fit calibration"
         )
     return _Chance(metric)
 

@@ -49,16 +49,22 @@ def read_side(given: Any, what: str, first: int = 0) -> Side:
 
 
 def _is_array(row: Any) -> bool:
-    """Tell vectors from texts: an array, or rows of numbers."""
-    nested = isinstance(row, list | tuple) and bool(row) and isinstance(row[0], list | tuple | np.ndarray)
-    return nested or (hasattr(row, "__array__") and not isinstance(row, str))  # NumPy's own strings are texts
+    """Tell the vectors of one text: an array, or rows of numbers."""
+    if isinstance(row, str):
+        return False  # NumPy's own strings too
+    if isinstance(row, list | tuple):
+        first = row[0] if row else None
+        return (isinstance(first, list | tuple) and not any(isinstance(one, str) for one in first)) or (
+            isinstance(first, np.ndarray) and first.ndim == 1
+        )
+    return hasattr(row, "__array__")
 
 
 def read_job(candidates: Any, references: Any, first: int = 0) -> Job:
     """Return what is to be scored; `first` is the number of the first pair in what the user gave.
 
-    References are one for each candidate; or for each a list of several texts; or a list of token sets, each with one
-    reference for every candidate.
+    References are one for each candidate; or for each a list of several texts or arrays; or a list of token sets, each
+    with one reference for every candidate.
     """
     left = read_side(candidates, "candidate", first)
     n = len(left)
@@ -94,10 +100,12 @@ def _lists(left: Side, references: Sequence[Any], first: int) -> Job:
             raise InputError(f"candidate {at} has no list of references, but others have: give each a list")
         if not some:
             raise InputError(f"candidate {at} has no reference: give at least one")
-        for one in some:
-            check_text(one, f"a reference of candidate {at}")
     owner = np.repeat(np.arange(len(left)), [len(some) for some in references])
     flat = [one for some in references for one in some]
+    if all(_is_array(one) for one in flat):
+        return Job(left, TokenSets.from_arrays(flat), owner, np.arange(len(flat)))
+    for at, one in zip(owner.tolist(), flat, strict=True):
+        check_text(one, f"a reference of candidate {first + at}")
     return Job(left, flat, owner, np.arange(len(flat)))
 
 

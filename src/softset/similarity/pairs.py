@@ -13,7 +13,7 @@ from softset.embed.tokensets import TokenSets
 from softset.errors import InputError, NotFiniteError
 from softset.similarity.idf import Idf
 
-__all__ = ["Pairs", "alone", "blocks"]
+__all__ = ["Pairs", "alike_all", "alone", "blocks"]
 
 ROWS = 8_192  # token vectors at once: 12 MB of 384 dimensions in float32; larger blocks were slower
 
@@ -112,6 +112,13 @@ class Pairs:
         without: np.ndarray = self.counts == 0
         return without
 
+    @property
+    def alike(self) -> np.ndarray:
+        """Which pairs are one and the same text, or have no token that the model does not know, (n,) booleans."""
+        A, left, B, right = self.sources
+        known: np.ndarray = (A.unknown[left] + B.unknown[right]) == 0
+        return known | (left == right) if A is B else known
+
     @cached_property
     def units(self) -> np.ndarray:
         """The rows scaled to length 1, in their own type, (rows, d)."""
@@ -166,6 +173,12 @@ class Pairs:
         first = np.empty_like(rows)
         first[order] = order[begins][np.cumsum(begins) - 1]
         return first == rows, first
+
+
+def alike_all(candidates: TokenSets, references: TokenSets) -> np.ndarray:
+    """Return (n, m): `Pairs.alike` of every candidate with every reference."""
+    known: np.ndarray = (candidates.unknown[:, None] + references.unknown[None, :]) == 0
+    return known | np.eye(len(candidates), dtype=bool) if candidates is references else known
 
 
 def alone(sets: TokenSets, idf: Idf | None) -> Pairs:

@@ -1,13 +1,15 @@
 """Scores written to a file as they are made: an interrupted run keeps its finished rows, and can go on from there.
 
-Rows go to FILE.partial, block by block, each on the disk before the next begins. What made them (signature, and
-checksums of the inputs) stands beside in FILE.partial.json. The whole is renamed to FILE at the end.
+Rows go to FILE.partial, block by block. What made them (signature, and checksums of the inputs), how many bytes and
+rows are finished, and what was counted on the way stand beside in FILE.partial.json, which is renewed after each block:
+what a crash left behind it in FILE.partial is cut. The whole is renamed to FILE at the end.
 """
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from softset.errors import FileError, InputError
 from softset.files import read_json, sync, write_atomically
@@ -20,79 +22,79 @@ KIND = "ScoresUnderWay"
 class ScoreFile:
     """A file of lines that grows in blocks and appears under its name when it is whole.
 
+    Attributes:
+        rows: how many are finished.
+        counts: what was counted over them.
+
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = ScoreFile(f"{folder}/scores.tsv", {"signature": "a"})
-    ...     rows = file.begin(resume=False)
-    ...     file.append(["1", "2"])
-    ...     again = ScoreFile(f"{folder}/scores.tsv", {"signature": "a"})
-    ...     again.begin(resume=True), list(again.lines())
-    (2, ['1', '2'])
+    ...     file.append(["1", "2"], {"empty": 1})
+    ...     again = ScoreFile(f"{folder}/scores.tsv", {"signature": "a"}, resume=True)
+    ...     again.rows, again.counts
+    (2, {'empty': 1})
     """
 
-    def __init__(self, path: str | os.PathLike[str], made_by: dict[str, str]) -> None:
-        self.path, self.made_by = Path(path).absolute(), {"softset": KIND, **made_by}
-        if self.path.is_dir():
-            raise InputError(f"{path} is a folder, but a file for the scores was wanted")
+    def __init__(self, path: str | os.PathLike[str], made_by: Mapping[str, str], *, resume: bool = False) -> None:
+        self.path = Path(path).resolve()  # a link stays a link
+        self.shown, self.made_by = os.fspath(path), dict(made_by)
         self.partial = self.path.with_name(self.path.name + ".partial")
         self.facts = self.path.with_name(self.path.name + ".partial.json")
+        self.rows, self._bytes = 0, 0
+        self.counts: dict[str, float] = {}
+        self._must_be_a_place()
+        if self.partial.exists() or self.facts.exists():
+            if not resume:
+                raise InputError(
+                    f"{self.partial} holds the rows of a run that was interrupted: go on with --resume, or remove it"
+                )
+            self._go_on()
+        elif resume and self.path.exists():
+            raise InputError(f"{self.shown} is whole already: remove it, or leave out --resume to replace it")
 
-    def begin(self, *, resume: bool) -> int:
-        """Make ready to append, and return how many rows there are already."""
-        if not self.partial.exists():
-            write_atomically(self.facts, (json.dumps(self.made_by) + "\n").encode())
-            self.partial.touch()
-            return 0
-        if not resume:
-            raise InputError(
-                f"{self.partial} holds the rows of a run that was interrupted: go on with --resume, or remove it"
-            )
-        self._must_be_ours()
-        self._cut_half_a_row()
-        with self.partial.open("rb") as file:
-            return sum(1 for _ in file)
+    def _must_be_a_place(self) -> None:
+        """Refuse what cannot become a file of scores, before any work is done."""
+        if self.path.is_dir():
+            raise InputError(f"{self.shown} is a folder, but a file for the scores was wanted")
+        if self.path.exists() and not self.path.is_file():
+            raise InputError(f"{self.shown} is no ordinary file: without --out the scores go to standard output")
+        if not self.path.parent.is_dir():
+            raise InputError(f"{self.shown} is in a folder that does not exist: make the folder first")
 
-    def _must_be_ours(self) -> None:
-        """Refuse to go on with other texts or another metric: the rows would not belong together."""
+    def _go_on(self) -> None:
+        """Take up a run that was interrupted; other texts or another metric would not belong together with it."""
         if not self.facts.exists():
             raise FileError(f"{self.facts} is missing, so what made {self.partial} is not known: remove it, start anew")
         before = read_json(self.facts, KIND)
+        try:
+            made_by, self.counts = dict(before["made_by"]), dict(before["counts"])
+            self.rows, self._bytes = int(before["rows"]), int(before["bytes"])
+        except (KeyError, TypeError, ValueError):
+            raise FileError(f"{self.facts} is damaged: remove it and {self.partial}, and start anew") from None
         for name, value in self.made_by.items():
-            if before.get(name) != value:
+            if made_by.get(name) != value:
                 raise InputError(
-                    f"{self.partial} was begun with another {name}, {str(before.get(name))[:200]}: give the same as "
+                    f"{self.partial} was begun with another {name}, {str(made_by.get(name))[:200]}: give the same as "
                     "then, or remove it and start anew"
                 )
+        if not self.partial.exists() or self.partial.stat().st_size < self._bytes:
+            raise FileError(f"{self.partial} is shorter than it was: remove it and {self.facts}, and start anew")
+        os.truncate(self.partial, self._bytes)
 
-    def _cut_half_a_row(self) -> None:
-        """Cut what a crash left of a row that was not finished."""
-        with self.partial.open("rb+") as file:
-            size = file.seek(0, os.SEEK_END)
-            while size:
-                step = min(size, 65_536)
-                file.seek(size - step)
-                end = file.read(step).rfind(b"\n")
-                if end >= 0:
-                    size += end + 1 - step
-                    break
-                size -= step
-            file.truncate(size)
-
-    def append(self, lines: Iterable[str]) -> None:
-        """Add finished rows; they are on the disk when this returns."""
+    def append(self, lines: Iterable[str], counts: Mapping[str, float]) -> None:
+        """Add finished rows, and what is counted over all rows so far; both are on the disk when this returns."""
+        content = [f"{line}\n".encode() for line in lines]
         with self.partial.open("ab") as file:
-            file.write("".join(f"{line}\n" for line in lines).encode())
+            file.write(b"".join(content))
             file.flush()
             os.fsync(file.fileno())
-
-    def lines(self) -> Iterator[str]:
-        """Yield the rows that are finished."""
-        with self.partial.open(encoding="utf-8", newline="\n") as file:
-            for line in file:
-                yield line.removesuffix("\n")
+        self.rows, self._bytes = self.rows + len(content), self._bytes + sum(map(len, content))
+        self.counts = dict(counts)
+        facts: dict[str, Any] = {"softset": KIND, "made_by": self.made_by, "rows": self.rows}
+        write_atomically(self.facts, json.dumps({**facts, "bytes": self._bytes, "counts": self.counts}).encode())
 
     def finish(self) -> None:
         """Give the whole its name."""
         self.partial.replace(self.path)
         self.facts.unlink(missing_ok=True)
-        sync(self.path.resolve().parent)
+        sync(self.path.parent)

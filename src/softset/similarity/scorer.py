@@ -72,6 +72,9 @@ class Scorer:
         self.rescale, self.idf = rescale, idf
         self._rescaling = rescaling(rescale, self.metric)
 
+    def __repr__(self) -> str:
+        return f"Scorer({self.model!r}, metric={self.metric})"
+
     @cached_property
     def encoder(self) -> Encoder:
         """What encodes the texts; loaded when it is first asked for.
@@ -211,6 +214,7 @@ class Scorer:
             "candidate_tokens": A.counts[left],
             "reference_tokens": B.counts[right],
             "truncated": A.truncated[left] + B.truncated[right],
+            "unknown": A.unknown[left] + B.unknown[right],
             "empty": empty,
             "saturated": saturated,
         }
@@ -282,12 +286,18 @@ class Scorer:
         """Return the second moment of the vectors if chance is asked for, of the encoder that made them."""
         if self.rescale != "chance":
             return None
-        known = sets.signature == self.encoder.signature if self.model is not None else False
+        if self.model is not None and sets.signature not in ("own", self.encoder.signature):
+            raise InputError(
+                f"the token sets were made with {sets.signature}, but this scorer's model is {self.encoder.signature}: "
+                "the chance level needs the same"
+            )
+        known = self.model is not None and sets.signature != "own"
         moment = getattr(self.encoder, "second_moment", None) if known else None
         if moment is None:
             raise InputError(
-                "the chance level needs the second moment of the encoder, which is known for the bundled models only: "
-                "measure the level instead with rescale=softset.Calibration.fit(texts, model=...)"
+                "the chance level needs the second moment of the encoder's tokens, which is known for the bundled "
+                "models only: measure the level instead with softset.Calibration.fit(texts, model=...), on the command "
+                "line with softset fit calibration"
             )
         found: np.ndarray = moment
         return found

@@ -21,6 +21,7 @@ class Row(NamedTuple):
     candidate_tokens: int
     reference_tokens: int
     truncated: int
+    unknown: int
     empty: bool
     saturated: bool
     best_reference: int
@@ -37,7 +38,8 @@ class Scores:
         candidate_tokens: (n,) how many tokens the candidate has.
         reference_tokens: (n,) how many the reference has, or of several the one that counted, or all of them.
         truncated: (n,) how many tokens of both were cut away.
-        empty: (n,) whether a side has no token: both empty score 1, one empty scores 0.
+        unknown: (n,) how many tokens of both the model has no vector for; they are in no set.
+        empty: (n,) whether a side has no token in its set: both empty score 1, one empty scores 0.
         saturated: (n,) whether so much of the space is spanned that anything would be a member.
         best_reference: (n,) which of several references counted, from 0; -1 where all of them did.
         signature: what made the numbers, in one line that parses back.
@@ -56,6 +58,7 @@ class Scores:
     candidate_tokens: np.ndarray
     reference_tokens: np.ndarray
     truncated: np.ndarray
+    unknown: np.ndarray
     empty: np.ndarray
     saturated: np.ndarray
     best_reference: np.ndarray
@@ -78,6 +81,9 @@ class Scores:
     def __len__(self) -> int:
         return len(self.f1)
 
+    def __getitem__(self, at: int) -> Row:
+        return Row(*(getattr(self, name)[at].item() for name in Row._fields))
+
     def __iter__(self) -> Iterator[Row]:
         columns = [getattr(self, name).tolist() for name in Row._fields]
         for values in zip(*columns, strict=True):
@@ -97,9 +103,14 @@ class Scores:
 
         >>> import softset
         >>> sorted(softset.score(["a"], ["a"], model="words").to_dict())
-        ['f1', 'precision', 'recall', 'segments', 'signature']
+        ['f1', 'pairs', 'precision', 'recall', 'segments', 'signature']
         """
-        return {"signature": self.signature, **self.means(), "segments": [row._asdict() for row in self]}
+        return {
+            "signature": self.signature,
+            **self.means(),
+            "pairs": len(self),
+            "segments": [row._asdict() for row in self],
+        }
 
     def to_json(self) -> str:
         """Return `to_dict` as one JSON object.
@@ -116,6 +127,7 @@ class Scores:
         parts += [f"{name}={value:.3f}" for name, value in self.means().items()]
         parts += [f"{int(self.empty.sum())} empty"] if self.empty.any() else []
         parts += [f"{int(self.truncated.sum())} tokens cut away"] if self.truncated.any() else []
+        parts += [f"{int(self.unknown.sum())} unknown tokens"] if self.unknown.any() else []
         parts += [f"{int(self.saturated.sum())} saturated"] if self.saturated.any() else []
         return f"Scores({', '.join(parts)})"
 

@@ -1,6 +1,6 @@
 """Texts as they come from outside: refused by name if they are no texts."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from softset.errors import InputError
@@ -32,6 +32,8 @@ def iterated(given: Any, what: str) -> Iterator[Any]:
     """
     if isinstance(given, str | bytes):
         raise InputError(f"a list of {what} was wanted, but one {type(given).__name__} was given: put it in a list")
+    if isinstance(given, set | frozenset | Mapping):
+        raise InputError(f"a list of {what} was wanted, but a {type(given).__name__} has no order: put it in a list")
     try:
         return iter(given)
     except TypeError:

@@ -1,6 +1,7 @@
 """What two texts share, token by token, as plain data; the other files of this folder show it."""
 
 import json
+import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,7 +57,7 @@ class View:
         return [(int(one), float(row[one])) for one in order]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Explanation:
     """Two texts, the cosine of every two tokens, and what each metric makes of them.
 
@@ -73,6 +74,28 @@ class Explanation:
     cosines: np.ndarray
     views: tuple[View, ...]
     signature: str
+
+    def __repr__(self) -> str:
+        told = ", ".join(f"{one.metric} {one.f1:.3f}" for one in self.views)
+        return f"Explanation({len(self.candidate.tokens)} and {len(self.reference.tokens)} tokens, {told})"
+
+    def to_text(self, *, colour: bool = False, width: int = 100) -> str:
+        """Return it for a terminal."""
+        from softset.similarity.explanation.terminal import as_text
+
+        return as_text(self, colour=colour, width=width)
+
+    def to_html(self) -> str:
+        """Return it as a page of its own."""
+        from softset.similarity.explanation.page import as_html
+
+        return as_html(self)
+
+    def save_png(self, path: str | os.PathLike[str]) -> None:
+        """Write it as a picture; needs the extra plot."""
+        from softset.similarity.explanation.picture import save_png
+
+        save_png(self, path)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it as lists and numbers, ready for JSON."""

@@ -48,7 +48,7 @@ class Metric(ABC):
     @on_one_thread
     def of_pairs(self, pairs: Pairs) -> PRF:
         """Return precision, recall and F of each pair, (n,)."""
-        return self._with_empty(self._of_pairs(pairs), pairs.empty[0::2], pairs.empty[1::2])
+        return self._with_empty(self._of_pairs(pairs), pairs.empty[0::2], pairs.empty[1::2], pairs.alike)
 
     def of_all(self, candidates: TokenSets, references: TokenSets, idf: Idf | None = None) -> PRF:
         """Return precision, recall and F of every candidate with every reference, (n, m)."""
@@ -59,9 +59,13 @@ class Metric(ABC):
             found[:, here] = self.of_pairs(pairs)
         return PRF(*found.reshape(3, n, m))
 
-    def _with_empty(self, numbers: PRF, left: np.ndarray, right: np.ndarray) -> PRF:
-        """Apply the rule for empty sets: nothing is all of nothing, and no part of something."""
-        both, one = left & right, left ^ right
+    def _with_empty(self, numbers: PRF, left: np.ndarray, right: np.ndarray, alike: np.ndarray) -> PRF:
+        """Apply the rule for empty sets: nothing is all of nothing, and no part of something.
+
+        Two texts that are empty only because the model knows none of their tokens are alike only if they are the same.
+        """
+        both = left & right & alike
+        one = (left | right) & ~both
         if not (both | one).any():
             return numbers
         P, R, F = (np.where(one, 0.0, values) for values in numbers)

@@ -10,7 +10,7 @@ from softset.similarity.idf import Idf
 from softset.similarity.kernels.all_pairs import mean_closest
 from softset.similarity.kernels.closest import largest_cosines
 from softset.similarity.metrics.base import PRF, MembershipMetric
-from softset.similarity.pairs import Pairs, alone
+from softset.similarity.pairs import Pairs, alike_all, alone
 
 __all__ = ["BertScore"]
 
@@ -38,4 +38,5 @@ class BertScore(MembershipMetric):
         A, B = alone(candidates, idf), alone(references, idf)
         sides = [(one.units, one.offsets[::2], self.shares(one).astype(one.units.dtype)) for one in (A, B)]
         P, R = mean_closest(*sides[0], *sides[1])
-        return self._with_empty(PRF(P, R, self.combined(P, R)), A.empty[::2, None], B.empty[None, ::2])
+        empty = A.empty[::2, None], B.empty[None, ::2]
+        return self._with_empty(PRF(P, R, self.combined(P, R)), *empty, alike_all(candidates, references))

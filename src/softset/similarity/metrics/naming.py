@@ -52,6 +52,8 @@ dynamax, wmd, wrd, symbolic, jaccard, johnson-symbolic, tfidf, grassmann
         return given
     if not isinstance(given, str):
         raise InputError(f"a metric is given by its name or as an object, but {type(given).__name__} was given")
+    if given.count("(") != given.count(")"):
+        raise InputError(f"a bracket of {given[:80]!r} has no other half: write it as subspace(weights=l2)")
     found = SPELLING.fullmatch(given)
     if found is None or found[1] not in METRICS:
         raise InputError(f"there is no metric {given[:80]!r}: use one of {', '.join(METRICS)}")
@@ -68,11 +70,13 @@ dynamax, wmd, wrd, symbolic, jaccard, johnson-symbolic, tfidf, grassmann
 
 def _parameter(kind: type[Metric], text: str) -> tuple[str, Any]:
     """Return one name=value of a metric's parameters."""
-    name, _, value = (part.strip() for part in text.partition("="))
+    name, equals, value = (part.strip() for part in text.partition("="))
     known = {one.name: one for one in fields(kind)}
     if name not in known:
         what = f"its parameters are {', '.join(known)}" if known else "it has none"
         raise InputError(f"{kind.NAME} has no parameter {name[:80]!r}: {what}")
+    if not equals or not value:
+        raise InputError(f"{name} of {kind.NAME} has no value: write it as {name}=...")
     if not isinstance(known[name].default, float):
         return name, value
     try:

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from dataclasses import dataclass
-from math import isinf
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -16,7 +15,7 @@ from softset.similarity.kernels.all_pairs import mean_membership
 from softset.similarity.kernels.bases import bases
 from softset.similarity.kernels.gram import memberships
 from softset.similarity.metrics.base import PRF, MembershipMetric
-from softset.similarity.pairs import Pairs, alone
+from softset.similarity.pairs import Pairs, alike_all, alone
 
 __all__ = ["Johnson", "Subspace"]
 
@@ -36,7 +35,7 @@ class Subspace(MembershipMetric):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        number = isinstance(self.aperture, int | float) and not isinstance(self.aperture, bool)
+        number = isinstance(self.aperture, int | float | np.number) and not isinstance(self.aperture, bool)
         if not number or not SMALLEST_APERTURE <= self.aperture or float("1e308") < self.aperture < float("inf"):
             raise InputError(
                 f"the aperture must be from {SMALLEST_APERTURE} to inf (crisp), but {str(self.aperture)[:80]} was given"
@@ -73,10 +72,8 @@ class Subspace(MembershipMetric):
         if not len(rows) or not len(others):
             return np.zeros((len(rows), len(others)))
         G, C = others @ others.T, others @ rows.T
-        if isinf(self.aperture):
-            coefficients = np.linalg.pinv(G, rtol=1e-10, hermitian=True) @ C
-        else:
-            coefficients = np.linalg.solve(G + self.aperture**-2 * len(G) * np.eye(len(G)), C)
+        ridge = self.aperture**-2 * len(G) * np.eye(len(G))
+        coefficients = np.linalg.pinv(G + ridge, rtol=1e-10, hermitian=True) @ C  # copies make it singular
         parts = (coefficients * C).T
         total = parts.sum(axis=1, keepdims=True)
         shares: np.ndarray = parts / np.where(total > 0, total, 1)
@@ -107,7 +104,8 @@ class Subspace(MembershipMetric):
         A, B = alone(candidates, idf), alone(references, idf)
         P = mean_membership(*self._asked(B), A.units, A.offsets[::2], self.shares(A).astype(A.units.dtype)).T
         R = mean_membership(*self._asked(A), B.units, B.offsets[::2], self.shares(B).astype(B.units.dtype))
-        return self._with_empty(PRF(P, R, self.combined(P, R)), A.empty[::2, None], B.empty[None, ::2])
+        empty = A.empty[::2, None], B.empty[None, ::2]
+        return self._with_empty(PRF(P, R, self.combined(P, R)), *empty, alike_all(candidates, references))
 
     def _asked(self, sets: Pairs) -> tuple[np.ndarray, np.ndarray]:
         F, ends = self.bases(sets)

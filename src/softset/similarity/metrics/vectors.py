@@ -10,7 +10,7 @@ from softset.embed.tokensets import TokenSets
 from softset.errors import InputError
 from softset.similarity.idf import Idf
 from softset.similarity.metrics.base import PRF, SimilarityMetric, Weighted
-from softset.similarity.pairs import Pairs, alone
+from softset.similarity.pairs import Pairs, alike_all, alone
 from softset.similarity.weights import weigh
 
 __all__ = ["Average", "Cls"]
@@ -33,7 +33,8 @@ class _Pooled(SimilarityMetric):
         """Return the cosines of every candidate with every reference, (n, m), by one product."""
         A, B = alone(candidates, idf), alone(references, idf)
         S = unit_rows(self.pooled(A)[::2]) @ unit_rows(self.pooled(B)[::2]).T
-        return self._with_empty(PRF(S, S.copy(), S.copy()), A.empty[::2, None], B.empty[None, ::2])
+        empty = A.empty[::2, None], B.empty[None, ::2]
+        return self._with_empty(PRF(S, S.copy(), S.copy()), *empty, alike_all(candidates, references))
 
 
 @dataclass(frozen=True, repr=False)
@@ -76,7 +77,7 @@ def _first_marks(sets: TokenSets, places: np.ndarray) -> np.ndarray:
     if aside is None or aside.spans is None or not len(aside.vectors):
         raise InputError(
             "the metric cls needs the vectors of marks such as [CLS], which these token sets have not kept aside: use "
-            "a model that has them, with special=False"
+            "a model that has them, with special=False, and no union of references"
         )
     first = np.minimum(aside.offsets[:-1][places], len(aside.vectors) - 1)
     found = (aside.counts[places] > 0) & (aside.spans[first] == 0).all(axis=1)

@@ -1,0 +1,51 @@
+"""What every task of `softset eval` has in common: where data are, how the table is shown and kept."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from softset.evaluation.results import Table
+
+__all__ = ["eval_options", "show"]
+
+OPTIONS = (
+    click.option("--data", type=click.Path(), help="The folder of evaluation data.  [default: SOFTSET_DATA]"),
+    click.option("--limit", type=click.IntRange(1), help="Only the first N of each dataset, for a quick look."),
+    click.option("--samples", type=click.IntRange(1), default=1000, show_default=True, help="Draws of the bootstrap."),
+    click.option("--seed", type=click.IntRange(0), default=12345, show_default=True, help="Of all that is drawn."),
+    click.option("--json", "form", flag_value="json", help="Print a JSON list of rows."),
+    click.option("--markdown", "form", flag_value="markdown", help="Print a Markdown table."),
+    click.option("--latex", "form", flag_value="latex", help="Print a LaTeX table, for the package booktabs."),
+    click.option("--plot", type=click.Path(), help="Draw the table to a file: .png, .svg or .pdf."),
+    click.option("--out", type=click.Path(), help="Write NAME.json and NAME.md to this folder as well."),
+    click.option("--resume", is_flag=True, help="Go on with an --out that was interrupted."),
+)
+
+
+def eval_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options."""
+    for option in reversed(OPTIONS):
+        command = option(command)
+    return command
+
+
+def show(table: Table, *, name: str, form: str | None, plot: str | None, out: str | None) -> None:
+    """Print a table in one of its forms, and keep it and its picture where that is wanted."""
+    from softset.evaluation import rendering
+
+    if out:
+        for path in table.save(out, name):
+            click.echo(f"softset: wrote {path}", err=True)
+    if plot:
+        from softset.evaluation.plots import save_plot
+
+        save_plot(table, Path(plot))
+        click.echo(f"softset: wrote {plot}", err=True)
+    forms: dict[str | None, Callable[[Table], str]] = {
+        "json": Table.to_json,
+        "markdown": rendering.as_markdown,
+        "latex": rendering.as_latex,
+    }
+    click.echo(forms.get(form, rendering.as_text)(table))
