@@ -128,6 +128,33 @@ def test_preprocessing() -> None:
         centred.preprocess("centre")
 
 
+def test_whitening() -> None:
+    random = np.random.default_rng(0)
+    rows = random.standard_normal((400, 6)) @ np.diag([5, 3, 1, 1, 1, 0.1]) + 2
+    words = WordVectors.of([*(f"w{i}" for i in range(400)), "nil"], np.vstack([rows, np.zeros(6)]))
+    units = np.vstack([rows / np.linalg.norm(rows, axis=1, keepdims=True), np.zeros(6)])
+    covariance = np.cov(units.T, bias=True)
+    for power in (0.25, 0.5):
+        done = words.preprocess(f"whiten({power})").matrix.astype(np.float64)
+        values, E = np.linalg.eigh(covariance)
+        expected = (units - units.mean(axis=0)) @ (E * (values / values[-1]) ** -power) @ E.T
+        np.testing.assert_allclose(done[:400], expected[:400], atol=1e-4)
+        assert done[400].tolist() == [0] * 6  # no direction before, none afterwards
+    spread = np.cov(words.preprocess("whiten(0.5)").matrix[:400].T, bias=True)
+    np.testing.assert_allclose(spread / spread[0, 0], np.eye(6), atol=0.02)
+    assert words.preprocess("whiten").signature.endswith("preprocessing:whiten(0.25)@401")
+    for name in ("whiten(0)", "whiten(0.6)", "whiten(-1)", "whitened"):
+        with pytest.raises(InputError):
+            words.preprocess(name)
+
+
+def test_whitening_of_words_that_fill_few_directions_stays_finite() -> None:
+    words = WordVectors.of(["a", "b", "c"], [[1, 2, 0, 0], [2, 1, 0, 0], [2, 4, 0, 0]]).preprocess("whiten(0.5)")
+    assert np.isfinite(words.matrix).all() and np.abs(words.matrix).max() < 10
+    np.testing.assert_allclose(words["a"], words["c"], atol=1e-5)
+    assert not WordVectors.of(["a"], [[1, 2]]).preprocess("whiten")["a"].any()
+
+
 def test_bad_vectors() -> None:
     with pytest.raises(ShapeError, match=r"for 2 words vectors of shape \(2, d\) were wanted, but \(3, 2\) was given"):
         WordVectors.of(["a", "b"], np.ones((3, 2)))

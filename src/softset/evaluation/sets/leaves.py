@@ -4,6 +4,7 @@
 random                  a random number: what chance reaches
 near                    the largest cosine with a word of the query
 mean                    the mean cosine with the words of the query
+centroid                the cosine with the mean of their unit vectors
 fuzzy                   the cosine with their elementwise maximum (Zhelezniak et al. 2019)
 crisp                   the membership in their span (the paper)
 graded(aperture=2)      the membership in their graded set
@@ -36,12 +37,12 @@ class Leaf:
 
 
 def plain() -> tuple[Leaf, ...]:
-    """Return the leaves that are no sets: near, mean and fuzzy.
+    """Return the leaves that are no sets: near, mean, centroid and fuzzy.
 
     >>> [leaf.name for leaf in plain()]
-    ['near', 'mean', 'fuzzy']
+    ['near', 'mean', 'centroid', 'fuzzy']
     """
-    return (Leaf("near", _near), Leaf("mean", _mean), FUZZY)
+    return (Leaf("near", _near), Leaf("mean", _mean), Leaf("centroid", _centroid), FUZZY)
 
 
 def crisp() -> Leaf:
@@ -105,6 +106,10 @@ def _near(queries: Sequence[Rows], V: Rows) -> Rows:
 
 def _mean(queries: Sequence[Rows], V: Rows) -> Rows:
     return _directions([rows.mean(axis=0) for rows in queries]) @ V.T
+
+
+def _centroid(queries: Sequence[Rows], V: Rows) -> Rows:
+    return cosines([rows.mean(axis=0) for rows in queries], V)
 
 
 def _by_query(queries: Sequence[Rows], V: Rows, joined: np.ufunc) -> Rows:

@@ -4,6 +4,7 @@
 product, minmax             scores are combined, as `softset find` does (any leaf)
 lattice(alpha=0.5)          spans are: the paper's sum space and soft intersection, and A without B
 graded(floor=0.05)          graded sets are, by conceptor logic
+logistic(tau=2)             chances to belong are (any leaf, see `logistic.py`); with `dual` De Morgan's laws hold
 fuzzy                       pooled vectors are: elementwise maximum and minimum (no difference)
 ignore B                    B is not looked at: what a difference has to beat
 ==========================  ==========================================================================================
@@ -17,6 +18,7 @@ import numpy as np
 
 from softset.evaluation.sets.concepts import Concepts
 from softset.evaluation.sets.leaves import FUZZY, Leaf, Rows, cosines, memberships, pooled
+from softset.evaluation.sets.logistic import OPERATIONS, belonging
 from softset.evaluation.sets.tasks import Task
 from softset.retrieval.combining import combined_memberships, combined_set
 from softset.retrieval.logic import Logic
@@ -28,8 +30,9 @@ IGNORE = "ignore B"
 Leaves = Examples | Named
 A, B = Named("A"), Named("B")
 TREES: dict[str, Tree] = {"Set": A, "Union": Or(A, B), "Intersect": And(A, B), "Difference": Minus(A, B)}
-ALPHAS = (0.3, 0.5, 0.7)
+ALPHAS = (0.5, 0.7)
 ON_SETS = {f"lattice(alpha={alpha:g})": Logic("lattice", alpha=alpha) for alpha in ALPHAS}
+LOGISTIC = {"logistic(tau=2)": 2.0, "logistic(tau=1, dual)": 1.0}
 ON_GRADED = {"graded(floor=0.05)": Logic("graded", floor=0.05)}
 
 
@@ -38,7 +41,7 @@ def logics_of(leaf: Leaf) -> tuple[str, ...]:
 
     >>> from softset.evaluation.sets.leaves import crisp
     >>> logics_of(crisp())
-    ('lattice(alpha=0.3)', 'lattice(alpha=0.5)', 'lattice(alpha=0.7)', 'product', 'minmax', 'ignore B')
+    ('lattice(alpha=0.5)', 'lattice(alpha=0.7)', 'product', 'minmax', 'logistic(tau=2)', ..., 'ignore B')
     """
     if leaf == FUZZY:
         own: tuple[str, ...] = ("fuzzy",)
@@ -46,7 +49,7 @@ def logics_of(leaf: Leaf) -> tuple[str, ...]:
         own = ()
     else:
         own = tuple(ON_SETS if leaf.name == "crisp" else ON_GRADED)
-    return (*own, "product", "minmax", IGNORE)
+    return (*own, "product", "minmax", *LOGISTIC, IGNORE)
 
 
 @dataclass
@@ -68,7 +71,10 @@ class Scorer:
             return self._of_sets(leaf, {**ON_SETS, **ON_GRADED}[logic], task)
         if logic == "fuzzy":
             return self._of_pooled(task)
-        given: dict[Leaves, Rows] = {A: self._leaf(leaf, task.left), B: self._leaf(leaf, task.right)}
+        a, b = self._leaf(leaf, task.left), self._leaf(leaf, task.right)
+        if logic in LOGISTIC:
+            return self._of_chances(logic, task, a, b)
+        given: dict[Leaves, Rows] = {A: a, B: b}
         combined: Rows = combined_memberships(Logic(logic), TREES[task.name], given)
         return combined
 
@@ -95,6 +101,13 @@ class Scorer:
         tree = TREES[task.name]
         pairs = zip(task.left, task.right, strict=True)
         return memberships([combined_set(logic, tree, {A: made[a], B: made[b]}, []) for a, b in pairs], self.V)
+
+    def _of_chances(self, logic: str, task: Task, a: Rows, b: Rows) -> Rows:
+        tau, operation = LOGISTIC[logic], task.name
+        if operation == "Union" and "dual" in logic:
+            operation = "Dual union"
+        chances: Rows = OPERATIONS[operation](belonging(a, self.known, tau), belonging(b, self.known, tau))
+        return chances
 
     def _of_pooled(self, task: Task) -> Rows | None:
         joined = {"Union": np.maximum, "Intersect": np.minimum}.get(task.name)

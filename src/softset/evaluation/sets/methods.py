@@ -11,8 +11,8 @@ from softset.retrieval.logic import Logic
 
 __all__ = ["BASELINE", "DEFAULT", "PREPROCESSINGS", "Method", "all_methods", "chosen"]
 
-PREPROCESSINGS = ("none", "centre", "all-but-the-top")
-APERTURES = (0.5, 1.0, 2.0)
+PREPROCESSINGS = ("none", "centre", "all-but-the-top", "whiten(0.25)")
+APERTURES = (1.0, 2.0)
 
 
 @dataclass(frozen=True)
