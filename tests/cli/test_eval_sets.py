@@ -46,6 +46,17 @@ def test_json_rows_of_chosen_metrics(run, data, vectors) -> None:
     assert [{**row, "seconds": 0} for row in rows] == [{**row, "seconds": 0} for row in again]
 
 
+def test_another_method_to_be_tested_against(run, data, vectors) -> None:
+    arguments = ("eval", "sets", "--data", str(data), "--vectors", str(vectors), *ARGUMENTS, "--json")
+    rows = json.loads(run(*arguments, "--against", "none/fuzzy/fuzzy")[1])
+    tested = {(row["dataset"], row["p"] is not None) for row in rows if row["metric"] in ("R@10", "leak")}
+    assert tested == {("Set", True), ("Union", True), ("Intersect", True), ("Difference", False)}
+    own = [
+        row for row in json.loads(run(*arguments, "--against", "none/mean/product")[1]) if "mean/pr" in row["method"]
+    ]
+    assert own and all(row["p"] is None for row in own)
+
+
 def test_several_vectors_are_told_apart(run, data, vectors, home) -> None:
     topic_vectors().restrict(80).save(home / "few")
     code, out, _ = run(
@@ -58,6 +69,7 @@ def test_several_vectors_are_told_apart(run, data, vectors, home) -> None:
     ("arguments", "sentence"),
     [
         (("--method", "near"), "no method fits 'near'"),
+        (("--against", "near"), "no method is called 'near'"),
         (("--resume",), "--resume goes on with a folder: name it with --out"),
         (("--resume", "--out", "x", "--ranks", "r.png"), "--ranks needs all ranks"),
         (("--metric", "R@7"), "is not one of"),

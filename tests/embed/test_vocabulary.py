@@ -142,7 +142,7 @@ def test_whitening() -> None:
         assert done[400].tolist() == [0] * 6  # no direction before, none afterwards
     spread = np.cov(words.preprocess("whiten(0.5)").matrix[:400].T, bias=True)
     np.testing.assert_allclose(spread / spread[0, 0], np.eye(6), atol=0.02)
-    assert words.preprocess("whiten").signature.endswith("preprocessing:whiten(0.25)@401")
+    assert words.preprocess("whiten").signature.endswith("preprocessing:whiten(0.2)@401")
     for name in ("whiten(0)", "whiten(0.6)", "whiten(-1)", "whitened"):
         with pytest.raises(InputError):
             words.preprocess(name)

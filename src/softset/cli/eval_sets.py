@@ -26,6 +26,7 @@ METRICS = ("R@10", "R@100", "R@1k", "median", "nDCG", "A outside B", "leak", "di
     help="Whose sets are asked; tune on the others.",
 )
 @click.option("--method", "patterns", multiple=True, help="Only methods with such names, as 'none/crisp/*'; again.")
+@click.option("--against", help="The method that others are tested against.  [default: the paper's]")
 @click.option("--metric", "metrics", type=click.Choice(METRICS), multiple=True, help="Only these columns; again.")
 @click.option("--ranks", type=click.Path(), help="Draw where the words of Set stand: .png, .svg or .pdf.")
 @eval_options
@@ -33,6 +34,7 @@ def sets(
     names: tuple[str, ...],
     split: str,
     patterns: tuple[str, ...],
+    against: str | None,
     metrics: tuple[str, ...],
     ranks: str | None,
     form: str | None,
@@ -57,7 +59,7 @@ def sets(
         raise click.UsageError("--resume goes on with a folder: name it with --out")
     if ranks and options["resume"]:
         raise click.UsageError("--ranks needs all ranks, and those of an interrupted run are lost: leave out --resume")
-    table, found = _evaluated(names, split, patterns, out, **options)
+    table, found = _evaluated(names, split, patterns, against, out, **options)
     for path in table.save(out, "sets") if out else []:  # all of it, whatever columns are shown
         click.echo(f"softset: wrote {path}", err=True)
     shown = tuple(row for row in table.rows if not metrics or row.metric in metrics)
@@ -73,6 +75,7 @@ def _evaluated(
     names: tuple[str, ...],
     split: str,
     patterns: tuple[str, ...],
+    against: str | None,
     out: str | None,
     *,
     data: str | None,
@@ -86,11 +89,11 @@ def _evaluated(
     from softset.evaluation.parts import Parts
     from softset.evaluation.results import Row, Table
     from softset.evaluation.sets.concepts import read_concepts
-    from softset.evaluation.sets.methods import BASELINE, chosen
+    from softset.evaluation.sets.methods import BASELINE, chosen, the_one
     from softset.evaluation.sets.running import Evaluation
     from softset.retrieval.words import load_words
 
-    methods, folder = chosen(patterns), Data(data)
+    methods, baseline, folder = chosen(patterns), the_one(against or BASELINE.name), Data(data)
     concepts = read_concepts(folder)
     vectors = [load_words(name) for name in names or [None]]
     facts = {
@@ -102,18 +105,20 @@ def _evaluated(
         "test": "intervals by bootstrap, p by approximate randomisation, both over queries",
         "data": dict(folder.checksums),
     }
-    made_by = {**facts, "methods": [method.name for method in methods]}
+    made_by = {**facts, "methods": [method.name for method in methods], "baseline": baseline.name}
     parts = Parts(Path(out) / "sets.part.json" if out else None, made_by, resume=resume)
     progress = Progress("methods") if sys.stderr.isatty() else None
     rows: list[Row] = []
     ranks: dict[str, Any] = {}
     for one in vectors:
         title = one.name if len(vectors) > 1 else ""
-        evaluation = Evaluation(one, concepts, split=split, limit=limit, seed=seed, samples=samples, title=title)
+        evaluation = Evaluation(
+            one, concepts, split=split, limit=limit, seed=seed, samples=samples, title=title, baseline=baseline
+        )
         rows += evaluation.rows(methods, parts, progress)
         ranks |= {f"{title}: {name}" if title else name: found for name, found in evaluation.ranks("Set").items()}
     if progress:
         progress.done()
     parts.finish()
-    baseline = BASELINE.name + (" of the same vectors" if len(vectors) > 1 else "")
-    return Table(TITLE.format(split=split), tuple(rows), baseline, facts), ranks
+    tested = baseline.name + (" of the same vectors" if len(vectors) > 1 else "")
+    return Table(TITLE.format(split=split), tuple(rows), tested, facts), ranks

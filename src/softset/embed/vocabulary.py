@@ -290,7 +290,7 @@ class Vocabulary:
         return type(self)(self._stored, preprocessing=self._preprocessing, unit=True)
 
     def preprocess(self, name: str) -> Self:
-        """Return the same words with preprocessed vectors: "centre", "all-but-the-top(3)" or "whiten(0.25)".
+        """Return the same words with preprocessed vectors: "centre", "all-but-the-top(3)" or "whiten(0.2)".
 
         >>> Vocabulary.of(["red", "blue"], [[1, 0], [3, 0]]).preprocess("centre")["red"]
         array([-1.,  0.], dtype=float32)

@@ -9,9 +9,9 @@ from softset.evaluation.sets.leaves import Leaf, crisp, graded, plain
 from softset.evaluation.sets.logics import logics_of
 from softset.retrieval.logic import Logic
 
-__all__ = ["BASELINE", "DEFAULT", "PREPROCESSINGS", "Method", "all_methods", "chosen"]
+__all__ = ["BASELINE", "DEFAULT", "PREPROCESSINGS", "Method", "all_methods", "chosen", "the_one"]
 
-PREPROCESSINGS = ("none", "centre", "all-but-the-top", "whiten(0.25)")
+PREPROCESSINGS = ("none", "centre", "all-but-the-top", "whiten(0.2)")
 APERTURES = (1.0, 2.0)
 
 
@@ -45,6 +45,18 @@ def all_methods() -> list[Method]:
     """
     leaves = [*plain(), crisp(), *map(graded, sorted({*APERTURES, Logic().aperture}))]
     return [Method(name, leaf, logic) for name in PREPROCESSINGS for leaf in leaves for logic in logics_of(leaf)]
+
+
+def the_one(name: str) -> Method:
+    """Return the method of a name.
+
+    >>> the_one("none/crisp/product").logic
+    'product'
+    """
+    found = next((method for method in all_methods() if method.name == name), None)
+    if found is None:
+        raise InputError(f"no method is called {name!r}: a name is preprocessing/leaf/logic, as {BASELINE.name}")
+    return found
 
 
 def chosen(patterns: Sequence[str]) -> list[Method]:

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from softset.evaluation.results import Row
 from softset.evaluation.sets.measures import METRICS, Ranks, median
-from softset.evaluation.sets.methods import BASELINE, DEFAULT
+from softset.evaluation.sets.methods import DEFAULT
 from softset.evaluation.significance import Interval, intervals, randomisation_p_values
 
 __all__ = ["Found", "Reporter"]
@@ -30,15 +30,16 @@ class Found:
 
 @dataclass(frozen=True)
 class Reporter:
-    """Makes rows: `samples` draws by a seed, what stands before methods' names, and the number of all queries."""
+    """Makes rows: draws by a seed, what stands before methods' names, the number of queries, and the baseline."""
 
     samples: int
     seed: int
     title: str
     queries: int
+    baseline: str
 
     def rows(self, found: dict[str, Found], baseline: Found) -> list[Row]:
-        """Return the rows of some methods, by method, dataset and metric."""
+        """Return the rows of some methods, by method, dataset and metric, tested against what the baseline found."""
         cells: dict[Cell, tuple[Interval, float | None, int]] = {}
         for column in dict.fromkeys(column for one in found.values() for column in one.values):
             cells |= self._tested(column, found, baseline)
@@ -56,9 +57,12 @@ class Reporter:
         names = [name for name, one in found.items() if column in one.values]
         values = np.stack([found[name].values[column] for name in names])
         spans = intervals(values, samples=self.samples, seed=self.seed, confidence=CONFIDENCE)
-        tests = randomisation_p_values(values - baseline.values[column], samples=self.samples, seed=self.seed).tolist()
+        tests: list[float | None] = [None] * len(names)  # where the baseline has no such number
+        if column in baseline.values:
+            differences = values - baseline.values[column]
+            tests = randomisation_p_values(differences, samples=self.samples, seed=self.seed).tolist()
         return {
-            (name, *column): (span, None if name == BASELINE.name else p, values.shape[1])
+            (name, *column): (span, None if name == self.baseline else p, values.shape[1])
             for name, span, p in zip(names, spans, tests, strict=True)
         }
 

@@ -36,6 +36,7 @@ class Evaluation:
         samples: Draws of the bootstrap and of the paired test.
         limit: How many queries a task has at most.
         title: What stands before the methods' names.
+        baseline: What all others are tested against.
     """
 
     def __init__(
@@ -48,15 +49,17 @@ class Evaluation:
         samples: int = 1000,
         limit: int | None = None,
         title: str = "",
+        baseline: Method = BASELINE,
     ) -> None:
-        self.words, self.concepts, self.seed = words, concepts, seed
+        self.words, self.concepts, self.seed, self.baseline = words, concepts, seed, baseline
         found = [words.token(word) for word in concepts.words]
         self.known = np.array([one is not None for one in found])
         self._places = [one[1] for one in found if one is not None]
         self.tasks = draw_tasks(concepts, self.known, split=split, seed=seed, limit=limit)
         self.found: dict[str, Found] = {}
         self._shown = {task.name: [task.shown(concepts, at) for at in range(len(task))] for task in self.tasks}
-        self._reporter = Reporter(samples, seed, f"{title}: " if title else "", sum(map(len, self.tasks)))
+        queries = sum(map(len, self.tasks))
+        self._reporter = Reporter(samples, seed, f"{title}: " if title else "", queries, baseline.name)
 
     def rows(self, methods: Sequence[Method], parts: Parts, watch: Watch | None = None) -> list[Row]:
         """Return the rows of chance and of some methods; what is finished of each preprocessing is kept in `parts`."""
@@ -100,10 +103,11 @@ class Evaluation:
         return self._reporter.rows({method.name: self.found[method.name] for method in methods}, baseline)
 
     def _baseline(self) -> Found:
-        if BASELINE.name not in self.found:
-            scorer = Scorer(self.concepts, self.vectors(BASELINE.preprocessing), self.known)
-            self._measure(BASELINE.name, scorer.of(BASELINE.leaf, BASELINE.logic))
-        return self.found[BASELINE.name]
+        one = self.baseline
+        if one.name not in self.found:
+            scorer = Scorer(self.concepts, self.vectors(one.preprocessing), self.known)
+            self._measure(one.name, scorer.of(one.leaf, one.logic))
+        return self.found[one.name]
 
     def _measure(self, name: str, scores: Callable[[Task], Scores | None]) -> None:
         start = time.perf_counter()
