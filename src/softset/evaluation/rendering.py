@@ -93,7 +93,7 @@ def shown(row: Row) -> str:
         number = f"{row.value:,.0f}"
     elif row.metric.startswith(PERCENT):
         number = f"{100 * row.value:.1f}"
-    elif row.metric in ("pairs/s", "seconds"):
+    elif row.metric.endswith("/s") or row.metric == "seconds":
         number = f"{row.value:,.1f}"
     else:
         number = f"{row.value:.3f}".replace("0.", ".", 1) if abs(row.value) < 1 else f"{row.value:.3f}"
