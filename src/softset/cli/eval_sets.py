@@ -60,8 +60,6 @@ def sets(
     if ranks and options["resume"]:
         raise click.UsageError("--ranks needs all ranks, and those of an interrupted run are lost: leave out --resume")
     table, found = _evaluated(names, split, patterns, against, out, **options)
-    for path in table.save(out, "sets") if out else []:  # all of it, whatever columns are shown
-        click.echo(f"softset: wrote {path}", err=True)
     shown = tuple(row for row in table.rows if not metrics or row.metric in metrics)
     show(replace(table, rows=shown), name="sets", form=form, plot=plot, out=None)
     if ranks:
@@ -84,7 +82,7 @@ def _evaluated(
     seed: int,
     resume: bool,
 ) -> tuple[Any, dict[str, Any]]:
-    """Return the table, and the ranks of Set's words by method."""
+    """Return the table, kept in the folder where there is one, and the ranks of Set's words by method."""
     from softset.evaluation.data import Data
     from softset.evaluation.parts import Parts
     from softset.evaluation.results import Row, Table
@@ -119,6 +117,9 @@ def _evaluated(
         ranks |= {f"{title}: {name}" if title else name: found for name, found in evaluation.ranks("Set").items()}
     if progress:
         progress.done()
-    parts.finish()
     tested = baseline.name + (" of the same vectors" if len(vectors) > 1 else "")
-    return Table(TITLE.format(split=split), tuple(rows), tested, facts), ranks
+    table = Table(TITLE.format(split=split), tuple(rows), tested, facts)
+    for path in table.save(out, "sets") if out else []:  # all of it, whatever columns are shown
+        click.echo(f"softset: wrote {path}", err=True)
+    parts.finish()
+    return table, ranks
