@@ -1,9 +1,10 @@
 """Many small products run best on one thread each: handing 50 rows to a second one costs more than it saves."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache, wraps
 from threading import Lock
-from typing import Any, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
@@ -14,27 +15,25 @@ Result = TypeVar("Result")
 
 
 class _OneThread:
-    """One thread as long as anybody wants it: the first to come sets the limit, the last to leave takes it off.
+    """One thread for linear algebra while the first who came is inside; who sets the limit takes it off again.
 
-    The number of threads is the process's, so that two who set it and put back what they found could leave it at one.
+    The number of threads is the process's, and threadpoolctl lets only the thread that set it change it. Whoever comes
+    while another is inside changes nothing: two that put back what they found could leave the process at one thread.
     """
 
     def __init__(self) -> None:
-        self.lock, self.users = Lock(), 0
-        self.limit: Any = None
+        self.free = Lock()
 
-    def __enter__(self) -> None:
-        with self.lock:
-            self.users += 1
-            if self.users == 1:
-                self.limit = _controller().limit(limits=1, user_api="blas")
-                self.limit.__enter__()
-
-    def __exit__(self, *error: object) -> None:
-        with self.lock:
-            self.users -= 1
-            if not self.users:
-                self.limit.__exit__(*error)
+    @contextmanager
+    def __call__(self) -> Iterator[None]:
+        if not self.free.acquire(blocking=False):
+            yield
+            return
+        try:
+            with _controller().limit(limits=1, user_api="blas"):
+                yield
+        finally:
+            self.free.release()
 
 
 ONE_THREAD = _OneThread()
@@ -55,7 +54,7 @@ def on_one_thread(function: Callable[Given, Result]) -> Callable[Given, Result]:
 
     @wraps(function)
     def limited(*arguments: Given.args, **options: Given.kwargs) -> Result:
-        with ONE_THREAD:
+        with ONE_THREAD():
             return function(*arguments, **options)
 
     return limited
