@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from softset.similarity.calibration import Calibration
     from softset.similarity.idf import Idf
     from softset.similarity.metrics.naming import metric
-    from softset.similarity.scorer import Scorer, pairwise, score
+    from softset.similarity.scorer import Scorer
     from softset.similarity.scores import Scores
+    from softset.similarity.scoring import pairwise, score
 
 __version__ = "0.3.0"
 
@@ -63,8 +64,8 @@ _HOME = {
     "load_encoder": "softset.embed.encoders.loading",
     "load_words": "softset.retrieval.words",
     "metric": "softset.similarity.metrics.naming",
-    "pairwise": "softset.similarity.scorer",
-    "score": "softset.similarity.scorer",
+    "pairwise": "softset.similarity.scoring",
+    "score": "softset.similarity.scoring",
 }
 
 

@@ -2,12 +2,12 @@
 
 import signal
 import sys
-from importlib import import_module
 from typing import Any
 
 import click
 
 from softset import __version__
+from softset.cli.lazy import LazyGroup
 from softset.errors import SoftsetError
 
 __all__ = ["main"]
@@ -30,22 +30,12 @@ VERBS = (
 )
 
 
-class Verbs(click.Group):
-    """A group that imports a verb's module only when it is needed, so that `--version` stays instant."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click's signature)
-        """Return the verbs in the order of the help text."""
-        return list(VERBS)
-
-    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:  # noqa: ARG002 (click's)
-        """Return the verb's command, or None so that click reports an unknown one."""
-        if name not in VERBS:
-            return None
-        command: click.Command = getattr(import_module(f"softset.cli.{name}"), name)
-        return command
-
-
-@click.command(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(
+    cls=LazyGroup,
+    module="softset.cli.{}",
+    names=VERBS,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(__version__, prog_name="softset")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 def softset(debug: bool) -> None:

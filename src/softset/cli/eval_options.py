@@ -6,9 +6,10 @@ from typing import Any
 
 import click
 
+from softset.cli.progress import Progress
 from softset.evaluation.results import Table
 
-__all__ = ["eval_options", "show"]
+__all__ = ["eval_options", "note", "noted", "show"]
 
 OPTIONS = (
     click.option("--data", type=click.Path(), help="The folder of evaluation data.  [default: SOFTSET_DATA]"),
@@ -29,6 +30,22 @@ def eval_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed(OPTIONS):
         command = option(command)
     return command
+
+
+def note(sentence: str) -> None:
+    """Tell a person something, beside the table."""
+    click.echo(f"softset: {sentence}", err=True)
+
+
+def noted(progress: Progress | None) -> Callable[[str], None]:
+    """Return what tells a sentence below a line of progress that is done."""
+
+    def tell(sentence: str) -> None:
+        if progress is not None:
+            progress.done()
+        note(sentence)
+
+    return tell
 
 
 def show(table: Table, *, name: str, form: str | None, plot: str | None, out: str | None) -> None:

@@ -1,7 +1,6 @@
 """`softset eval sts`: how well metrics agree with people on how alike two sentences are."""
 
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,7 @@ from typing import Any
 import click
 
 from softset.cli.encoder_options import encoder_options
-from softset.cli.eval_options import eval_options, show
+from softset.cli.eval_options import eval_options, note, noted, show
 from softset.cli.progress import Progress
 
 __all__ = ["sts"]
@@ -119,24 +118,9 @@ class Maker:
         from softset.evaluation.methods import chosen_methods
         from softset.evaluation.sts import StsRun
 
-        methods = chosen_methods(metrics, transport=self.transport, note=_note)
+        methods = chosen_methods(metrics, transport=self.transport, note=note)
         encoder = load_encoder(**options)
         progress = Progress("sentences") if sys.stderr.isatty() else None
         return StsRun(
-            encoder, methods, self.samples, self.seed, self.every, self.batch, note=_noted(progress), progress=progress
+            encoder, methods, self.samples, self.seed, self.every, self.batch, note=noted(progress), progress=progress
         )
-
-
-def _note(sentence: str) -> None:
-    click.echo(f"softset: {sentence}", err=True)
-
-
-def _noted(progress: Progress | None) -> Callable[[str], None]:
-    """Return what tells a sentence below a line of progress that is done."""
-
-    def tell(sentence: str) -> None:
-        if progress is not None:
-            progress.done()
-        _note(sentence)
-
-    return tell

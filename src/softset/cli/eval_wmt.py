@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from softset.cli.encoder_options import encoder_options
-from softset.cli.eval_options import eval_options, show
+from softset.cli.eval_options import eval_options, note, noted, show
 from softset.cli.progress import Progress
 
 __all__ = ["wmt"]
@@ -59,13 +59,13 @@ def wmt(
     from softset.evaluation.wmt_data import chosen_pairs, read_pair
 
     _check(plot, out, resume)
-    methods = with_parts(chosen_methods(metrics or METRICS, transport=transport, note=_note))
+    methods = with_parts(chosen_methods(metrics or METRICS, transport=transport, note=note))
     folder = Data(data)
     given = [read_pair(folder, name, limit) for name in chosen_pairs(folder, pairs)]
     chrf, sacrebleu = _chrf()
     about = {"limit": limit, "sacrebleu": sacrebleu, "data": dict(sorted(folder.checksums.items()))}
     progress = Progress("translations") if sys.stderr.isatty() else None
-    run = WmtRun(load_encoder(**options), methods, chrf, samples, seed, _noted(progress), progress)
+    run = WmtRun(load_encoder(**options), methods, chrf, samples, seed, noted(progress), progress)
     parts = Parts(Path(out) / "wmt.part.json" if out else None, run.made_by(about), resume=resume)
     table = run.table(given, parts=parts, facts={name: one for name, one in about.items() if one is not None})
     show(table, name="wmt", form=form, plot=plot, out=out)
@@ -92,20 +92,5 @@ def _chrf() -> tuple[Callable[[str, str], float] | None, str | None]:
     try:
         return sentence_chrf(), version("sacrebleu")
     except MissingExtraError as error:
-        _note(f"left out: {CHRF} ({error})")
+        note(f"left out: {CHRF} ({error})")
         return None, None
-
-
-def _note(sentence: str) -> None:
-    click.echo(f"softset: {sentence}", err=True)
-
-
-def _noted(progress: Progress | None) -> Callable[[str], None]:
-    """Return what tells a sentence below a line of progress that is done."""
-
-    def tell(sentence: str) -> None:
-        if progress is not None:
-            progress.done()
-        _note(sentence)
-
-    return tell

@@ -25,7 +25,7 @@ from softset.similarity.pairs import blocks
 from softset.similarity.references import SEVERAL, Several, reduced, united
 from softset.similarity.scores import Row, ScoreMatrix, Scores
 
-__all__ = ["Scorer", "pairwise", "score"]
+__all__ = ["Rescale", "Scorer"]
 
 BLOCK = 1_024  # pairs that are encoded together: enough to sort by length; 60 MB of vectors for sentences of 20 tokens
 
@@ -338,68 +338,3 @@ def _must_agree(A: TokenSets, B: TokenSets) -> None:
             f"the candidates were encoded with {A.signature}, but the references with {B.signature}: encode both with "
             "the same model and options"
         )
-
-
-def score(
-    candidates: Any,
-    references: Any,
-    *,
-    model: Any = "minilm",
-    metric: str | Metric = "subspace",
-    rescale: Rescale = None,
-    several: Several = "best",
-    idf: Idf | None = None,
-    progress: Progress | None = None,
-    **options: Any,
-) -> Scores:
-    """Return how alike each candidate is to its reference: precision over the candidate's tokens, recall, and F.
-
-    Args:
-        candidates: texts, `TokenSets`, or one (tokens, dimensions) array a text.
-        references: the same, one for each candidate; or for each candidate a list of texts.
-        model: as in `load_encoder`.
-        metric: a metric or its name: see `softset.metric`.
-        rescale: "chance", a `Calibration`, or None for the raw numbers.
-        several: what several references make: the "best" by F, the "mean", or the "union" of their sets.
-        idf: weights of tokens; fitted on the references where the metric needs them and none are given.
-        progress: is told how many pairs are done, of how many.
-        options: those of `load_encoder`, such as layer=4.
-
-    >>> import softset
-    >>> softset.score(["A red book."], ["The book is red."], layer=4, metric="bertscore")
-    Scores(1 pair, precision=0.818, recall=0.768, f1=0.792)
-    """
-    scorer = Scorer(model, metric=metric, rescale=rescale, several=several, idf=idf, **options)
-    return scorer.score(candidates, references, progress=progress)
-
-
-def pairwise(
-    X: Any,
-    Y: Any = None,
-    *,
-    model: Any = "minilm",
-    metric: str | Metric = "subspace",
-    distance: bool = False,
-    **options: Any,
-) -> np.ndarray:
-    """Return the scores F (n, m) of every text of X with every text of Y, or of X, as pairwise functions of sklearn do.
-
-    With `distance` it is 1 - F, made symmetric if Y is None, ready for clustering with metric="precomputed". Options
-    are those of `Scorer`.
-
-    >>> import softset
-    >>> softset.pairwise(["red", "blue", "pen"], model="words", distance=True).round(2)
-    array([[0.  , 0.16, 0.67],
-           [0.16, 0.  , 0.65],
-           [0.67, 0.65, 0.  ]])
-    """
-    scorer = Scorer(model, metric=metric, **options)
-    values = scorer.matrix(X, Y).f1
-    if not distance:
-        return values
-    values = values / scorer.metric.BEST
-    if Y is None:
-        values = (values + values.T) / 2
-        np.fill_diagonal(values, 1.0)
-    far: np.ndarray = np.maximum(1 - values, 0.0)
-    return far
