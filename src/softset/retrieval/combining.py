@@ -1,5 +1,6 @@
 """A tree of sets to one set, or to one membership, as a logic says."""
 
+from collections.abc import Callable
 from itertools import product
 from math import inf
 from typing import Any
@@ -15,6 +16,19 @@ __all__ = ["combined_memberships", "combined_set", "leaf_set", "truth_values"]
 Leaf = Examples | Named
 
 
+def _rest(chance: Any) -> Any:
+    """Return the chance not to belong."""
+    return 1 - chance
+
+
+# AND, OR and NOT of memberships, by the name of a logic.
+FAMILIES: dict[str, tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]] = {
+    "product": (and_product, or_product, not_),
+    "minmax": (and_min, or_max, not_),
+    "logistic": (and_product, or_max, _rest),
+}
+
+
 def leaf_set(logic: Logic, rows: np.ndarray, weights: np.ndarray) -> SoftSet:
     """Return the set of (k, d) examples; a crisp one does not know weights."""
     if logic.name == "lattice" or logic.aperture == inf:
@@ -24,16 +38,16 @@ def leaf_set(logic: Logic, rows: np.ndarray, weights: np.ndarray) -> SoftSet:
 
 def combined_memberships(logic: Logic, tree: Tree, of_leaf: dict[Leaf, Any]) -> Any:
     """Return the memberships (n,) in a tree from those in its leaves."""
-    both, either = (and_product, or_product) if logic.name == "product" else (and_min, or_max)
+    both, either, negated = FAMILIES[logic.name]
 
     def value(part: Tree) -> Any:
         match part:
             case Not(inner):
-                return not_(value(inner))
+                return negated(value(inner))
             case And(left, right):
                 return both(value(left), value(right))
             case Minus(left, right):
-                return both(value(left), not_(value(right)))
+                return both(value(left), negated(value(right)))
             case Or(left, right):
                 return either(value(left), value(right))
             case _:

@@ -11,8 +11,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from softset.algebra import SoftSet
-from softset.retrieval.plan import Plan
+from softset.retrieval.centroid import Centroid
+from softset.retrieval.plan import Members, Plan
 
 __all__ = ["Items", "Ranking", "rescored", "search"]
 
@@ -133,7 +133,7 @@ def _tamed(rows: np.ndarray, norms: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 class Scorer:
     """Memberships in many sets at once: sets with few directions share one matrix product."""
 
-    def __init__(self, sets: Sequence[SoftSet]) -> None:
+    def __init__(self, sets: Sequence[Members]) -> None:
         self.sets = list(sets)
         self.factors = [one.factor() for one in sets]
         stacked = [factor for factor in self.factors if factor is not None]
@@ -151,7 +151,10 @@ class Scorer:
                 continue
             part = coordinates[at : at + len(factor)]
             at += len(factor)
-            found.append(np.minimum(np.sqrt(np.einsum("ij,ij->j", part, part)) / safe, 1))
+            if isinstance(one, Centroid):
+                found.append(one.chances(part[0] / safe))
+            else:
+                found.append(np.minimum(np.sqrt(np.einsum("ij,ij->j", part, part)) / safe, 1))
         return found
 
     def _coordinates(self, rows: np.ndarray) -> np.ndarray:

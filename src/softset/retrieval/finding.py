@@ -4,12 +4,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
+from math import ceil, sqrt
 from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from softset import __version__
+from softset.algebra.arrays import unit_rows
 from softset.errors import InputError
 from softset.retrieval.approximate import Approximate
 from softset.retrieval.exact import Ranking, search
@@ -19,6 +21,8 @@ from softset.retrieval.plan import NamedSets, Plan, Resolved, make_plan
 from softset.retrieval.results import Entry, Hit, Result, explain
 
 __all__ = ["Searchable"]
+
+SAMPLE = 65_536  # items: the border of a set among millions is then a quantile over some 50 items
 
 
 class Searchable(ABC):
@@ -84,6 +88,26 @@ class Searchable(ABC):
         """Return how a query would be answered, without answering it; `print` shows it."""
         return make_plan(query, parse(query), self, _logic(logic, parameters), named=sets, skip_unknown=skip_unknown)
 
+    def border(self, direction: np.ndarray) -> float:
+        """Return the cosine with a direction (d,) of the ceil(sqrt(n))-th nearest of n items, by a sample of them."""
+        n = len(self)
+        sample = self._sample()
+        rank = max(1, round(ceil(sqrt(n)) * len(sample) / n))
+        cosines = np.clip(sample @ direction.astype(sample.dtype), 0.0, 1.0)
+        return float(np.partition(cosines, -rank)[-rank])
+
+    def _sample(self) -> np.ndarray:
+        """Return unit vectors of at most SAMPLE items, evenly spread; kept until the items change."""
+        key = (len(self), self.checksum, len(self.hidden))
+        if self.__dict__.get("_sampled", (None,))[0] != key:
+            spread = np.linspace(0, len(self) - 1, min(len(self), SAMPLE)).astype(np.int64)
+            rows = self.take(np.setdiff1d(spread, list(self.hidden)).tolist()).astype(np.float32)
+            for start in range(0, len(rows), 4096):  # in place, and not all of it in float64 at once
+                rows[start : start + 4096] = unit_rows(rows[start : start + 4096])
+            self.__dict__["_sampled"] = key, rows
+        units: np.ndarray = self.__dict__["_sampled"][1]
+        return units
+
     def find(self, query: str, top: int = 10, **options: Any) -> Result:
         """Return the items that belong most to a query; the options are those of `find_many`."""
         return self.find_many([query], top, **options)[0]
@@ -109,7 +133,8 @@ class Searchable(ABC):
         Args:
             queries: queries as docs/queries.md describes them, such as ``"{red, blue} & fruit"``.
             top: how many items each result has at most.
-            logic: "lattice" (the paper's), "graded", "product" or "minmax"; `alpha`, `aperture` and `floor` adjust it.
+            logic: "lattice" (the paper's), "graded", "product", "minmax" or "logistic"; `alpha`, `aperture` and `floor`
+                adjust it.
             sets: examples of the named sets that queries mention as @name.
             least: only items with at least this membership.
             with_examples: keep the query's own examples among the items.

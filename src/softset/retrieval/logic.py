@@ -1,10 +1,11 @@
-"""How a tree of sets becomes memberships: four logics by name, and their parameters. `combining.py` carries them out.
+"""How a tree of sets becomes memberships: five logics by name, and their parameters. `combining.py` carries them out.
 
 =========  ========================================================================================================
 lattice    the paper's: leaves are spans, | is the sum space, & the nearly shared directions (alpha), - is `without`
 graded     leaves are graded sets (aperture), combined by conceptor logic; & stands on a floor
 product    leaves are graded sets, their *memberships* are combined: a b, sqrt(a^2 + b^2 - a^2 b^2), sqrt(1 - a^2)
 minmax     the same by min, max and sqrt(1 - a^2)
+logistic   leaves are the middle of their examples, memberships are chances: a b, max(a, b), 1 - a (`centroid.py`)
 =========  ========================================================================================================
 """
 
@@ -29,7 +30,7 @@ class Logic:
     aperture: float = 2.0
     floor: float = 0.05
 
-    NAMES: ClassVar[tuple[str, ...]] = ("lattice", "graded", "product", "minmax")
+    NAMES: ClassVar[tuple[str, ...]] = ("lattice", "graded", "product", "minmax", "logistic")
 
     def __post_init__(self) -> None:
         if self.name not in self.NAMES:
@@ -48,5 +49,7 @@ class Logic:
 
     def __str__(self) -> str:
         """Return the name with the parameters that count."""
+        if self.name == "logistic":
+            return self.name
         parameters = {"lattice": f"alpha={self.alpha:g}", "graded": f"aperture={self.aperture:g}, floor={self.floor:g}"}
         return f"{self.name}({parameters.get(self.name, f'aperture={self.aperture:g}')})"

@@ -8,11 +8,12 @@ import numpy as np
 
 from softset.algebra import SoftSet
 from softset.errors import InputError
+from softset.retrieval.centroid import Centroid
 from softset.retrieval.combining import combined_memberships, combined_set, leaf_set, truth_values
 from softset.retrieval.logic import Logic
 from softset.retrieval.tree import Example, Examples, Named, Tree, leaves
 
-__all__ = ["Leaf", "Plan", "Resolved", "Resolver", "make_plan"]
+__all__ = ["Leaf", "Members", "Plan", "Resolved", "Resolver", "make_plan"]
 
 NamedSets = Mapping[str, Sequence[str]]
 
@@ -35,6 +36,27 @@ class Resolver(Protocol):
     def can_read(self, text: str) -> bool:
         """Tell whether `resolve` would find something."""
 
+    def border(self, direction: np.ndarray) -> float:
+        """Return the cosine with a direction (d,) of length 1 where the members of a set presumably end."""
+
+
+class Members(Protocol):
+    """What a search asks of a leaf's set: a `SoftSet`, or a `Centroid`."""
+
+    @property
+    def ambient(self) -> int:
+        """The dimension of the space that the set lives in."""
+
+    @property
+    def dim(self) -> int:
+        """The number of directions that belong to the set at all."""
+
+    def membership(self, v: Any) -> Any:
+        """Return how much one (d,) vector, or each of (n, d) vectors, belongs: numbers from 0 to 1."""
+
+    def factor(self) -> Any:
+        """Return the rows that memberships are made of, or None if the set has no such rows."""
+
 
 @dataclass(frozen=True)
 class Leaf:
@@ -43,7 +65,7 @@ class Leaf:
     tree: Examples | Named
     examples: tuple[Example, ...]
     resolved: tuple[Resolved, ...]
-    members: SoftSet
+    members: Members
 
     @property
     def vectors(self) -> np.ndarray:
@@ -69,7 +91,7 @@ class Plan:
         return frozenset(place for leaf in self.leaves for one in leaf.resolved for place in one.places)
 
     @property
-    def sets(self) -> tuple[SoftSet, ...]:
+    def sets(self) -> tuple[Members, ...]:
         """The sets whose memberships the score is made of."""
         return (self.combined,) if self.combined is not None else tuple(leaf.members for leaf in self.leaves)
 
@@ -148,7 +170,10 @@ def _leaf(
         raise InputError(f"every example of {tree} has the zero vector, which has no direction: give others")
     texts, found = zip(*kept, strict=True)
     weights = np.array([example.weight for example in texts])
-    return Leaf(tree, texts, found, leaf_set(logic, np.stack([one.vector for one in found]), weights))
+    rows = np.stack([one.vector for one in found])
+    if logic.name == "logistic":
+        return Leaf(tree, texts, found, Centroid.of(rows, weights, resolver.border))
+    return Leaf(tree, texts, found, leaf_set(logic, rows, weights))
 
 
 def _examples_of(tree: Named, named: NamedSets) -> tuple[Example, ...]:

@@ -1,0 +1,67 @@
+"""The set of all that points where its examples point together: its members are those beyond a border.
+
+Of n items a set is presumed to hold the sqrt(n) nearest to the middle of its examples. With b the cosine of the last
+of them, an item with the cosine m has the chance 1 / (1 + exp(2 - 2 m / b)) to belong: one half at the border, .12 for
+what has nothing to do with the set, whatever the scale of its cosines. Chances can be multiplied, NOT takes the rest.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from softset.algebra.arrays import unit_rows
+
+__all__ = ["Centroid"]
+
+LEAST_BORDER = 1e-3  # a cosine: below, nothing is near the set, and everything would be a member
+
+
+class Centroid:
+    """A direction (d,) of length 1, and the cosine where the set's members end.
+
+    >>> near = Centroid(np.array([1.0, 0.0]), border=0.5)
+    >>> near.membership(np.array([[2.0, 0.0], [1.0, 1.732], [-1.0, 0.0], [0.0, 0.0]])).round(2).tolist()
+    [0.88, 0.5, 0.12, 0.0]
+    """
+
+    dim = 1
+
+    def __init__(self, direction: np.ndarray, border: float) -> None:
+        self.direction, self.border = direction, max(float(border), LEAST_BORDER)
+
+    @classmethod
+    def of(cls, rows: np.ndarray, weights: np.ndarray, border: Callable[[np.ndarray], float]) -> "Centroid":
+        """Return the set of (k, d) examples, each counting by its weight; `border` knows the items' cosines.
+
+        >>> Centroid.of(np.array([[2.0, 0], [0, 3.0]]), np.array([1.0, 1.0]), lambda q: 0.5).direction.round(3).tolist()
+        [0.707, 0.707]
+        """
+        middle = (weights[:, None] * unit_rows(rows)).sum(axis=0)
+        length = float(np.linalg.norm(middle))
+        direction = middle / length if length > 1e-12 else middle * 0  # opposite examples have no middle
+        return cls(direction, border(direction))
+
+    @property
+    def ambient(self) -> int:
+        """The dimension of the space that the set lives in."""
+        return len(self.direction)
+
+    def factor(self) -> np.ndarray:
+        """Return the direction as a row (1, d)."""
+        return self.direction[None, :]
+
+    def chances(self, cosines: np.ndarray) -> np.ndarray:
+        """Return the chances (n,) of items with these cosines; negative ones count as 0."""
+        near: np.ndarray = np.clip(cosines, 0.0, 1.0) / self.border
+        chances: np.ndarray = 1 / (1 + np.exp(2 - 2 * near))
+        return chances
+
+    def membership(self, v: Any) -> Any:
+        """Return the chance of one (d,) vector, or of each of (n, d) vectors; a vector of zero length has none."""
+        rows = np.atleast_2d(np.asarray(v))
+        found = np.where(rows.any(axis=1), self.chances(unit_rows(rows) @ self.direction), 0.0)
+        return found[0] if np.ndim(v) == 1 else found
+
+    def __repr__(self) -> str:
+        return f"Centroid(ambient={self.ambient}, border={self.border:.3f})"

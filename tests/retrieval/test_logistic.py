@@ -1,0 +1,91 @@
+"""The logic of chances: a set's middle, its border among the items, and AND, OR, NOT of what follows."""
+
+from math import ceil, sqrt
+
+import numpy as np
+import pytest
+
+from softset import load_words
+from softset.retrieval.centroid import Centroid
+from softset.retrieval.finding import SAMPLE
+from softset.retrieval.words import WordVectors
+
+RANDOM = np.random.default_rng(5)
+WORDS = [f"w{at}" for at in range(300)]
+VECTORS = RANDOM.normal(size=(300, 12)) * RANDOM.uniform(0.1, 9, size=(300, 1))
+
+
+def literal(examples: list[int]) -> np.ndarray:
+    """The chances of all words, written out."""
+    units = VECTORS / np.linalg.norm(VECTORS, axis=1, keepdims=True)
+    q = units[examples].sum(axis=0)
+    m = np.clip(units @ q / np.linalg.norm(q), 0, 1)
+    b = np.sort(m)[-ceil(sqrt(len(m)))]
+    return 1 / (1 + np.exp(2 - 2 * m / b))
+
+
+@pytest.fixture(scope="module")
+def words() -> WordVectors:
+    return WordVectors.of(WORDS, VECTORS)
+
+
+@pytest.mark.parametrize(
+    ("query", "combined"),
+    [
+        ("{w1, w2, w3}", lambda a, _: a),
+        ("{w1, w2, w3} & {w4, w5}", lambda a, b: a * b),
+        ("{w1, w2, w3} | {w4, w5}", np.maximum),
+        ("{w1, w2, w3} - {w4, w5}", lambda a, b: a * (1 - b)),
+        ("~{w1, w2, w3} & {w4, w5}", lambda a, b: (1 - a) * b),
+    ],
+)
+def test_memberships_are_those_of_the_formula(words, query, combined) -> None:
+    expected = combined(literal([1, 2, 3]), literal([4, 5]))
+    found = words.find(query, top=20, logic="logistic", with_examples=True)
+    order = np.argsort(-expected, kind="stable")[:20]
+    assert [hit.place for hit in found] == order.tolist()
+    assert [hit.membership for hit in found] == pytest.approx(expected[order].tolist(), abs=1e-6)
+    assert "logic:logistic|" in found.signature
+
+
+def test_direction_counts_and_scale_does_not(words) -> None:
+    opposite = WordVectors.of(["a", "b", "c", "d"], [[1, 0], [-1, 0], [0.5, 0.1], [0, 3]])
+    found = {hit.item: hit.membership for hit in opposite.find("a", logic="logistic", with_examples=True)}
+    assert found["a"] > found["c"] == pytest.approx(0.5)  # of four items two are members, and c is at the border
+    assert found["b"] == found["d"] == pytest.approx(1 / (1 + np.exp(2)))
+    larger = WordVectors.of(WORDS, VECTORS * 7)
+    for query in ("w7 & {w8, w9}", "w7 - w8"):
+        ours, theirs = (one.find(query, logic="logistic") for one in (words, larger))
+        assert [hit.item for hit in ours] == [hit.item for hit in theirs]
+
+
+def test_weights_of_examples_move_the_middle() -> None:
+    rows = np.eye(2)
+    assert Centroid.of(rows, np.array([3.0, 1.0]), lambda _: 0.5).direction == pytest.approx(
+        [3 / sqrt(10), 1 / sqrt(10)]
+    )
+
+
+def test_examples_that_cancel_have_no_middle_and_no_error() -> None:
+    words = WordVectors.of(["a", "b", "c"], [[1, 0], [-1, 0], [0, 1]])
+    assert len(words.find("{a, b}", logic="logistic")) == 1
+
+
+def test_fewer_words_have_another_border(words) -> None:
+    q = np.eye(12)[0]
+    assert words.border(q) == WordVectors.of(WORDS, VECTORS).border(q) != words.restrict(40).border(q)
+
+
+def test_the_border_among_many_is_that_of_a_sample() -> None:
+    n = 2 * SAMPLE
+    vectors = RANDOM.normal(size=(n, 4)).astype(np.float32)
+    words = WordVectors.of([str(at) for at in range(n)], vectors)
+    q = np.array([1.0, 0, 0, 0])
+    exact = np.sort(vectors[:, 0] / np.linalg.norm(vectors, axis=1))[-ceil(sqrt(n))]
+    assert words.border(q) == pytest.approx(exact, abs=0.01)
+
+
+def test_what_a_page_of_the_docs_calls_a_failure_works() -> None:
+    """BUT NOT takes away the sense that is not meant."""
+    found = [hit.item for hit in load_words().find("bass - {guitar, drums}", top=3, logic="logistic")]
+    assert {"trout", "catfish"} <= set(found)
