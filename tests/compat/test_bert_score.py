@@ -299,7 +299,7 @@ def test_an_example_is_drawn(scorer: BERTScorer, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("cands", "refs", "sentence"),
     [
-        (["a"], ["b", "c"], "there are 1 candidates but 2 references"),
+        (["a"], ["b", "c"], "there is 1 candidate but 2 references"),
         (["a", None], ["b", "c"], "candidate 1 is None"),
         (["a", "b"], ["c", b"d"], "reference 1 is of type bytes"),
         (["a", 3], ["c", "d"], "candidate 1 is of type int"),

@@ -25,9 +25,9 @@ def score(candidates: Any, references: Any, **options: Any) -> Any:
 @pytest.mark.parametrize(
     ("candidates", "references", "sentence"),
     [
-        (["a", "b"], ["a"], "there are 2 candidates but 1 references: give one for each candidate"),
-        ([A], [A, A], "there are 1 candidates but 2 references"),
-        (["a", "b"], [["a"]], "there are 2 candidates but 1 lists of references"),
+        (["a", "b"], ["a"], "there are 2 candidates but 1 reference: give one for each candidate"),
+        ([A], [A, A], "there is 1 candidate but 2 references"),
+        (["a", "b"], [["a"]], "there are 2 candidates but 1 list of references"),
         (["a", None], ["a", "b"], "candidate 1 is None, but a str was wanted"),
         (["a", "b"], ["a", None], "reference 1 is None, but a str was wanted"),
         (["a", 3], ["a", "b"], "candidate 1 is of type int, but a str was wanted"),
@@ -133,7 +133,7 @@ def test_vectors_of_two_encoders_do_not_meet() -> None:
         Scorer(one).score(["a"], [one.encode(["a"]), two.encode(["a"])])
     with pytest.raises(AmbientError, match="12 dimensions and the references' 4"):
         Scorer(one).score(["a"], [A])
-    with pytest.raises(ShapeError, match="there are 1 candidates but 2 references in set 1"):
+    with pytest.raises(ShapeError, match="there is 1 candidate but 2 references in set 1"):
         Scorer(one).score(["a"], [one.encode(["a"]), one.encode(["a", "b"])])
 
 

@@ -73,7 +73,7 @@ class BERTScore:
 
         >>> BERTScore().update(["a", "b"], ["c"])
         Traceback (most recent call last):
-        softset.errors.ShapeError: there are 2 candidates but 1 references: give one for each candidate, in the same \
+        softset.errors.ShapeError: there are 2 candidates but 1 reference: give one for each candidate, in the same \
 order
         """
         candidates, references = _read(preds, target)

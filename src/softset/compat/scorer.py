@@ -261,7 +261,7 @@ def _metric(given: Metric, idf: Any) -> Metric:
         weights = {one.name: one.default for one in fields(given)}.get("weights")
         if weights is None or _more(given, "weights"):
             raise InputError(f"{given} does not weigh tokens by their rarity: leave idf out")
-        wanted = replace(given, weights="idf")  # type: ignore[call-arg]
+        wanted = replace(given, weights="idf")  # type: ignore[call-arg]  # only those that have weights get here
     return MatchedBertScore(wanted.weights) if type(wanted) is BertScore else wanted
 
 

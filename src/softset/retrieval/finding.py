@@ -28,6 +28,8 @@ SAMPLE = 65_536  # items: the border of a set among millions is then a quantile 
 class Searchable(ABC):
     """Items that can be asked for by a query; `WordVectors` and `Collection` are such."""
 
+    _sampled: tuple[Any, np.ndarray] | None = None
+
     @property
     @abstractmethod
     def dimensions(self) -> int:
@@ -99,14 +101,13 @@ class Searchable(ABC):
     def _sample(self) -> np.ndarray:
         """Return unit vectors of at most SAMPLE items, evenly spread; kept until the items change."""
         key = (len(self), self.checksum, len(self.hidden))
-        if self.__dict__.get("_sampled", (None,))[0] != key:
+        if self._sampled is None or self._sampled[0] != key:
             spread = np.linspace(0, len(self) - 1, min(len(self), SAMPLE)).astype(np.int64)
             rows = self.take(np.setdiff1d(spread, list(self.hidden)).tolist()).astype(np.float32)
             for start in range(0, len(rows), 4096):  # in place, and not all of it in float64 at once
                 rows[start : start + 4096] = unit_rows(rows[start : start + 4096])
-            self.__dict__["_sampled"] = key, rows
-        units: np.ndarray = self.__dict__["_sampled"][1]
-        return units
+            self._sampled = key, rows
+        return self._sampled[1]
 
     def find(self, query: str, top: int = 10, **options: Any) -> Result:
         """Return the items that belong most to a query; the options are those of `find_many`."""

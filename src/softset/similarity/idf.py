@@ -134,18 +134,23 @@ class Idf:
         """
         facts = read_json(path, "Idf")
         documents, counts, encoder = (facts.get(key) for key in ("documents", "counts", "encoder"))
-        good = _is_count(documents) and isinstance(counts, dict) and isinstance(encoder, str)
-        if not good or not all(_is_count(one) and one <= documents for one in counts.values()):  # type: ignore[union-attr]
+        if not (
+            isinstance(documents, int)
+            and isinstance(counts, dict)
+            and isinstance(encoder, str)
+            and all(_is_count(one, documents) for one in counts.values())
+            and _is_count(documents)
+        ):
             raise FileError(f"{path} holds no idf weights that make sense: fit and save them again")
-        return cls(documents, counts, encoder)  # type: ignore[arg-type]
+        return cls(documents, counts, encoder)
 
     def __repr__(self) -> str:
         many = len(self.counts) != 1
         return f"Idf({self.documents} text{'s' * (self.documents != 1)}, {len(self.counts)} token{'s' * many})"
 
 
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**53
+def _is_count(value: Any, most: int = 2**53) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 < value <= most
 
 
 def encoder_of(signature: str) -> str:

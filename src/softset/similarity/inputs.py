@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from softset.embed.counting import counted, there_are
 from softset.embed.encoders.texts import check_text, iterated
 from softset.embed.tokensets import TokenSets
 from softset.errors import InputError, ShapeError
@@ -42,10 +43,18 @@ def read_side(given: Any, what: str, first: int = 0) -> Side:
         return given
     rows = list(iterated(given, f"{what}s"))
     if rows and all(_is_array(row) for row in rows):
-        return TokenSets.from_arrays(rows)
+        return _arrays(rows, what)
     for at, row in enumerate(rows, first):
         check_text(row, f"{what} {at}")
     return rows
+
+
+def _arrays(rows: Sequence[Any], what: str) -> TokenSets:
+    """Return arrays as token sets; what is wrong with one says on which side it is."""
+    try:
+        return TokenSets.from_arrays(rows)
+    except InputError as error:
+        raise type(error)(f"of the {what}s, {error}") from None
 
 
 def _is_array(row: Any) -> bool:
@@ -75,7 +84,7 @@ def read_job(candidates: Any, references: Any, first: int = 0) -> Job:
         if any(_is_several(one) for one in references):
             return _lists(left, references, first)
     right = read_side(references, "reference", first)
-    _must_match(n, len(right), "references")
+    _must_match(n, len(right), "reference")
     return Job(left, right, np.arange(n), np.arange(n))
 
 
@@ -87,14 +96,14 @@ def _is_several(one: Any) -> bool:
 def _streams(left: Side, references: Sequence[TokenSets]) -> Job:
     n, count = len(left), len(references)
     for at, one in enumerate(references):
-        _must_match(n, len(one), f"references in set {at}")
+        _must_match(n, len(one), "reference", f" in set {at}")
     together = references[0] if count == 1 else TokenSets.concatenate(references)
     owner = np.repeat(np.arange(n), count)
     return Job(left, together, owner, owner + n * np.tile(np.arange(count), n))
 
 
 def _lists(left: Side, references: Sequence[Any], first: int) -> Job:
-    _must_match(len(left), len(references), "lists of references")
+    _must_match(len(left), len(references), "list", " of references")
     for at, some in enumerate(references, first):
         if not _is_several(some):
             raise InputError(f"candidate {at} has no list of references, but others have: give each a list")
@@ -103,14 +112,15 @@ def _lists(left: Side, references: Sequence[Any], first: int) -> Job:
     owner = np.repeat(np.arange(len(left)), [len(some) for some in references])
     flat = [one for some in references for one in some]
     if all(_is_array(one) for one in flat):
-        return Job(left, TokenSets.from_arrays(flat), owner, np.arange(len(flat)))
+        return Job(left, _arrays(flat, "reference"), owner, np.arange(len(flat)))
     for at, one in zip(owner.tolist(), flat, strict=True):
         check_text(one, f"a reference of candidate {first + at}")
     return Job(left, flat, owner, np.arange(len(flat)))
 
 
-def _must_match(candidates: int, others: int, what: str) -> None:
+def _must_match(candidates: int, others: int, noun: str, rest: str = "") -> None:
     if candidates != others:
         raise ShapeError(
-            f"there are {candidates} candidates but {others} {what}: give one for each candidate, in the same order"
+            f"{there_are(candidates, 'candidate')} but {counted(others, noun)}{rest}: give one for each candidate, in "
+            "the same order"
         )

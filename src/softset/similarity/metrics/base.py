@@ -13,7 +13,7 @@ from softset.similarity.kernels.threads import on_one_thread
 from softset.similarity.pairs import Pairs, blocks
 from softset.similarity.weights import WEIGHTS, Weights, weigh
 
-__all__ = ["PRF", "MembershipMetric", "Metric", "SimilarityMetric", "Weighted", "harmonic_mean"]
+__all__ = ["PRF", "MembershipMetric", "Metric", "SimilarityMetric", "Summed", "Weighted", "harmonic_mean"]
 
 
 class PRF(NamedTuple):
@@ -39,6 +39,10 @@ class Metric(ABC):
     @abstractmethod
     def _of_pairs(self, pairs: Pairs) -> PRF:
         """Return the numbers (n,) of each pair; those of pairs with an empty side do not matter."""
+
+    def combined(self, P: np.ndarray, R: np.ndarray) -> np.ndarray:
+        """Return the score of precision and recall: their harmonic mean."""
+        return harmonic_mean(P, R)
 
     @property
     def needs_idf(self) -> bool:
@@ -116,9 +120,16 @@ class MembershipMetric(Weighted):
         P, R = means[0::2], means[1::2]
         return PRF(P, R, self.combined(P, R))
 
+
+class Summed(Metric):
+    """A metric whose score is the sum of precision and recall, from 0 to 2: the form of the paper's code."""
+
+    BEST: ClassVar[float] = 2.0
+
     def combined(self, P: np.ndarray, R: np.ndarray) -> np.ndarray:
-        """Return the score of precision and recall: their harmonic mean."""
-        return harmonic_mean(P, R)
+        """Return the sum of precision and recall."""
+        total: np.ndarray = P + R
+        return total
 
 
 class SimilarityMetric(Metric):

@@ -14,7 +14,7 @@ from softset.similarity.idf import Idf
 from softset.similarity.kernels.all_pairs import mean_membership
 from softset.similarity.kernels.bases import bases
 from softset.similarity.kernels.gram import memberships
-from softset.similarity.metrics.base import PRF, MembershipMetric
+from softset.similarity.metrics.base import PRF, MembershipMetric, Summed
 from softset.similarity.pairs import Pairs, alike_all, alone
 
 __all__ = ["Johnson", "Subspace"]
@@ -113,17 +113,11 @@ class Subspace(MembershipMetric):
 
 
 @dataclass(frozen=True, repr=False)
-class Johnson(Subspace):
+class Johnson(Summed, Subspace):
     """The sum form of the paper's code: P + R, from 0 to 2."""
 
     NAME: ClassVar[str] = "johnson"
     ABOUT: ClassVar[str] = "subspace precision plus recall, from 0 to 2 (the sum form of the paper's code)"
-    BEST: ClassVar[float] = 2.0
-
-    def combined(self, P: np.ndarray, R: np.ndarray) -> np.ndarray:
-        """Return the sum of precision and recall."""
-        total: np.ndarray = P + R
-        return total
 
 
 def chance_levels(factors: np.ndarray, ends: np.ndarray, moment: np.ndarray) -> np.ndarray:

@@ -8,7 +8,7 @@ import numpy as np
 
 from softset.errors import InputError
 from softset.similarity.idf import Idf
-from softset.similarity.metrics.base import PRF, Metric, SimilarityMetric, harmonic_mean, must_be_one_of
+from softset.similarity.metrics.base import PRF, Metric, SimilarityMetric, Summed, must_be_one_of
 from softset.similarity.pairs import Pairs
 
 __all__ = ["Jaccard", "JohnsonSymbolic", "Symbolic", "TfIdf"]
@@ -41,23 +41,13 @@ class Symbolic(Metric):
                 return sum(idf[one] for one in tokens & others) / total
         return len(tokens & others) / max(1, len(tokens))
 
-    def combined(self, P: np.ndarray, R: np.ndarray) -> np.ndarray:
-        """Return the score of precision and recall: their harmonic mean."""
-        return harmonic_mean(P, R)
-
 
 @dataclass(frozen=True, repr=False)
-class JohnsonSymbolic(Symbolic):
+class JohnsonSymbolic(Summed, Symbolic):
     """The sum of symbolic precision and recall, from 0 to 2."""
 
     NAME: ClassVar[str] = "johnson-symbolic"
     ABOUT: ClassVar[str] = "symbolic precision plus recall, from 0 to 2"
-    BEST: ClassVar[float] = 2.0
-
-    def combined(self, P: np.ndarray, R: np.ndarray) -> np.ndarray:
-        """Return the sum of precision and recall."""
-        total: np.ndarray = P + R
-        return total
 
 
 @dataclass(frozen=True, repr=False)
