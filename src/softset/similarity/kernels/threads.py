@@ -46,7 +46,7 @@ def _controller() -> ThreadpoolController:
 
 
 def on_one_thread(function: Callable[Given, Result]) -> Callable[Given, Result]:
-    """Let a function's linear algebra keep to one thread; on a busy machine that was 20 times as fast.
+    """Let a function's linear algebra keep to one thread: on a busy machine that is many times as fast.
 
     >>> on_one_thread(sum)([1, 2])
     3
