@@ -63,7 +63,7 @@ def main(wheel: str, package: str) -> None:
     }
     shutil.rmtree(TARGET, ignore_errors=True)
     TARGET.mkdir(parents=True)
-    n = write_store(TARGET, [([fields[0] for fields in kept], quantised)], facts, scales=scales)
+    n = write_store(TARGET, [([fields[0] for fields in kept], quantised)], facts, scales=scales, whitened=True)
     add_moments(package)
     print(f"{n} words, {len(lines) - len(kept)} dropped: {[f[0] for f in lines if not is_word(f[0])][:12]} ...")
 

@@ -37,7 +37,10 @@ def test_search_is_that_of_word_vectors(tmp_path: Path) -> None:
     from softset import WordVectors
 
     words = WordVectors.of([f"i{n}" for n in range(100)], VECTORS[:100])
-    ours, theirs = make(tmp_path).find("{i1, i2} & ~i3", top=50), words.find("{i1, i2} & ~i3", top=50)
+    ours, theirs = (
+        make(tmp_path).find("{i1, i2} & ~i3", top=50),
+        words.find("{i1, i2} & ~i3", top=50, preprocessing="none"),
+    )
     assert [hit.item for hit in ours] == [hit.item for hit in theirs]
     assert ours[0].text == f"text {ours[0].item[1:]}" and ours[0].metadata == {"n": int(ours[0].item[1:])}
     assert ours.signature.startswith("collection:c.softset@") and "|items:100|d:8|encoder:none|" in ours.signature

@@ -89,8 +89,8 @@ def test_blocks_and_batches_change_nothing(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_ties_are_broken_by_the_order_of_the_vocabulary() -> None:
     same = WordVectors.of([f"w{i}" for i in range(50)], np.tile([1.0, 0.0], (50, 1)))
-    assert names(same.find("w7", top=5)) == ["w0", "w1", "w2", "w3", "w4"]
-    assert names(same.find("w0", top=60)) == [f"w{i}" for i in range(1, 50)]
+    assert names(same.find("w7", top=5, preprocessing="none")) == ["w0", "w1", "w2", "w3", "w4"]
+    assert names(same.find("w0", top=60, preprocessing="none")) == [f"w{i}" for i in range(1, 50)]
 
 
 def test_query_words_are_left_out_unless_asked_for(words: WordVectors) -> None:
@@ -108,12 +108,12 @@ def test_percentile_and_least(words: WordVectors) -> None:
     assert len(words.find("banana", least=0.999)) == 0
 
 
-def test_weights_count_in_graded_sets_only(words: WordVectors) -> None:
+def test_weights_count_but_in_crisp_sets(words: WordVectors) -> None:
     plain, heavy = (words.find(query, top=5) for query in ("{paris, beer}", "{paris, beer^9}"))
     assert names(plain) != names(heavy) and "beers" in names(heavy)
     crisp = [names(words.find(query, logic="lattice")) for query in ("{paris, beer}", "{paris, beer^9}")]
     assert crisp[0] == crisp[1]
-    assert names(words.find("{paris, beer}", aperture=inf)) == crisp[0]
+    assert names(words.find("{paris, beer}", logic="product", aperture=inf)) == crisp[0]
 
 
 def test_explained(words: WordVectors) -> None:
@@ -122,8 +122,9 @@ def test_explained(words: WordVectors) -> None:
     assert colour.leaf == "{red, blue, green}" and fruit.leaf == "{apple, peach, banana}"
     assert hit.membership == pytest.approx(colour.membership * fruit.membership, rel=1e-5)
     assert colour.examples[0][0] == "red"
+    white = words.preprocess("whiten")
     for text, cosine in colour.examples:
-        a, b = words["orange"], words[text]
+        a, b = white["orange"], white[text]
         assert cosine == pytest.approx(a @ b / np.linalg.norm(a) / np.linalg.norm(b), abs=1e-5)
     assert "in {red, blue, green}, by red" in str(words.find(QUERY, top=1, explained=True))
 
@@ -138,8 +139,9 @@ def test_named_sets(words: WordVectors) -> None:
 
 def test_json_has_what_programs_read(words: WordVectors) -> None:
     found = json.loads(words.find("{red, bleu}", top=2, skip_unknown=True, explained=True).to_json())
-    assert found["query"] == "{red, bleu}" and found["logic"] == "product" and found["unknown"] == ["bleu"]
-    signature = f"vectors:glove-840b-300d@{words.checksum[:8]}|words:33753|d:300|preprocessing:none|engine:exact|logic:"
+    assert found["query"] == "{red, bleu}" and found["logic"] == "logistic" and found["unknown"] == ["bleu"]
+    signature = f"vectors:glove-840b-300d@{words.checksum[:8]}|words:33753|d:300"
+    signature += "|preprocessing:whiten(0.2)@33753|engine:exact|logic:"
     assert found["signature"].startswith(signature)
     assert set(found["results"][0]) == {"item", "membership", "percentile", "leaves"}
 
@@ -179,7 +181,11 @@ def test_bad_questions(words: WordVectors) -> None:
         words.find("red", beta=1)
     for parameters in ({"alpha": 1}, {"aperture": 0}, {"floor": 0}):
         with pytest.raises(InputError, match="must be"):
-            words.find("red", **parameters)
+            words.find("red", logic="graded", **parameters)
+    with pytest.raises(InputError, match=r"the logic logistic has no aperture: choose graded or product or minmax"):
+        words.find("red", aperture=4)
+    with pytest.raises(InputError, match="the preprocessing 'whitten' is not known"):
+        words.find("red", preprocessing="whitten")
 
 
 def test_most_similar_is_gensims_formula(words: WordVectors) -> None:
@@ -249,7 +255,7 @@ def test_equal_vectors_are_tied_in_their_order() -> None:
 
 
 def test_what_is_taken_out_is_out_to_many_digits(words: WordVectors) -> None:
-    result = words.find("{red, wine} - {red, blue}", top=40_000, aperture=inf, with_examples=True)
+    result = words.find("{red, wine} - {red, blue}", top=40_000, logic="product", aperture=inf, with_examples=True)
     assert max(hit.membership for hit in result if hit.item in ("red", "blue")) < 1e-6
 
 

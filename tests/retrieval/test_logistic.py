@@ -41,7 +41,7 @@ def words() -> WordVectors:
 )
 def test_memberships_are_those_of_the_formula(words, query, combined) -> None:
     expected = combined(literal([1, 2, 3]), literal([4, 5]))
-    found = words.find(query, top=20, logic="logistic", with_examples=True)
+    found = words.find(query, top=20, preprocessing="none", with_examples=True)
     order = np.argsort(-expected, kind="stable")[:20]
     assert [hit.place for hit in found] == order.tolist()
     assert [hit.membership for hit in found] == pytest.approx(expected[order].tolist(), abs=1e-6)
@@ -61,9 +61,7 @@ def test_direction_counts_and_scale_does_not(words) -> None:
 
 def test_weights_of_examples_move_the_middle() -> None:
     rows = np.eye(2)
-    assert Centroid.of(rows, np.array([3.0, 1.0]), lambda _: 0.5).direction == pytest.approx(
-        [3 / sqrt(10), 1 / sqrt(10)]
-    )
+    assert Centroid.of(rows, np.array([3.0, 1.0])).direction == pytest.approx([3 / sqrt(10), 1 / sqrt(10)])
 
 
 def test_examples_that_cancel_have_no_middle_and_no_error() -> None:
@@ -72,17 +70,17 @@ def test_examples_that_cancel_have_no_middle_and_no_error() -> None:
 
 
 def test_fewer_words_have_another_border(words) -> None:
-    q = np.eye(12)[0]
-    assert words.border(q) == WordVectors.of(WORDS, VECTORS).border(q) != words.restrict(40).border(q)
+    q = np.eye(12)[:1]
+    assert words.borders(q) == WordVectors.of(WORDS, VECTORS).borders(q) != words.restrict(40).borders(q)
 
 
 def test_the_border_among_many_is_that_of_a_sample() -> None:
     n = 2 * SAMPLE
     vectors = RANDOM.normal(size=(n, 4)).astype(np.float32)
     words = WordVectors.of([str(at) for at in range(n)], vectors)
-    q = np.array([1.0, 0, 0, 0])
+    q = np.array([[1.0, 0, 0, 0]])
     exact = np.sort(vectors[:, 0] / np.linalg.norm(vectors, axis=1))[-ceil(sqrt(n))]
-    assert words.border(q) == pytest.approx(exact, abs=0.01)
+    assert words.borders(q) == pytest.approx(exact, abs=0.01)
 
 
 def test_what_a_page_of_the_docs_calls_a_failure_works() -> None:

@@ -26,12 +26,15 @@ QUERIES_AT_ONCE = 256
     show_default=True,
     help="Show only items with at least this membership.",
 )
+@click.option("--logic", type=click.Choice(Logic.NAMES), help=f"How sets combine.  [default: {DEFAULT.name}]")
+@click.option("--alpha", type=float, help=f"Tolerance of AND in the lattice.  [default: {DEFAULT.alpha:g}]")
+@click.option("--aperture", type=float, help=f"How graded sets are; inf is crisp.  [default: {DEFAULT.aperture:g}]")
+@click.option("--floor", type=float, help=f"What AND of graded sets stands on.  [default: {DEFAULT.floor:g}]")
 @click.option(
-    "--logic", type=click.Choice(Logic.NAMES), default=DEFAULT.name, show_default=True, help="How sets combine."
+    "--preprocessing",
+    help="What is done to word vectors first: none, centre, all-but-the-top, whiten.  [default: whiten(0.2) for "
+    "logistic, else none]",
 )
-@click.option("--alpha", default=DEFAULT.alpha, show_default=True, help="Tolerance of AND in the lattice.")
-@click.option("--aperture", default=DEFAULT.aperture, show_default=True, help="How graded sets are; inf is crisp.")
-@click.option("--floor", default=DEFAULT.floor, show_default=True, help="What AND of graded sets stands on.")
 @click.option(
     "--in", "collection", type=click.Path(), help="Search a collection of your own items (see softset index)."
 )
@@ -58,10 +61,11 @@ def find(
     query: tuple[str, ...],
     top: int,
     least: float,
-    logic: str,
-    alpha: float,
-    aperture: float,
-    floor: float,
+    logic: str | None,
+    alpha: float | None,
+    aperture: float | None,
+    floor: float | None,
+    preprocessing: str | None,
     collection: str | None,
     vectors: str | None,
     restrict: int | None,
@@ -98,10 +102,13 @@ def find(
     asked = _queries(query, queries)
     items = _items(collection, vectors)
     options: dict[str, Any] = {
-        "logic": Logic(logic, alpha, aperture, floor),
+        "logic": logic,
+        "preprocessing": preprocessing,
         "sets": read_sets(sets_file) if sets_file else None,
         "skip_unknown": skip_unknown,
     }
+    given = {"alpha": alpha, "aperture": aperture, "floor": floor}
+    options |= {name: value for name, value in given.items() if value is not None}
     if plan:
         click.echo("\n\n".join(str(items.plan(one, **options)) for _, one in asked))
         return

@@ -40,7 +40,7 @@ def import_vectors(
 
     def fill(folder: Path) -> dict[str, Any]:
         facts = {"name": name, "source": Path(path).name, "format": source.format}
-        write_store(folder, _watched(source, progress), facts)
+        write_store(folder, _watched(source, progress), facts, whitened=True)
         return dict(open_store(folder).facts)
 
     return {**SHELF.put(name, fill, replace=replace), "skipped": dict(source.skipped)}

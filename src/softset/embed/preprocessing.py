@@ -24,25 +24,27 @@ __all__ = ["Preprocessing", "fit_preprocessing"]
 
 KNOWN = "centre, all-but-the-top, all-but-the-top(3), whiten or whiten(0.2)"
 POWER = 0.2
+SAME = 1e-6  # entries of a unit vector that differ from the mean's by less are the same in float32
 SMALLEST_VARIANCE = 1e-6  # of the largest: a direction without any is not blown up without end
 
 
 @dataclass(frozen=True)
 class Preprocessing:
-    """x - mean, scaled by some factors (k,) along some orthonormal directions (k, d); of unit vectors where `unit`."""
+    """x - mean, times a symmetric matrix (d, d) if there is one; `unit` vectors are scaled to length 1 first."""
 
     name: str
     mean: np.ndarray
-    directions: np.ndarray
-    factors: np.ndarray
+    matrix: np.ndarray | None = None
     unit: bool = False
 
     def __call__(self, rows: np.ndarray) -> np.ndarray:
-        """Return (n, d) rows after the preprocessing; of unit vectors, a zero row has no direction and stays zero."""
+        """Return (n, d) rows after the preprocessing; of unit vectors, what has no direction becomes zero."""
         given = _units(rows) if self.unit else rows
-        centred: np.ndarray = given - self.mean
-        centred += (centred @ self.directions.T * (self.factors - 1)) @ self.directions
-        return np.where(given.any(axis=1, keepdims=True), centred, 0) if self.unit else centred
+        done: np.ndarray = given - self.mean.astype(given.dtype)
+        if self.unit:
+            near = np.abs(done).max(axis=1, keepdims=True) < SAME
+            done = np.where(near | ~given.any(axis=1, keepdims=True), 0, done)
+        return done if self.matrix is None else done @ self.matrix.astype(given.dtype)
 
 
 def fit_preprocessing(name: str, blocks: Callable[[], Iterator[np.ndarray]], d: int) -> Preprocessing:
@@ -61,25 +63,29 @@ def fit_preprocessing(name: str, blocks: Callable[[], Iterator[np.ndarray]], d: 
     if k > d:
         raise InputError(f"{k} directions cannot be taken out of {d}")
     mean, scatter, n = _moments(blocks, d)
-    directions = np.linalg.eigh(scatter)[1].T[::-1][:k]
-    full_name = "centre" if name == "centre" else f"all-but-the-top({k})"
-    return Preprocessing(f"{full_name}@{n}", mean, directions, np.zeros(k))
+    if name == "centre":
+        return Preprocessing(f"centre@{n}", mean)
+    top = np.linalg.eigh(scatter)[1].T[::-1][:k]
+    return Preprocessing(f"all-but-the-top({k})@{n}", mean, np.eye(d) - top.T @ top)
 
 
 def _whitening(power: float, blocks: Callable[[], Iterator[np.ndarray]], d: int) -> Preprocessing:
     if not 0 < power <= 0.5:
         raise InputError(f"the power of whitening must be above 0 and at most 0.5, but {power:g} was given")
-    mean, scatter, n = _moments(lambda: map(_units, blocks()), d)
+    mean, scatter, n = _unit_moments(blocks, d)
     variances, directions = np.linalg.eigh(scatter)
-    largest = float(variances[-1]) or 1.0
+    largest = float(variances[-1]) if variances[-1] > 0 else 1.0
     factors = np.maximum(variances / largest, SMALLEST_VARIANCE) ** -power
-    return Preprocessing(f"whiten({power:g})@{n}", mean, directions.T, factors, unit=True)
+    matrix = (directions * factors) @ directions.T
+    # In float32, as it is stored: vectors in memory and in a folder become the same.
+    return Preprocessing(f"whiten({power:g})@{n}", mean.astype(np.float32), matrix.astype(np.float32), unit=True)
 
 
 def _units(rows: np.ndarray) -> np.ndarray:
-    wide = rows.astype(np.float64)
-    lengths = np.linalg.norm(wide, axis=1, keepdims=True)
-    units: np.ndarray = wide / np.where(lengths > 0, lengths, 1)
+    """Return rows of length 1 in their own precision; the lengths are summed in float64, so that no square is lost."""
+    lengths = np.sqrt(np.vecdot(rows, rows, dtype=np.float64))[:, None]
+    with np.errstate(over="ignore"):
+        units: np.ndarray = rows / np.where(lengths > 0, lengths, 1).astype(rows.dtype)
     return units
 
 
@@ -94,3 +100,16 @@ def _moments(blocks: Callable[[], Iterator[np.ndarray]], d: int) -> tuple[np.nda
         centred = rows.astype(np.float64) - mean
         scatter += centred.T @ centred
     return mean, scatter / max(n, 1), n
+
+
+def _unit_moments(blocks: Callable[[], Iterator[np.ndarray]], d: int) -> tuple[np.ndarray, np.ndarray, int]:
+    """Return the same of rows scaled to length 1: in one pass, for nothing of them can be large; blocks are summed up.
+
+    Products are in the rows' own precision: a variance below a millionth of the largest counts as that anyway.
+    """
+    total, products, n = np.zeros(d), np.zeros((d, d)), 0
+    for rows in blocks():
+        units = _units(rows)
+        total, products, n = total + units.sum(axis=0, dtype=np.float64), products + units.T @ units, n + len(units)
+    mean = total / max(n, 1)
+    return mean, products / max(n, 1) - np.outer(mean, mean), n

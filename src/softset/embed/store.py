@@ -3,6 +3,7 @@
 meta.json      what it is, and each file's size and SHA-256
 vectors.npy    (n, d) float32, or int8 with scales.npy (n,)
 norms.npy      (n,) lengths of the rows
+whiten*.npy    what whitens them, if it was wanted (`whitening.py`)
 words.bin      all words in one; offsets.npy says where each begins
 hashes.npy     sorted hashes of the words; places.npy says which word each belongs to
 """
@@ -17,12 +18,16 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from softset.embed.index import WordIndex
+from softset.embed.lengths import row_lengths
+from softset.embed.whitening import FILES as WHITENING
+from softset.embed.whitening import Whitened, read_whitened, write_whitened
 from softset.errors import FileError
 from softset.sealed import Seal
 
-__all__ = ["Stored", "open_store", "row_lengths", "verify_store", "write_store"]
+__all__ = ["BLOCK", "Stored", "open_store", "verify_store", "write_store"]
 
 SEAL = Seal("WordVectors", 1, "a folder of word vectors", "import it again with softset vectors import")
+BLOCK = 16_384  # rows: 20 MB of 300 float32, which stays in a processor's cache long enough to be used twice
 FILES = ("vectors.npy", "norms.npy", "words.bin", "offsets.npy", "hashes.npy", "places.npy")
 
 
@@ -35,6 +40,7 @@ class Stored:
     scales: np.ndarray | None
     norms: np.ndarray
     facts: Mapping[str, Any]
+    whitened: Whitened | None = None
 
 
 def write_store(
@@ -43,10 +49,11 @@ def write_store(
     facts: Mapping[str, Any],
     *,
     scales: np.ndarray | None = None,
+    whitened: bool = False,
 ) -> int:
     """Fill an empty folder from blocks of words and (b, d) rows, float32 or int8 with scales; return how many.
 
-    Rows go to disk as they come; only the words stay in memory.
+    Rows go to disk as they come; only the words stay in memory. `whitened` stores what whitens the vectors as well.
     """
     target = Path(folder)
     words: list[str] = []
@@ -66,6 +73,8 @@ def write_store(
     for name, array in arrays.items():
         np.save(target / name, array, allow_pickle=False)
     (target / "words.bin").write_bytes(index.text)
+    if whitened:
+        write_whitened(target, lambda: _read_back(target, scales), len(words), d)
     SEAL.close(target, {**facts, "words": len(words), "dimensions": d, "dtype": str(dtype)})
     return len(words)
 
@@ -89,11 +98,12 @@ def _write_rows(
     return dtype, d
 
 
-def row_lengths(rows: np.ndarray) -> np.ndarray:
-    """Return the lengths (n,) of (n, d) rows in float32, summed in float64 so that no square is lost."""
-    with np.errstate(over="ignore"):
-        lengths: np.ndarray = np.sqrt(np.vecdot(rows, rows, dtype=np.float64)).astype(np.float32)
-    return lengths
+def _read_back(target: Path, scales: np.ndarray | None) -> Iterator[np.ndarray]:
+    """Yield the rows of a folder in float32, block by block."""
+    rows = np.load(target / "vectors.npy", mmap_mode="r", allow_pickle=False)
+    for at in range(0, len(rows), BLOCK):
+        some = np.asarray(rows[at : at + BLOCK])
+        yield some if scales is None else some * scales[at : at + BLOCK, None]
 
 
 def _write_header(file: BinaryIO, dtype: np.dtype[Any], n: int, d: int) -> None:
@@ -114,17 +124,20 @@ def open_store(folder: str | os.PathLike[str]) -> Stored:
         raise FileError(f"{path} is not a whole folder of vectors ({error}): make it again") from error
     n, d = facts["words"], facts["dimensions"]
     shapes = {"vectors.npy": (n, d), "norms.npy": (n,), "offsets.npy": (n + 1,), "hashes.npy": (n,), "places.npy": (n,)}
+    shapes |= {"whitening.npy": (d + 1, d), "whitened.npy": (n,)}
     for name, shape in shapes.items():
-        if arrays[name].shape != shape:
+        if name in arrays and arrays[name].shape != shape:
             raise FileError(f"{path / name} has shape {arrays[name].shape}, but {shape} was wanted: import it again")
     words = WordIndex(text, arrays["offsets.npy"], arrays["hashes.npy"], arrays["places.npy"])
-    return Stored(words, arrays["vectors.npy"], arrays.get("scales.npy"), arrays["norms.npy"], facts)
+    whitened = read_whitened(arrays, n)
+    return Stored(words, arrays["vectors.npy"], arrays.get("scales.npy"), arrays["norms.npy"], facts, whitened)
 
 
 def _array_names(facts: Mapping[str, Any]) -> Iterator[str]:
     yield from (name for name in FILES if name.endswith(".npy"))
     if facts.get("dtype") == "int8":
         yield "scales.npy"
+    yield from (name for name in WHITENING if name in facts["files"])
 
 
 def _read_meta(path: Path) -> dict[str, Any]:

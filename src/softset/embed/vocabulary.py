@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -13,17 +13,18 @@ import numpy as np
 from softset.algebra import GradedSubspace, Subspace
 from softset.embed.counting import counted
 from softset.embed.index import WordIndex
+from softset.embed.lengths import row_lengths
 from softset.embed.preprocessing import Preprocessing, fit_preprocessing
 from softset.embed.readers import Source, from_gensim, read_vectors
 from softset.embed.spelling import similar_spellings
-from softset.embed.store import Stored, open_store, row_lengths, write_store
+from softset.embed.store import BLOCK, Stored, open_store, write_store
+from softset.embed.whitening import whiten
 from softset.errors import InputError, NotFiniteError, ShapeError, UnknownWordError
 from softset.files import new_folder
 
 __all__ = ["Found", "Vocabulary"]
 
 PARTS = re.compile(r"[\s'\u2019\-]+")  # a phrase falls apart at spaces, and a word at inner apostrophes and hyphens
-BLOCK = 16_384  # rows: 20 MB of 300 float32, which stays in a processor's cache long enough to be used twice
 
 
 @dataclass(frozen=True)
@@ -111,9 +112,8 @@ class Vocabulary:
         """Write the vectors, as they are after any preprocessing, to a new folder that `open` reads."""
         blocks = ((self.words[a:b], self.rows(a, b)) for a, b in self._ranges())
         with new_folder(folder) as beside:
-            write_store(
-                beside, blocks, {"name": self.name, "source": self.signature, "preprocessing": self.preprocessing}
-            )
+            facts = {"name": self.name, "source": self.signature, "preprocessing": self.preprocessing}
+            write_store(beside, blocks, facts, whitened=self.preprocessing in ("none", "normalised"))
 
     # Looking
 
@@ -190,14 +190,15 @@ class Vocabulary:
 
     def take(self, places: Sequence[int]) -> np.ndarray:
         """Return the vectors of words at some places, (k, d) in float32."""
-        return self._prepared(list(places))
+        return self._prepared(list(places), np.float64)
 
-    def _prepared(self, at: slice | list[int]) -> np.ndarray:
+    def _prepared(self, at: slice | list[int], precision: Any = np.float32) -> np.ndarray:
+        """Return some vectors; a preprocessing in float64 makes the same of equal ones, wherever they stand."""
         rows = np.asarray(self._stored.vectors[at])
         if self._stored.scales is not None:
             rows = rows * np.asarray(self._stored.scales[at])[:, None]
         if self._preprocessing is not None:
-            rows = self._preprocessing(rows).astype(np.float32)
+            rows = self._preprocessing(rows.astype(precision, copy=False)).astype(np.float32, copy=False)
         if self._unit:
             norms = np.linalg.norm(rows, axis=1, keepdims=True)
             rows = rows / np.where(norms > 0, norms, 1)
@@ -219,8 +220,11 @@ class Vocabulary:
     @cached_property
     def norms(self) -> np.ndarray:
         """The lengths (n,) of all vectors."""
+        stored = self._stored
         if self._preprocessing is None and not self._unit:
-            return np.asarray(self._stored.norms[: len(self)])
+            return np.asarray(stored.norms[: len(self)])
+        if stored.whitened and self._preprocessing is stored.whitened.preprocessing and not self._unit:
+            return np.asarray(stored.whitened.lengths)
         return np.concatenate([row_lengths(self.rows(a, b)) for a, b in self._ranges()])
 
     def _ranges(self) -> Iterator[tuple[int, int]]:
@@ -295,10 +299,20 @@ class Vocabulary:
         >>> Vocabulary.of(["red", "blue"], [[1, 0], [3, 0]]).preprocess("centre")["red"]
         array([-1.,  0.], dtype=float32)
         """
+        if name in ("whiten", "whiten(0.2)") and self.preprocessing in ("none", "normalised"):
+            return self._whitened()  # which asks for directions only
         if self.preprocessing != "none":
             raise InputError(f"these vectors are {self.preprocessing} already: preprocess the original ones")
-        fitted = fit_preprocessing(name, lambda: (self.rows(a, b) for a, b in self._ranges()), self.dimensions)
+        fitted = fit_preprocessing(name, self._blocks, self.dimensions)
         return type(self)(self._stored, preprocessing=fitted)
+
+    def _whitened(self) -> Self:
+        """Return the words with whitened vectors: by what is stored, or else by what is fitted now."""
+        done = self._stored.whitened or whiten(self._blocks, self.dimensions)
+        return type(self)(replace(self._stored, whitened=done), preprocessing=done.preprocessing)
+
+    def _blocks(self) -> Iterator[np.ndarray]:
+        return (self.rows(a, b) for a, b in self._ranges())
 
     # Sets
 

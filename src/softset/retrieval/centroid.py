@@ -5,20 +5,39 @@ of them, an item with the cosine m has the chance 1 / (1 + exp(2 - 2 m / b)) to 
 what has nothing to do with the set, whatever the scale of its cosines. Chances can be multiplied, NOT takes the rest.
 """
 
-from collections.abc import Callable
+from math import ceil, sqrt
 from typing import Any
 
 import numpy as np
 
 from softset.algebra.arrays import unit_rows
 
-__all__ = ["Centroid"]
+__all__ = ["LEAST_BORDER", "Centroid", "chances", "presumed"]
 
-LEAST_BORDER = 1e-3  # a cosine: below, nothing is near the set, and everything would be a member
+LEAST_BORDER = 0.1  # a cosine: below, nothing is near the set, and of few items all would be members
+
+
+def presumed(n: int) -> int:
+    """Return how many of n items are presumed to be members.
+
+    >>> presumed(33_753)
+    184
+    """
+    return ceil(sqrt(n))
+
+
+def chances(scores: np.ndarray, border: Any) -> np.ndarray:
+    """Return the chances to belong of items with scores from 0 to 1, given the border's; negative ones count as 0.
+
+    >>> chances(np.array([0.4, 0.2, -1.0]), 0.2).round(2).tolist()
+    [0.88, 0.5, 0.12]
+    """
+    found: np.ndarray = 1 / (1 + np.exp(2 - 2 * np.clip(scores, 0.0, 1.0) / border))
+    return found
 
 
 class Centroid:
-    """A direction (d,) of length 1, and the cosine where the set's members end.
+    """A direction (d,) of length 1, and the cosine where the set's members end: known when the items are.
 
     >>> near = Centroid(np.array([1.0, 0.0]), border=0.5)
     >>> near.membership(np.array([[2.0, 0.0], [1.0, 1.732], [-1.0, 0.0], [0.0, 0.0]])).round(2).tolist()
@@ -27,20 +46,30 @@ class Centroid:
 
     dim = 1
 
-    def __init__(self, direction: np.ndarray, border: float) -> None:
-        self.direction, self.border = direction, max(float(border), LEAST_BORDER)
+    def __init__(self, direction: np.ndarray, border: float = 1.0) -> None:
+        self.direction = direction
+        self.end_at(border)
 
     @classmethod
-    def of(cls, rows: np.ndarray, weights: np.ndarray, border: Callable[[np.ndarray], float]) -> "Centroid":
-        """Return the set of (k, d) examples, each counting by its weight; `border` knows the items' cosines.
+    def of(cls, rows: np.ndarray, weights: np.ndarray) -> "Centroid":
+        """Return the set of (k, d) examples, each counting by its weight; where it ends has yet to be said.
 
-        >>> Centroid.of(np.array([[2.0, 0], [0, 3.0]]), np.array([1.0, 1.0]), lambda q: 0.5).direction.round(3).tolist()
+        >>> Centroid.of(np.array([[2.0, 0], [0, 3.0]]), np.array([1.0, 1.0])).direction.round(3).tolist()
         [0.707, 0.707]
         """
         middle = (weights[:, None] * unit_rows(rows)).sum(axis=0)
         length = float(np.linalg.norm(middle))
-        direction = middle / length if length > 1e-12 else middle * 0  # opposite examples have no middle
-        return cls(direction, border(direction))
+        return cls(middle / length if length > 1e-12 else middle * 0)  # opposite examples have no middle
+
+    def end_at(self, border: float) -> None:
+        """Let the members end at a cosine.
+
+        >>> near = Centroid(np.array([1.0, 0.0]))
+        >>> near.end_at(0.5)
+        >>> near
+        Centroid(ambient=2, border=0.500)
+        """
+        self.border = max(float(border), LEAST_BORDER)
 
     @property
     def ambient(self) -> int:
@@ -52,10 +81,8 @@ class Centroid:
         return self.direction[None, :]
 
     def chances(self, cosines: np.ndarray) -> np.ndarray:
-        """Return the chances (n,) of items with these cosines; negative ones count as 0."""
-        near: np.ndarray = np.clip(cosines, 0.0, 1.0) / self.border
-        chances: np.ndarray = 1 / (1 + np.exp(2 - 2 * near))
-        return chances
+        """Return the chances (n,) of items with these cosines."""
+        return chances(cosines, self.border)
 
     def membership(self, v: Any) -> Any:
         """Return the chance of one (d,) vector, or of each of (n, d) vectors; a vector of zero length has none."""

@@ -43,7 +43,7 @@ class Collection(Searchable):
     >>> folder = tempfile.mkdtemp() + "/books.softset"
     >>> books = Collection.create(folder, [Item("a", "red book"), Item("b", "blue book")], vectors=np.eye(2))
     >>> books.find("a", with_examples=True, top=1)
-    0.894  a   50.00 %  red book
+    1.000  a   50.00 %  red book
     """
 
     def __init__(self, folder: Path, manifest: dict[str, Any], embed: Embed | None = None) -> None:

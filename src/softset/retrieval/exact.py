@@ -14,7 +14,7 @@ import numpy as np
 from softset.retrieval.centroid import Centroid
 from softset.retrieval.plan import Members, Plan
 
-__all__ = ["Items", "Ranking", "rescored", "search"]
+__all__ = ["Items", "Ranking", "projected", "rescored", "search"]
 
 BLOCK_BYTES = 16 * 2**20
 FEW_COLUMNS = 32
@@ -22,7 +22,7 @@ MOST_COLUMNS = 2_048  # directions of all sets that share a pass: 8 KB for an it
 
 
 class Items(Protocol):
-    """Vectors that can be read in blocks."""
+    """Vectors that can be read in blocks, and know how much of each lies along some directions."""
 
     @property
     def dimensions(self) -> int:
@@ -37,6 +37,9 @@ class Items(Protocol):
 
     def take(self, places: Sequence[int]) -> np.ndarray:
         """Return the vectors (k, d) of items at some places."""
+
+    def projections(self, directions: np.ndarray, start: int, stop: int) -> np.ndarray:
+        """Return the coordinates (k, n) of consecutive items, each scaled to length 1, along k directions (k, d)."""
 
     def __len__(self) -> int: ...
 
@@ -99,11 +102,11 @@ def _pass(items: Items, plans: Sequence[Plan], top: int, excluded: Sequence[froz
     size = max(BLOCK_BYTES // (4 * (items.dimensions + scorer.columns)), 256)
     for start in range(0, n, size):
         stop = min(start + size, n)
-        rows, norms = _tamed(items.rows(start, stop), items.norms[start:stop])
-        memberships = iter(scorer(rows, norms))
+        memberships = iter(scorer(items, start, stop))
+        lengths = items.norms[start:stop]
         for i, plan in enumerate(plans):
             scores = np.asarray(plan.score([next(memberships) for _ in plan.sets]))
-            rankings[i] = rankings[i].merged(start, np.where(norms > 0, scores, 0), top, left_out[i])
+            rankings[i] = rankings[i].merged(start, np.where(lengths > 0, scores, 0), top, left_out[i])
     return rankings
 
 
@@ -114,6 +117,15 @@ def rescored(items: Items, plan: Plan, places: np.ndarray, top: int) -> Ranking:
     scores = np.where(rows.any(axis=1), scores, 0)
     order = np.lexsort((places, -scores.round(12)))[:top]
     return Ranking(places[order], scores[order])
+
+
+def projected(rows: np.ndarray, norms: np.ndarray, directions: np.ndarray) -> np.ndarray:
+    """Return the coordinates (k, n) of rows (n, d) of known lengths, scaled to length 1, along k directions (k, d)."""
+    rows, norms = _tamed(rows, norms)
+    Q = directions.astype(rows.dtype)
+    # A product with a slim matrix is quicker with the items first.
+    coordinates: np.ndarray = (rows @ Q.T).T if len(Q) < FEW_COLUMNS else Q @ rows.T
+    return coordinates / np.where(norms > 0, norms, 1)
 
 
 def _tamed(rows: np.ndarray, norms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -140,10 +152,10 @@ class Scorer:
         self.stacked: Any = np.concatenate(stacked).astype(np.float32) if stacked else None
         self.columns = 0 if self.stacked is None else len(self.stacked)
 
-    def __call__(self, rows: np.ndarray, norms: np.ndarray) -> list[np.ndarray]:
-        """Return for each set the memberships (n,) of (n, d) rows of known lengths."""
-        safe = np.where(norms > 0, norms, 1)
-        coordinates = self._coordinates(rows)
+    def __call__(self, items: Items, start: int, stop: int) -> list[np.ndarray]:
+        """Return for each set the memberships (n,) of consecutive items."""
+        coordinates: Any = items.projections(self.stacked, start, stop) if self.columns else None
+        rows = items.rows(start, stop) if any(factor is None for factor in self.factors) else None
         found, at = [], 0
         for one, factor in zip(self.sets, self.factors, strict=True):
             if factor is None:
@@ -152,13 +164,7 @@ class Scorer:
             part = coordinates[at : at + len(factor)]
             at += len(factor)
             if isinstance(one, Centroid):
-                found.append(one.chances(part[0] / safe))
+                found.append(one.chances(part[0]))
             else:
-                found.append(np.minimum(np.sqrt(np.einsum("ij,ij->j", part, part)) / safe, 1))
+                found.append(np.minimum(np.sqrt(np.einsum("ij,ij->j", part, part)), 1))
         return found
-
-    def _coordinates(self, rows: np.ndarray) -> np.ndarray:
-        """Return the coordinates (columns, n) of rows along all directions."""
-        if self.columns < FEW_COLUMNS:  # a product with a slim matrix is quicker with the items first
-            return np.asarray((rows @ self.stacked.T).T) if self.columns else np.zeros((0, len(rows)), dtype=np.float32)
-        return np.asarray(self.stacked @ rows.T)

@@ -1,20 +1,19 @@
 """`find`: from queries to results, over anything whose items have vectors."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from math import ceil, sqrt
 from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from softset import __version__
-from softset.algebra.arrays import unit_rows
 from softset.errors import InputError
 from softset.retrieval.approximate import Approximate
-from softset.retrieval.exact import Ranking, search
+from softset.retrieval.centroid import Centroid, presumed
+from softset.retrieval.exact import Ranking, projected, search
 from softset.retrieval.logic import Logic
 from softset.retrieval.parser import parse
 from softset.retrieval.plan import NamedSets, Plan, Resolved, make_plan
@@ -22,13 +21,13 @@ from softset.retrieval.results import Entry, Hit, Result, explain
 
 __all__ = ["Searchable"]
 
+MIDDLES_AT_ONCE = 64  # whose borders are sought together: 17 MB of cosines
 SAMPLE = 65_536  # items: the border of a set among millions is then a quantile over some 50 items
+PIECE = 1_024  # items in a row of such a sample: they can be read without being copied
 
 
 class Searchable(ABC):
     """Items that can be asked for by a query; `WordVectors` and `Collection` are such."""
-
-    _sampled: tuple[Any, np.ndarray] | None = None
 
     @property
     @abstractmethod
@@ -78,36 +77,59 @@ class Searchable(ABC):
         """The places that no search may return."""
         return frozenset()
 
-    def plan(
+    def projections(self, directions: np.ndarray, start: int, stop: int) -> np.ndarray:
+        """Return the coordinates (k, n) of consecutive items, each scaled to length 1, along k directions (k, d)."""
+        return projected(self.rows(start, stop), self.norms[start:stop], directions)
+
+    def prepared(self, preprocessing: str | None, logic: Logic) -> "Searchable":
+        """Return what a search looks at: these items as they are, for nothing can be done to their vectors."""
+        del logic  # whatever it is
+        if preprocessing not in (None, "none"):
+            raise InputError(f"the preprocessing {preprocessing!r} is for word vectors: items are searched as they are")
+        return self
+
+    def plan(self, query: str, **options: Any) -> Plan:
+        """Return how a query would be answered, without answering it; `print` shows it. Options as in `find_many`."""
+        return self._plans([query], **options)[1][0]
+
+    def _plans(
         self,
-        query: str,
+        queries: Sequence[str],
         *,
         logic: str | Logic | None = None,
+        preprocessing: str | None = None,
         sets: NamedSets | None = None,
         skip_unknown: bool = False,
         **parameters: float,
-    ) -> Plan:
-        """Return how a query would be answered, without answering it; `print` shows it."""
-        return make_plan(query, parse(query), self, _logic(logic, parameters), named=sets, skip_unknown=skip_unknown)
+    ) -> "tuple[Searchable, list[Plan]]":
+        """Return what is to be searched, and the plans of all queries."""
+        wanted = _logic(logic, parameters)
+        items = self.prepared(preprocessing, wanted)
+        plans = [
+            make_plan(query, parse(query), items, wanted, named=sets, skip_unknown=skip_unknown) for query in queries
+        ]
+        middles = [leaf.members for plan in plans for leaf in plan.leaves if isinstance(leaf.members, Centroid)]
+        for at in range(0, len(middles), MIDDLES_AT_ONCE):
+            some = middles[at : at + MIDDLES_AT_ONCE]
+            for one, border in zip(some, items.borders(np.stack([one.direction for one in some])), strict=True):
+                one.end_at(border)
+        return items, plans
 
-    def border(self, direction: np.ndarray) -> float:
-        """Return the cosine with a direction (d,) of the ceil(sqrt(n))-th nearest of n items, by a sample of them."""
-        n = len(self)
-        sample = self._sample()
-        rank = max(1, round(ceil(sqrt(n)) * len(sample) / n))
-        cosines = np.clip(sample @ direction.astype(sample.dtype), 0.0, 1.0)
-        return float(np.partition(cosines, -rank)[-rank])
+    def borders(self, directions: np.ndarray) -> np.ndarray:
+        """Return the cosines (k,) with directions (k, d) of the ceil(sqrt(n))-th nearest of n items.
 
-    def _sample(self) -> np.ndarray:
-        """Return unit vectors of at most SAMPLE items, evenly spread; kept until the items change."""
-        key = (len(self), self.checksum, len(self.hidden))
-        if self._sampled is None or self._sampled[0] != key:
-            spread = np.linspace(0, len(self) - 1, min(len(self), SAMPLE)).astype(np.int64)
-            rows = self.take(np.setdiff1d(spread, list(self.hidden)).tolist()).astype(np.float32)
-            for start in range(0, len(rows), 4096):  # in place, and not all of it in float64 at once
-                rows[start : start + 4096] = unit_rows(rows[start : start + 4096])
-            self._sampled = key, rows
-        return self._sampled[1]
+        Of many items, a sample tells.
+        """
+        pieces = list(_spread(len(self)))
+        cosines = np.concatenate([self.projections(directions, start, stop) for start, stop in pieces], axis=1)
+        n = len(self) - len(self.hidden)
+        if self.hidden:
+            places = np.concatenate([np.arange(start, stop) for start, stop in pieces])
+            cosines = cosines[:, ~np.isin(places, list(self.hidden))]
+        if not cosines.shape[1]:
+            return np.zeros(len(directions))
+        rank = max(1, round(presumed(n) * cosines.shape[1] / n))
+        return np.clip(np.partition(cosines, -rank, axis=1)[:, -rank], 0.0, 1.0)
 
     def find(self, query: str, top: int = 10, **options: Any) -> Result:
         """Return the items that belong most to a query; the options are those of `find_many`."""
@@ -119,6 +141,7 @@ class Searchable(ABC):
         top: int = 10,
         *,
         logic: str | Logic | None = None,
+        preprocessing: str | None = None,
         sets: NamedSets | None = None,
         least: float = 0.0,
         with_examples: bool = False,
@@ -134,8 +157,8 @@ class Searchable(ABC):
         Args:
             queries: queries as docs/queries.md describes them, such as ``"{red, blue} & fruit"``.
             top: how many items each result has at most.
-            logic: "lattice" (the paper's), "graded", "product", "minmax" or "logistic"; `alpha`, `aperture` and `floor`
-                adjust it.
+            logic: "logistic", or "lattice" (the paper's), "graded", "product", "minmax".
+            preprocessing: of word vectors, as "none" or "centre"; what suits the logic unless given.
             sets: examples of the named sets that queries mention as @name.
             least: only items with at least this membership.
             with_examples: keep the query's own examples among the items.
@@ -155,21 +178,20 @@ class Searchable(ABC):
                 raise InputError(f"{name} must be a whole number from 1 on, but {given!r} was given")
         if approximate and restrict is not None:
             raise InputError("an approximate search cannot be restricted: search exactly, or all items")
-        wanted = _logic(logic, parameters)
-        plans = [
-            make_plan(query, parse(query), self, wanted, named=sets, skip_unknown=skip_unknown) for query in queries
-        ]
-        excluded = [self.hidden if with_examples else self.hidden | plan.places for plan in plans]
         with threadpool_limits(threads):
+            items, plans = self._plans(
+                queries, logic=logic, preprocessing=preprocessing, sets=sets, skip_unknown=skip_unknown, **parameters
+            )
+            excluded = [items.hidden if with_examples else items.hidden | plan.places for plan in plans]
             if approximate:
-                rankings = self.approximation.search(plans, top, excluded=excluded)
+                rankings = items.approximation.search(plans, top, excluded=excluded)
             else:
-                rankings = search(self, plans, top, excluded=excluded, stop=restrict)
-        n = len(self) if restrict is None else min(restrict, len(self))
+                rankings = search(items, plans, top, excluded=excluded, stop=restrict)
+        n = len(items) if restrict is None else min(restrict, len(items))
         limits = f"|restrict:{restrict}" if restrict is not None else ""
-        where = f"{self.signature}{limits}|engine:{'approximate' if approximate else 'exact'}"
+        where = f"{items.signature}{limits}|engine:{'approximate' if approximate else 'exact'}"
         return [
-            self._result(where, plan, ranking, n - sum(place < n for place in out), least, explained)
+            _result(items, where, plan, ranking, n - sum(place < n for place in out), least, explained)
             for plan, ranking, out in zip(plans, rankings, excluded, strict=True)
         ]
 
@@ -184,16 +206,27 @@ class Searchable(ABC):
         pairs = [({hit.place for hit in a}, {hit.place for hit in b}) for a, b in zip(exact, found, strict=True)]
         return sum(len(a & b) for a, b in pairs) / max(sum(len(a) for a, _ in pairs), 1)
 
-    def _result(self, where: str, plan: Plan, ranking: Ranking, n: int, least: float, explained: bool) -> Result:
-        hits = []
-        for rank, (place, score) in enumerate(zip(ranking.places.tolist(), ranking.scores.tolist(), strict=True), 1):
-            if not score >= least or not score:  # what has no membership is no member
-                break
-            name, text, metadata = self.item(place)
-            shares = explain(self.rows(place, place + 1)[0], plan) if explained else ()
-            hits.append(Hit(name, score, round(100 * (n - rank) / n, 4), place, shares, text, metadata))
-        signature = f"{where}|logic:{plan.logic}|softset:{__version__}"
-        return Result(plan.query, plan.logic.name, signature, tuple(hits), plan, plan.notes, plan.unknown)
+
+def _result(
+    items: Searchable, where: str, plan: Plan, ranking: Ranking, n: int, least: float, explained: bool
+) -> Result:
+    hits = []
+    for rank, (place, score) in enumerate(zip(ranking.places.tolist(), ranking.scores.tolist(), strict=True), 1):
+        if not score >= least or not score:  # what has no membership is no member
+            break
+        name, text, metadata = items.item(place)
+        shares = explain(items.take([place])[0], plan) if explained else ()
+        hits.append(Hit(name, score, round(100 * (n - rank) / n, 4), place, shares, text, metadata))
+    signature = f"{where}|logic:{plan.logic}|softset:{__version__}"
+    return Result(plan.query, plan.logic.name, signature, tuple(hits), plan, plan.notes, plan.unknown)
+
+
+def _spread(n: int) -> Iterator[tuple[int, int]]:
+    """Yield where pieces of n items start and stop, evenly spread: all of them, or a sample of many."""
+    if n <= SAMPLE:
+        yield from ((at, min(at + PIECE, n)) for at in range(0, n, PIECE))
+    else:
+        yield from ((at, at + PIECE) for at in np.linspace(0, n - PIECE, SAMPLE // PIECE).astype(int).tolist())
 
 
 def _logic(logic: str | Logic | None, parameters: dict[str, Any]) -> Logic:
@@ -202,4 +235,8 @@ def _logic(logic: str | Logic | None, parameters: dict[str, Any]) -> Logic:
     if strange:
         raise InputError(f"{strange[0]} is no option of find; a logic has alpha, aperture and floor")
     base = logic if isinstance(logic, Logic) else Logic(logic) if logic else Logic()
+    idle = [name for name in parameters if name not in base.parameters]
+    if idle and logic is None:  # several logics may well be tried with the same parameters, but not by accident
+        others = " or ".join(name for name in Logic.NAMES if idle[0] in Logic(name).parameters)
+        raise InputError(f"the logic {base.name} has no {idle[0]}: choose {others} (--logic), or leave it out")
     return replace(base, **parameters)

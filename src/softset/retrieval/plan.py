@@ -36,9 +36,6 @@ class Resolver(Protocol):
     def can_read(self, text: str) -> bool:
         """Tell whether `resolve` would find something."""
 
-    def border(self, direction: np.ndarray) -> float:
-        """Return the cosine with a direction (d,) of length 1 where the members of a set presumably end."""
-
 
 class Members(Protocol):
     """What a search asks of a leaf's set: a `SoftSet`, or a `Centroid`."""
@@ -172,7 +169,7 @@ def _leaf(
     weights = np.array([example.weight for example in texts])
     rows = np.stack([one.vector for one in found])
     if logic.name == "logistic":
-        return Leaf(tree, texts, found, Centroid.of(rows, weights, resolver.border))
+        return Leaf(tree, texts, found, Centroid.of(rows, weights))
     return Leaf(tree, texts, found, leaf_set(logic, rows, weights))
 
 

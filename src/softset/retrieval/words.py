@@ -1,15 +1,18 @@
 """Word vectors that can be searched by set queries."""
 
 import os
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from softset.embed.library import vectors_folder
 from softset.embed.vocabulary import Vocabulary
+from softset.embed.whitening import can_be_whitened
 from softset.errors import InputError
 from softset.retrieval.exact import Ranking
 from softset.retrieval.finding import Searchable
+from softset.retrieval.logic import Logic
 from softset.retrieval.plan import Resolved
 from softset.retrieval.results import Entry
 
@@ -24,9 +27,9 @@ class WordVectors(Vocabulary, Searchable):
     >>> words
     WordVectors('glove-840b-300d', words=33753, dimensions=300)
     >>> words.find("{red, blue, green} & {apple, peach, banana}", top=3)
-    0.455  orange   99.99 %
-    0.371  purple   99.99 %
-    0.370  pink     99.99 %
+    0.767  orange   99.99 %
+    0.572  plum     99.99 %
+    0.534  pink     99.99 %
     >>> words.most_similar(positive=["woman", "king"], negative=["man"], topn=1)
     [('queen', 0.77...)]
     """
@@ -39,6 +42,48 @@ class WordVectors(Vocabulary, Searchable):
         """
         found = self.find_entry(text)
         return Resolved(self.vector(found), found.how, found.places)
+
+    def prepared(self, preprocessing: str | None, logic: Logic) -> "WordVectors":
+        """Return these words with their vectors as a search wants them; what was done to them already stays.
+
+        >>> load_words().prepared(None, Logic()).preprocessing
+        'whiten(0.2)@33753'
+        """
+        raw = self.preprocessing in ("none", "normalised")
+        if preprocessing is None:
+            preprocessing = logic.preprocessing if raw and can_be_whitened(len(self), self.dimensions) else "none"
+        if preprocessing == "none":
+            return self
+        if preprocessing not in self._views:
+            self._views[preprocessing] = (self.original if raw else self).preprocess(preprocessing)
+        return self._views[preprocessing]
+
+    @cached_property
+    def _views(self) -> "dict[str, WordVectors]":
+        return {}
+
+    def projections(self, directions: np.ndarray, start: int, stop: int) -> np.ndarray:
+        """Return the coordinates (k, n) of consecutive words, each scaled to length 1, along k directions (k, d).
+
+        Of whitened words they come from those of the words as they are stored, so that none has to be whitened.
+
+        >>> load_words().projections(np.eye(300)[:2], 0, 5).shape
+        (2, 5)
+        """
+        done = self._preprocessing
+        if done is None or not done.unit or self._unit:
+            return super().projections(directions, start, stop)
+        Q = directions @ done.matrix
+        along = self._stored_words.projections(Q, start, stop)
+        lengths = self.norms[start:stop]
+        coordinates: np.ndarray = (along - (Q @ done.mean)[:, None].astype(along.dtype)) / np.where(
+            lengths > 0, lengths, 1
+        )
+        return coordinates
+
+    @cached_property
+    def _stored_words(self) -> "WordVectors":
+        return self.original
 
     def can_read(self, text: str) -> bool:
         """Tell whether a word or phrase has a vector.

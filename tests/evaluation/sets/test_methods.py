@@ -10,6 +10,7 @@ from softset.evaluation.sets.logics import IGNORE, Scorer, logics_of
 from softset.evaluation.sets.methods import BASELINE, DEFAULT, all_methods, chosen
 from softset.evaluation.sets.running import Evaluation
 from softset.evaluation.sets.tasks import TASKS
+from softset.retrieval.words import WordVectors
 
 NEAR, MEAN, CENTROID, _ = plain()
 
@@ -84,17 +85,34 @@ def test_chances_are_one_half_at_the_border_and_combine_as_chances(evaluation, s
         pairs = task(evaluation, name)
         sides = [CENTROID.scores([scorer.query(at) for at in side], scorer.V) for side in (pairs.left, pairs.right)]
         assert min(scores.min() for scores in sides) < 0
-        sides = [np.clip(scores, 0, None) for scores in sides]
-        for logic, tau in (("logistic(tau=2)", 2), ("logistic(tau=1, dual)", 1)):
-            chances = []
-            for scores in sides:
-                border = np.sort(scores[:, known], axis=1)[:, -10][:, None]  # 87 words: the ten best are presumed
-                z = (scores - border) / scores[:, known].std(axis=1, keepdims=True)
-                chances.append(1 / (1 + np.exp(-z / tau)))
-            a, b = chances
-            either = a + b - a * b if "dual" in logic else np.maximum(a, b)
-            expected = {"Union": either, "Intersect": a * b, "Difference": a * (1 - b)}[name]
-            assert np.allclose(scorer.scores(CENTROID, logic, pairs), expected, atol=1e-5)
+        chances = []
+        for scores in sides:
+            border = np.sort(scores[:, known], axis=1)[:, -10][:, None]  # 87 words: the ten best are presumed
+            chances.append(1 / (1 + np.exp(2 - 2 * np.clip(scores, 0, 1) / border)))
+        a, b = chances
+        expected = {"Union": np.maximum(a, b), "Intersect": a * b, "Difference": a * (1 - b)}[name]
+        assert np.allclose(scorer.scores(CENTROID, "logistic", pairs), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize(("name", "operator"), [("Union", "|"), ("Intersect", "&"), ("Difference", "-")])
+def test_the_row_that_is_called_the_default_is_what_find_does(evaluation, scorer, name, operator) -> None:
+    concepts, known = scorer.concepts, np.flatnonzero(scorer.known)
+    words = WordVectors.of([concepts.words[at] for at in known], scorer.V[known])
+    pairs = task(evaluation, name)
+    scores = scorer.scores(CENTROID, DEFAULT.rsplit("/", 1)[1], pairs)
+    for at in range(len(pairs)):
+        sides = [
+            ", ".join(concepts.words[word] for word in concepts.query(side[at]) if scorer.known[word])
+            for side in (pairs.left, pairs.right)
+        ]
+        found = words.find(
+            f"{{{sides[0]}}} {operator} {{{sides[1]}}}", top=99, preprocessing="none", with_examples=True
+        )
+        expected = scores[at, known]
+        assert [hit.membership for hit in found] == pytest.approx(np.sort(expected)[::-1].tolist(), abs=1e-5)
+        assert expected[[hit.place for hit in found]].tolist() == pytest.approx(
+            np.sort(expected)[::-1].tolist(), abs=1e-5
+        )
 
 
 def test_fuzzy_sets_pool_by_maximum_and_minimum(evaluation, scorer) -> None:

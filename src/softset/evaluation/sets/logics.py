@@ -1,10 +1,10 @@
 """How the sets of a query combine: each logic with the leaves that it fits, over many queries at once.
 
 ==========================  ==========================================================================================
-product, minmax             scores are combined, as `softset find` does (any leaf)
+product, minmax             scores are combined (any leaf)
 lattice(alpha=0.5)          spans are: the paper's sum space and soft intersection, and A without B
 graded(floor=0.05)          graded sets are, by conceptor logic
-logistic(tau=2)             chances to belong are (any leaf, see `logistic.py`); with `dual` De Morgan's laws hold
+logistic                    chances to belong are, as `softset find` does with centroids (any leaf)
 fuzzy                       pooled vectors are: elementwise maximum and minimum (no difference)
 ignore B                    B is not looked at: what a difference has to beat
 ==========================  ==========================================================================================
@@ -18,8 +18,8 @@ import numpy as np
 
 from softset.evaluation.sets.concepts import Concepts
 from softset.evaluation.sets.leaves import FUZZY, Leaf, Rows, cosines, memberships, pooled
-from softset.evaluation.sets.logistic import OPERATIONS, belonging
 from softset.evaluation.sets.tasks import Task
+from softset.retrieval.centroid import LEAST_BORDER, chances, presumed
 from softset.retrieval.combining import combined_memberships, combined_set
 from softset.retrieval.logic import Logic
 from softset.retrieval.tree import And, Examples, Minus, Named, Or, Tree
@@ -32,7 +32,7 @@ A, B = Named("A"), Named("B")
 TREES: dict[str, Tree] = {"Set": A, "Union": Or(A, B), "Intersect": And(A, B), "Difference": Minus(A, B)}
 ALPHAS = (0.5, 0.7)
 ON_SETS = {f"lattice(alpha={alpha:g})": Logic("lattice", alpha=alpha) for alpha in ALPHAS}
-LOGISTIC = {"logistic(tau=2)": 2.0, "logistic(tau=1, dual)": 1.0}
+LOGISTIC = "logistic"
 ON_GRADED = {"graded(floor=0.05)": Logic("graded", floor=0.05)}
 
 
@@ -41,7 +41,7 @@ def logics_of(leaf: Leaf) -> tuple[str, ...]:
 
     >>> from softset.evaluation.sets.leaves import crisp
     >>> logics_of(crisp())
-    ('lattice(alpha=0.5)', 'lattice(alpha=0.7)', 'product', 'minmax', 'logistic(tau=2)', ..., 'ignore B')
+    ('lattice(alpha=0.5)', 'lattice(alpha=0.7)', 'product', 'minmax', 'logistic', 'ignore B')
     """
     if leaf == FUZZY:
         own: tuple[str, ...] = ("fuzzy",)
@@ -49,7 +49,7 @@ def logics_of(leaf: Leaf) -> tuple[str, ...]:
         own = ()
     else:
         own = tuple(ON_SETS if leaf.name == "crisp" else ON_GRADED)
-    return (*own, "product", "minmax", *LOGISTIC, IGNORE)
+    return (*own, "product", "minmax", LOGISTIC, IGNORE)
 
 
 @dataclass
@@ -72,8 +72,8 @@ class Scorer:
         if logic == "fuzzy":
             return self._of_pooled(task)
         a, b = self._leaf(leaf, task.left), self._leaf(leaf, task.right)
-        if logic in LOGISTIC:
-            return self._of_chances(logic, task, a, b)
+        if logic == LOGISTIC:
+            a, b = self._chances(a), self._chances(b)
         given: dict[Leaves, Rows] = {A: a, B: b}
         combined: Rows = combined_memberships(Logic(logic), TREES[task.name], given)
         return combined
@@ -102,12 +102,11 @@ class Scorer:
         pairs = zip(task.left, task.right, strict=True)
         return memberships([combined_set(logic, tree, {A: made[a], B: made[b]}, []) for a, b in pairs], self.V)
 
-    def _of_chances(self, logic: str, task: Task, a: Rows, b: Rows) -> Rows:
-        tau, operation = LOGISTIC[logic], task.name
-        if operation == "Union" and "dual" in logic:
-            operation = "Dual union"
-        chances: Rows = OPERATIONS[operation](belonging(a, self.known, tau), belonging(b, self.known, tau))
-        return chances
+    def _chances(self, scores: Rows) -> Rows:
+        """Return scores (q, v) as chances; only words that have a vector count for the border."""
+        rank = presumed(int(self.known.sum()))
+        borders = np.partition(scores[:, self.known], -rank, axis=1)[:, [-rank]]
+        return chances(scores, np.maximum(borders, LEAST_BORDER))
 
     def _of_pooled(self, task: Task) -> Rows | None:
         joined = {"Union": np.maximum, "Intersect": np.minimum}.get(task.name)

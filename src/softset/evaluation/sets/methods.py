@@ -34,7 +34,7 @@ class Method:
 
 
 BASELINE = Method("none", crisp(), "lattice(alpha=0.5)")
-DEFAULT = f"none/graded(aperture={Logic().aperture:g})/{Logic().name}"
+DEFAULT = f"{Logic().preprocessing}/centroid/{Logic().name}"  # what `softset find` does
 
 
 def all_methods() -> list[Method]:
