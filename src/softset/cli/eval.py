@@ -7,7 +7,7 @@ from softset.cli.lazy import LazyGroup
 __all__ = ["eval"]
 
 # One line a task: the module softset.cli.eval_TASK holds a command of the same name.
-TASKS = ("sts", "sets", "wmt", "words")
+TASKS = ("sts", "sets", "wmt", "lengths", "words", "figure")
 
 
 @click.command(

@@ -31,7 +31,7 @@ def as_markdown(table: Table) -> str:
     header, *body = _cells(table)
     lines = [f"# {table.title}", "", _bars(header), _bars(["---", *["---:"] * (len(header) - 1)])]
     lines += [_bars([one.replace("|", "\\|") for one in row]) for row in body]
-    facts = [f"- {name}: {value}" for name, value in table.facts.items() if not isinstance(value, dict)]
+    facts = [f"- {name}: {value}" for name, value in table.facts.items() if not isinstance(value, dict | None)]
     return "\n".join([*lines, "", *(f"{one}  " for one in _notes(table)), "", *facts]) + "\n"
 
 

