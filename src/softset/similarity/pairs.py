@@ -67,7 +67,7 @@ class Pairs:
         sides = [_Side.of(candidates, left, offsets[0:-1:2]), _Side.of(references, right, offsets[1:-1:2])]
         vectors = np.empty((offsets[-1], candidates.dimensions), dtype=np.result_type(np.float32, *map(_dtype, sides)))
         for side in sides:
-            vectors[side.target] = side.sets.vectors[side.source]
+            side.copy_to(vectors)
         norms = _norms(vectors)
         for side in sides:
             side.must_be_finite(norms)
@@ -191,6 +191,8 @@ class _Side(NamedTuple):
     """One side of the pairs: which rows of its token sets go where."""
 
     sets: TokenSets
+    places: np.ndarray
+    begins: np.ndarray
     source: np.ndarray
     target: np.ndarray
 
@@ -198,7 +200,15 @@ class _Side(NamedTuple):
     def of(cls, sets: TokenSets, places: np.ndarray, begins: np.ndarray) -> "_Side":
         counts = sets.counts[places]
         within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-        return cls(sets, np.repeat(sets.offsets[:-1][places], counts) + within, np.repeat(begins, counts) + within)
+        source, target = np.repeat(sets.offsets[:-1][places], counts) + within, np.repeat(begins, counts) + within
+        return cls(sets, places, begins, source, target)
+
+    def copy_to(self, vectors: np.ndarray) -> None:
+        """Copy the rows to their targets, set by set: each is one run of memory, which rows by number are not."""
+        given = self.sets.vectors
+        starts, stops = self.sets.offsets[:-1][self.places].tolist(), self.sets.offsets[1:][self.places].tolist()
+        for start, stop, begin in zip(starts, stops, self.begins.tolist(), strict=True):
+            vectors[begin : begin + stop - start] = given[start:stop]
 
     def must_be_finite(self, norms: np.ndarray) -> None:
         """Refuse NaN and infinity, which token sets from a file may hold: they are mapped there, and not read."""
@@ -229,15 +239,16 @@ def _lengths(sides: list[_Side], rows: int) -> np.ndarray | None:
     if all(side.sets.lengths is None for side in sides):
         return None
     lengths = np.empty((rows, 2))
-    for sets, source, target in sides:
-        lengths[target] = both_norms(sets.vectors[source]) if sets.lengths is None else sets.lengths[source]
+    for side in sides:
+        sets, source = side.sets, side.source
+        lengths[side.target] = both_norms(sets.vectors[source]) if sets.lengths is None else sets.lengths[source]
     return lengths
 
 
 def _norms(vectors: np.ndarray) -> np.ndarray:
     """Return the lengths (rows,) in float64, of rows whose squares may overflow or vanish as well."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        squares = np.square(vectors).sum(axis=1, dtype=np.float64)
+        squares = np.vecdot(vectors, vectors).astype(np.float64)  # BLAS: ten times as quick as sums in float64
         limits = np.finfo(vectors.dtype)
         safe = (squares > limits.smallest_normal / limits.eps) & (squares < limits.max / 4)
     norms: np.ndarray = np.sqrt(squares)

@@ -14,6 +14,9 @@ fast        products in the rows' type, factors in float64  |L^-1| is at most 10
 wide        products in float64                             |L^-1| is at most 1e5, and the rank is beyond question
 revealing   orthonormal directions by `algebra.rank`        always right: more rows than dimensions, near copies
 ==========  ==============================================  =====================================================
+
+A graded set does not hold its own rows in full: with the ridge D on the diagonal, M = G + D, the squared membership of
+its i-th row is 1 - D_i + D_i^2 (M^-1)_ii. What a row has in the other set can be measured by that.
 """
 
 from collections import Counter
@@ -28,8 +31,9 @@ from softset.algebra.rank import carried, independent
 from softset.similarity.kernels.bases import graded_factor
 from softset.similarity.kernels.buckets import buckets
 
-__all__ = ["memberships"]
+__all__ = ["memberships", "relative_memberships"]
 
+SMALL = 8  # rows: below, LAPACK's own inverse of a stack is as quick
 FAST = {"float32": 1e2, "float64": 1e10}  # the largest |L^-1|^2, by the type of the products: pivots of .1 and 1e-5
 
 
@@ -55,6 +59,38 @@ def memberships(
     >>> memberships(np.array([[1.0, 0], [0.6, 0.8]]), np.array([0, 1, 2]), cut=1e-7).round(6)
     array([0.6, 0.6])
     """
+    kernel = _filled(units, offsets, cut, exact, ridge, tally)
+    return namespace(units).clip(kernel.found, 0.0, 1.0)
+
+
+def relative_memberships(
+    units: Array,
+    offsets: np.ndarray,
+    *,
+    cut: float,
+    ridge: np.ndarray,
+    exact: Callable[[int, int], Array] | None = None,
+    tally: Counter[str] | None = None,
+) -> Array:
+    """Return what each row has in the other side's graded set as a share of what it has in its own, at most 1.
+
+    >>> relative_memberships(np.array([[1.0, 0], [0.6, 0.8]]), np.array([0, 1, 2]), cut=1e-7, ridge=np.ones(2)).round(6)
+    array([0.6, 0.6])
+    """
+    kernel, xp = _filled(units, offsets, cut, exact, ridge, tally), namespace(units)
+    filled = kernel.own > 0
+    return xp.where(filled, xp.clip(kernel.found / xp.where(filled, kernel.own, 1.0), 0.0, 1.0), 0.0 * kernel.own)
+
+
+def _filled(
+    units: Array,
+    offsets: np.ndarray,
+    cut: float,
+    exact: Callable[[int, int], Array] | None,
+    ridge: np.ndarray | None,
+    tally: Counter[str] | None,
+) -> "_Kernel":
+    """Return the kernel after all pairs went through it, each by the first path that is sure."""
     kernel = _Kernel(units, offsets, cut, exact, ridge, Counter() if tally is None else tally)
     left, right = kernel.counts[0::2], kernel.counts[1::2]
     filled = np.flatnonzero((left > 0) & (right > 0))
@@ -65,7 +101,7 @@ def memberships(
         unsure = np.concatenate([unsure[:0], *(path(*bucket) for bucket in buckets(left, right, unsure))])
     for pair in [*filled[crowded].tolist(), *unsure.tolist()]:
         kernel.revealing(pair)
-    return namespace(units).clip(kernel.found, 0.0, 1.0)
+    return kernel
 
 
 class _Kernel:
@@ -82,10 +118,11 @@ class _Kernel:
     ) -> None:
         self.xp = xp = namespace(units)
         self.units, self.cut, self.tally = units, cut, tally
-        self.offsets, self.counts = offsets.tolist(), np.diff(offsets)
+        self.offsets, self.begins, self.counts = offsets.tolist(), offsets, np.diff(offsets)
         self.exact = exact or (lambda start, stop: unit_rows(units[start:stop, :]))
         self.ridge = None if ridge is None else xp.asarray(ridge, dtype=xp.float64, device=device(units))
         self.found = xp.zeros(units.shape[0], dtype=xp.float64, device=device(units))
+        self.own = xp.ones(units.shape[0], dtype=xp.float64, device=device(units))
         self.limit = FAST["float32" if str(units.dtype).endswith("float32") else "float64"]
 
     def fast(self, group: np.ndarray, K: int, L: int) -> np.ndarray:
@@ -106,6 +143,9 @@ class _Kernel:
         self.tally["revealing"] += 1
         self.found[start : start + k] = self._revealed(rows[k:, :], rows[:k, :], start + k)
         self.found[start + k : stop] = self._revealed(rows[:k, :], rows[k:, :], start)
+        if self.ridge is not None:
+            self.own[start : start + k] = self._revealed(rows[:k, :], rows[:k, :], start)
+            self.own[start + k : stop] = self._revealed(rows[k:, :], rows[k:, :], start + k)
 
     def _ends(self, pair: int) -> tuple[int, int]:
         return self.offsets[2 * pair], self.offsets[2 * pair + 2]
@@ -131,29 +171,34 @@ class _Kernel:
         """Fill in what is sure of a group's memberships; return the pairs where it is not."""
         A, B, C = stacks
         k, l = self.counts[2 * group], self.counts[2 * group + 1]
-        of_B, sure_A = self._explained(A, C, k, limit)
-        of_A, sure_B = self._explained(B, transpose(C), l, limit)
+        of_B, inverse_A, sure_A = self._explained(A, C, k, limit)
+        of_A, inverse_B, sure_B = self._explained(B, transpose(C), l, limit)
         sure = sure_A & sure_B
-        for at in np.flatnonzero(sure).tolist():
-            start, stop = self._ends(int(group[at]))
-            middle = start + int(k[at])
-            self.found[start:middle], self.found[middle:stop] = of_A[at, : middle - start], of_B[at, : stop - middle]
+        for side, counts, other, inverse in ((0, k, of_A, inverse_A), (1, l, of_B, inverse_B)):
+            at, row = np.nonzero((np.arange(other.shape[1]) < counts[:, None]) & sure[:, None])
+            places = self.begins[2 * group[at] + side] + row
+            self.found[places] = other[at, row]
+            if self.ridge is not None:
+                self.own[places] = self._own(inverse[at, row], self.ridge[places])
         self.tally[path] += int(sure.sum())
         unsure: np.ndarray = group[~sure]
         return unsure
 
-    def _explained(self, G: Array, C: Array, counts: np.ndarray, limit: float) -> tuple[Array, np.ndarray]:
-        """Return the lengths (b, columns) of L^-1 C, and for each matrix whether they can be trusted."""
+    def _explained(self, G: Array, C: Array, counts: np.ndarray, limit: float) -> tuple[Array, Array, np.ndarray]:
+        """Return |L^-1 c| of all columns (b, columns), the diagonals (b, n) of G^-1, and whether a matrix is sure."""
         xp = self.xp
         factor, whole = _cholesky(G)
-        columns = C.shape[2]
-        identities = xp.zeros_like(G) + identity(G[0, ...])
-        solved = xp.linalg.solve(factor, xp.concat([C, identities], axis=2))
-        M, inverse = solved[:, :, :columns], solved[:, :, columns:]
-        pads = G.shape[1] - counts
-        trace = to_numpy(xp.sum(inverse * inverse, axis=(1, 2))) - pads
+        inverse = _inverse(factor)
+        M = inverse @ C
+        diagonals = xp.sum(inverse * inverse, axis=1)
+        trace = to_numpy(xp.sum(diagonals, axis=1)) - (G.shape[1] - counts)  # without the pads
         rank_is_clear = trace * counts * self.cut**2 < 1  # as in algebra.rank: the rule would take every row
-        return _root(xp.sum(M * M, axis=1)), whole & (trace <= limit) & rank_is_clear
+        return _root(xp.sum(M * M, axis=1)), diagonals, whole & (trace <= limit) & rank_is_clear
+
+    @staticmethod
+    def _own(inverse: Array, ridge: Array) -> Array:
+        """Return the membership of rows in their own graded set, from the diagonal of M^-1."""
+        return _root(1 - ridge + ridge * ridge * inverse)
 
     def _revealed(self, members: Array, rows: Array, start: int) -> Array:
         """Return the memberships of rows in the set that the members, whose ridge begins at start, make."""
@@ -179,6 +224,22 @@ def _root(squares: Array) -> Array:
 def _diagonal(values: Array) -> Array:
     xp = namespace(values)
     return values[:, None] * xp.eye(values.shape[0], dtype=values.dtype, device=device(values))
+
+
+def _inverse(L: Array) -> Array:
+    """Return the inverses of lower triangular matrices (b, n, n): halves are inverted, and a product fills the corner.
+
+    A general solver would take several times as long, for it does not know that half of the matrix is zero.
+    """
+    xp, n = namespace(L), L.shape[-1]
+    if n <= SMALL:
+        return xp.linalg.inv(L)
+    h = n // 2
+    first, last = _inverse(L[:, :h, :h]), _inverse(L[:, h:, h:])
+    found = xp.zeros_like(L)
+    found[:, :h, :h], found[:, h:, h:] = first, last
+    found[:, h:, :h] = -(last @ (L[:, h:, :h] @ first))
+    return found
 
 
 def _cholesky(G: Array) -> tuple[Array, np.ndarray]:
