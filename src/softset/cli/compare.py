@@ -28,7 +28,7 @@ __all__ = ["compare"]
     help="A file of references; again for others.",
 )
 @click.option(
-    "--metric", "metrics", multiple=True, default=("subspace",), show_default=True, help="A metric; again for others."
+    "--metric", "metrics", multiple=True, default=("softset",), show_default=True, help="A metric; again for others."
 )
 @click.option(
     "--score",

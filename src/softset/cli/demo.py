@@ -40,7 +40,7 @@ def _show_texts() -> None:
     """Show how alike texts are, and what single tokens give to that."""
     from softset.similarity.scorer import Scorer
 
-    scorer = Scorer("minilm", layer=4, rescale="chance")
+    scorer = Scorer("minilm", layer=4, metric="subspace", rescale="chance")
     pairs = [("Royalty rules.", "The king and the queen."), ("A bicycle race.", "The king and the queen.")]
     click.echo("\nHow alike two texts are, counted from chance (all-MiniLM-L6-v2, bundled and offline):\n")
     for (candidate, reference), row in zip(pairs, scorer.stream(pairs), strict=True):

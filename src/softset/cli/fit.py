@@ -43,7 +43,7 @@ def idf(texts: str, out: str, model: str, **options: Any) -> None:
 @fit.command(short_help="What unrelated texts score.")
 @click.argument("texts", type=click.Path(allow_dash=True))
 @click.option("--out", required=True, type=click.Path(), help="The JSON file to write.")
-@click.option("--metric", default="subspace", show_default=True, help="A metric, such as 'subspace(weights=l2)'.")
+@click.option("--metric", default="softset", show_default=True, help="A metric, such as 'subspace(weights=l2)'.")
 @click.option("--rounds", type=int, default=4, show_default=True, help="How many others each text is paired with.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Which others.")
 @encoder_options

@@ -28,7 +28,7 @@ PARTS = ("precision", "recall", "f1")
     "-r", "--references", multiple=True, required=True, help="Its references, line by line; again for others."
 )
 @click.option("--text", is_flag=True, help="What -c and -r give are the texts themselves, not files.")
-@click.option("--metric", default="subspace", show_default=True, help="A metric, such as 'subspace(weights=l2)'.")
+@click.option("--metric", default="softset", show_default=True, help="A metric, such as 'subspace(weights=l2)'.")
 @metric_options
 @encoder_options
 @click.option(

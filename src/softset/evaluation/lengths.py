@@ -188,7 +188,9 @@ class LengthsRun:
             return []
         begun = time.perf_counter()
         idf = sentences.idf if any(one.metric.needs_idf for one in methods) else None
-        scored = score_blocks(methods, blocks(sentences.sets, sentences.sets, left, right, idf), len(left), moment)
+        scored = score_blocks(
+            methods, blocks(sentences.sets, sentences.sets, left, right, idf, moment), len(left), moment
+        )
         done = time.perf_counter()
         counts = sentences.sets.counts.astype(np.float64)
         rows = [*self._correlations(kind.name, scored, counts[right], counts[left])]

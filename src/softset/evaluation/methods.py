@@ -10,19 +10,21 @@ import numpy as np
 from softset.embed.tokensets import TokenSets
 from softset.errors import InputError
 from softset.similarity.chance import rescaling
-from softset.similarity.metrics import METRICS, Metric, metric
+from softset.similarity.metrics import DEFAULT, METRICS, Metric, metric
 from softset.similarity.metrics.transport import Wmd, Wrd, require_transport
 
 __all__ = ["ALL", "BASELINE", "DEFAULT", "TRANSPORT", "Method", "chosen_methods", "usable_methods"]
 
-BASELINE, DEFAULT = "bertscore", "subspace"
+BASELINE = "bertscore"
 TRANSPORT = ("wmd", "wrd")  # exact transport takes longer than all the others together
 ALL = (
     *("cls", "average", *TRANSPORT, "dynamax"),
     *("bertscore", "bertscore P", "bertscore R", "subspace", "subspace P", "subspace R"),
     *("bertscore(weights=l2)", "bertscore(weights=l2) P", "bertscore(weights=l2) R"),
     *("subspace(weights=l2)", "subspace(weights=l2) P", "subspace(weights=l2) R"),
-    *("subspace(weights=l1)", "bertscore(weights=idf)", "subspace(weights=idf)"),
+    *("softset", "softset P", "softset R", "softset(weights=none)"),
+    *("subspace(weights=l1)", "bertscore(weights=rare)", "subspace(weights=rare)"),
+    *("bertscore(weights=idf)", "subspace(weights=idf)", "softset(weights=idf)"),
     *("subspace(aperture=2)", "subspace(aperture=4)", "subspace(aperture=8)"),
     *("subspace+chance", "subspace(weights=l2)+chance", "johnson", "johnson(weights=l2)"),
     *("symbolic", "symbolic(weights=idf)", "johnson-symbolic", "jaccard", "tfidf", "grassmann"),
@@ -115,6 +117,8 @@ def usable_methods(
         lacking = _lacking(method, probe, moment)
         if lacking is None:
             found.append(method)
+            if method.metric.served(moment=moment is not None) != method.metric:
+                note(f"{method.name} counts all tokens the same: the model's second moment is not known")
         else:
             note(f"left out: {method.name}, for which {lacking}")
     if not found:
@@ -128,6 +132,8 @@ def _lacking(method: Method, probe: TokenSets, moment: np.ndarray | None) -> str
         return "the model keeps no first mark aside"
     if symbols and probe.tokens is None:
         return "the tokens have no text"
+    if moment is None and method.metric.served(moment=False).needs_moment:
+        return "the model's second moment is not known"
     if method.chance and moment is None:
         return "the model's chance level is not known"
     return None

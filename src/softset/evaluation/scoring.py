@@ -67,7 +67,7 @@ def score_blocks(
 
 
 def _numbers(method: Method, pairs: Pairs, moment: np.ndarray | None) -> PRF:
-    numbers = method.metric.of_pairs(pairs)
+    numbers = method.metric.served(moment=pairs.moment is not None).of_pairs(pairs)
     rescaled = rescaling("chance" if method.chance else None, method.metric)
     if rescaled is None:
         return numbers

@@ -122,7 +122,9 @@ class StsRun:
         sets = self.encoder.encode(texts, progress=self.progress)
         encoded = time.perf_counter()
         idf = Idf.counted([sets]) if any(one.metric.needs_idf for one in usable.ours) else None
-        scored = score_blocks(usable.ours, blocks(sets, sets, left, right, idf), len(pairs), usable.moment)
+        scored = score_blocks(
+            usable.ours, blocks(sets, sets, left, right, idf, usable.moment), len(pairs), usable.moment
+        )
         if self.batch is not None:
             padded = score_blocks(usable.padded, padded_blocks(self.encoder, pairs, self.batch), len(pairs))
             scored = scored.and_those(padded.under(label(self.batch)))

@@ -23,6 +23,7 @@ from softset.similarity.metrics.base import SimilarityMetric
 __all__ = ["METRICS", "WmtRun", "with_parts"]
 
 METRICS = (
+    "softset",
     "bertscore",
     "bertscore(weights=l2)",
     "subspace",

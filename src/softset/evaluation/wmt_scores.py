@@ -43,7 +43,7 @@ def translation_scores(
         texts = first_places([text for one in distinct for text in one])
         left, right = np.array([[texts[text] for text in one] for one in distinct]).T
         sets = encoder.encode(list(texts))
-        scored = score_blocks(methods, blocks(sets, sets, left, right, idf), len(distinct), moment)
+        scored = score_blocks(methods, blocks(sets, sets, left, right, idf, moment), len(distinct), moment)
         place = {one: at for at, one in enumerate(distinct)}
         back = [place[one] for one in both]
         for name, found in scored.values.items():

@@ -12,7 +12,7 @@ from softset.embed.tokensets import TokenSets
 from softset.errors import FileError, InputError
 from softset.files import read_json, write_atomically
 from softset.similarity.inputs import read_side
-from softset.similarity.metrics.base import PRF
+from softset.similarity.metrics import DEFAULT, PRF
 
 __all__ = ["Calibration", "rescaled"]
 
@@ -50,7 +50,7 @@ class Calibration:
         texts: Sequence[str] | TokenSets,
         *,
         model: Any = "minilm",
-        metric: Any = "subspace",
+        metric: Any = DEFAULT,
         rounds: int = 4,
         seed: int = 0,
         **options: Any,

@@ -13,6 +13,7 @@ from softset.embed.tokensets import TokenSets
 from softset.errors import InputError
 from softset.similarity.calibration import Calibration, rescaled
 from softset.similarity.metrics.base import PRF, Metric, harmonic_mean
+from softset.similarity.metrics.softset import SoftSet
 from softset.similarity.metrics.subspace import Johnson, Subspace
 from softset.similarity.pairs import Pairs, alone
 
@@ -31,13 +32,14 @@ class Levels:
     @classmethod
     def of(cls, metric: Metric, pairs: Pairs, moment: np.ndarray | None) -> "Levels":
         """Return the levels of pairs; without a second moment only what their ranks tell."""
-        if not isinstance(metric, Subspace):
+        if not isinstance(metric, Subspace | SoftSet):
             return cls(None, np.zeros(len(pairs), dtype=bool))
         levels, ranks = None, pairs.counts
+        span = metric if isinstance(metric, Subspace) else Subspace()
         if moment is not None:
-            levels, ranks = metric.chance(pairs, moment)
+            levels, ranks = span.chance(pairs, moment)
         elif (pairs.counts > pairs.dimensions / 2).any():  # else no rank can be so large
-            ranks = metric.ranks(pairs)
+            ranks = span.ranks(pairs)
         full = ranks > pairs.dimensions / 2
         if levels is not None:
             full = full | (levels > TOO_HIGH)
@@ -68,8 +70,8 @@ def rescaling(given: Any, metric: Metric) -> Rescaling | None:
         raise InputError(f'rescale is {given!r}, but "chance", a softset.Calibration or None was wanted')
     if not isinstance(metric, Subspace) or isinstance(metric, Johnson):
         raise InputError(
-            f"the chance level of {metric} has no closed form: measure it with softset.Calibration.fit(texts, "
-            "metric=...), on the command line with softset fit calibration"
+            f"the chance level of {metric} has no closed form: use metric subspace, or measure the level with "
+            "softset.Calibration.fit(texts, metric=...), on the command line with softset fit calibration"
         )
     return _Chance(metric)
 

@@ -34,6 +34,7 @@ class Pairs:
         tokens: (rows,) what each row stands for, or None.
         lengths: (rows, 2) the l2 and l1 norms of the vectors as the model made them, if these are others; or None.
         idf: weights of tokens, where they were fitted.
+        moment: (d, d) the second moment of the encoder's unit vectors, where it is known.
     """
 
     vectors: np.ndarray
@@ -43,6 +44,7 @@ class Pairs:
     tokens: np.ndarray | None
     lengths: np.ndarray | None = None
     idf: Idf | None = None
+    moment: np.ndarray | None = None
 
     @classmethod
     def of(
@@ -52,6 +54,7 @@ class Pairs:
         left: np.ndarray | None = None,
         right: np.ndarray | None = None,
         idf: Idf | None = None,
+        moment: np.ndarray | None = None,
     ) -> "Pairs":
         """Return the pairs of candidates[left[i]] and references[right[i]]; in their order if no places are given.
 
@@ -72,7 +75,8 @@ class Pairs:
         for side in sides:
             side.must_be_finite(norms)
         sources = (candidates, left, references, right)
-        made = cls(vectors, offsets, norms, sources, _tokens(sides, len(norms)), _lengths(sides, len(norms)), idf)
+        facts = _tokens(sides, len(norms)), _lengths(sides, len(norms))
+        made = cls(vectors, offsets, norms, sources, *facts, idf, moment)
         return made if norms.all() else made._without_zeros()
 
     def _without_zeros(self) -> "Pairs":
@@ -181,10 +185,10 @@ def alike_all(candidates: TokenSets, references: TokenSets) -> np.ndarray:
     return known | np.eye(len(candidates), dtype=bool) if candidates is references else known
 
 
-def alone(sets: TokenSets, idf: Idf | None) -> Pairs:
+def alone(sets: TokenSets, idf: Idf | None, moment: np.ndarray | None = None) -> Pairs:
     """Return token sets as pairs with nothing, for what is asked of each set by itself: every second set is empty."""
     nothing = TokenSets.from_arrays([[]], dimensions=sets.dimensions, tokens=[[]], signature=sets.signature)
-    return Pairs.of(sets, nothing, right=np.zeros(len(sets), dtype=np.int64), idf=idf)
+    return Pairs.of(sets, nothing, right=np.zeros(len(sets), dtype=np.int64), idf=idf, moment=moment)
 
 
 class _Side(NamedTuple):
@@ -275,7 +279,12 @@ def _scaled(rows: np.ndarray, norms: np.ndarray) -> np.ndarray:
 
 
 def blocks(
-    candidates: TokenSets, references: TokenSets, left: np.ndarray, right: np.ndarray, idf: Idf | None
+    candidates: TokenSets,
+    references: TokenSets,
+    left: np.ndarray,
+    right: np.ndarray,
+    idf: Idf | None,
+    moment: np.ndarray | None = None,
 ) -> Iterator[tuple[slice, Pairs]]:
     """Yield the pairs in blocks of bounded size, with their places; a block has at least one pair."""
     rows = np.cumsum(candidates.counts[left] + references.counts[right])
@@ -284,5 +293,5 @@ def blocks(
         done = rows[start - 1] if start else 0
         stop = max(start + 1, int(np.searchsorted(rows, done + ROWS, side="right")))
         here = slice(start, stop)
-        yield here, Pairs.of(candidates, references, left[here], right[here], idf)
+        yield here, Pairs.of(candidates, references, left[here], right[here], idf, moment)
         start = stop

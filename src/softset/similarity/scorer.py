@@ -19,7 +19,7 @@ from softset.similarity.chance import Levels, rescaling
 from softset.similarity.explanation import Explanation
 from softset.similarity.idf import Idf, as_facts
 from softset.similarity.inputs import Job, Side, read_job, read_side
-from softset.similarity.metrics import PRF, Metric
+from softset.similarity.metrics import DEFAULT, PRF, Metric
 from softset.similarity.metrics import metric as named
 from softset.similarity.pairs import blocks
 from softset.similarity.references import SEVERAL, Several, reduced, united
@@ -37,7 +37,7 @@ class Scorer:
 
     Args:
         model: as in `load_encoder`; it is loaded when the first text comes, and never for vectors of one's own.
-        metric: a metric or its name, such as "subspace(weights=l2)".
+        metric: a metric or its name, such as "subspace(weights=l2)"; "softset" is the default, "subspace" the paper's.
         rescale: "chance" counts scores from the closed-form chance level, a `Calibration` from a measured one.
         several: of several references take the "best" by F, the "mean", or the "union" of their sets.
         idf: weights of tokens for metrics that use them; fitted on the references unless they are given.
@@ -53,7 +53,7 @@ class Scorer:
         self,
         model: Any = "minilm",
         *,
-        metric: str | Metric = "subspace",
+        metric: str | Metric = DEFAULT,
         rescale: Rescale = None,
         several: Several = "best",
         idf: Idf | None = None,
@@ -71,6 +71,7 @@ class Scorer:
         self.several: Several = several
         self.rescale, self.idf = rescale, idf
         self._rescaling = rescaling(rescale, self.metric)
+        self._moments: dict[str, np.ndarray | None] = {}
 
     def __repr__(self) -> str:
         return f"Scorer({self.model!r}, metric={self.metric})"
@@ -176,9 +177,10 @@ class Scorer:
         B = A if references is None else self._sets(read_side(references, "reference"))
         _must_agree(A, B)
         idf = self.weights_for(B)
-        numbers = self.metric.of_all(A, B, idf)
+        metric, moment = self.served(A)
+        numbers = metric.of_all(A, B, idf, moment)
         if self._rescaling is not None:
-            numbers = self._rescaling.of_all(numbers, A, B, self._moment(A), self._base_signature(A.signature, idf))
+            numbers = self._rescaling.of_all(numbers, A, B, moment, self._base_signature(A.signature, idf))
         return ScoreMatrix(*numbers, signature=self._signature(A.signature, idf, several=False))
 
     def explain(self, candidate: Any, reference: Any, *, metrics: Sequence[str | Metric] | None = None) -> Explanation:
@@ -257,10 +259,10 @@ class Scorer:
         """Return precision, recall and F of pairs, and whether they are saturated and have an empty side, (p,) each."""
         found, saturated, empty = np.zeros((3, len(left))), *np.zeros((2, len(left)), dtype=bool)
         signature = self._base_signature(A.signature, idf)
-        moment = self._moment(A)
-        for here, pairs in blocks(A, B, left, right, idf):
-            numbers = self.metric.of_pairs(pairs)
-            levels = Levels.of(self.metric, pairs, moment)
+        metric, moment = self.served(A)
+        for here, pairs in blocks(A, B, left, right, idf, moment):
+            numbers = metric.of_pairs(pairs)
+            levels = Levels.of(metric, pairs, moment if self.rescale == "chance" else None)
             if self._rescaling is not None:
                 numbers = self._rescaling.of_pairs(numbers, pairs, levels, signature)
             found[:, here], saturated[here] = numbers, levels.saturated
@@ -282,31 +284,37 @@ class Scorer:
             return Idf.counted([references])
         return Idf.fit(references, model=self.encoder)
 
-    def _moment(self, sets: TokenSets) -> np.ndarray | None:
-        """Return the second moment of the vectors if chance is asked for, of the encoder that made them."""
-        if self.rescale != "chance":
-            return None
-        if self.model is not None and sets.signature not in ("own", self.encoder.signature):
+    def served(self, sets: TokenSets) -> tuple[Metric, np.ndarray | None]:
+        """Return the metric as token sets let it be, and the second moment of their encoder, where it is asked for."""
+        moment = self._moment(sets.signature) if self.metric.needs_moment or self.rescale == "chance" else None
+        return self.metric.served(moment=moment is not None), moment
+
+    def _moment(self, of_sets: str) -> np.ndarray | None:
+        """Return the second moment of the encoder that made the vectors, if it is known; the chance level needs it."""
+        if of_sets in self._moments:
+            return self._moments[of_sets]
+        known = self.model is not None and of_sets != "own" and of_sets == self.encoder.signature
+        if self.rescale == "chance" and self.model is not None and not known and of_sets != "own":
             raise InputError(
-                f"the token sets were made with {sets.signature}, but this scorer's model is {self.encoder.signature}: "
+                f"the token sets were made with {of_sets}, but this scorer's model is {self.encoder.signature}: "
                 "the chance level needs the same"
             )
-        known = self.model is not None and sets.signature != "own"
-        moment = getattr(self.encoder, "second_moment", None) if known else None
-        if moment is None:
+        moment: np.ndarray | None = getattr(self.encoder, "second_moment", None) if known else None
+        if moment is None and self.rescale == "chance":
             raise InputError(
                 "the chance level needs the second moment of the encoder's tokens, which is known for the bundled "
                 "models only: measure the level instead with softset.Calibration.fit(texts, model=...), on the command "
                 "line with softset fit calibration"
             )
-        found: np.ndarray = moment
-        return found
+        self._moments[of_sets] = moment
+        return moment
 
     def _base_signature(self, of_sets: str, idf: Idf | None) -> str:
         """Return what a calibration must have been fitted with."""
         if idf is not None:
             idf.must_fit(of_sets)
-        facts = {"metric": self.metric, "idf": idf.checksum if idf is not None else None}
+        metric = self.metric.served(moment=self.metric.needs_moment and self._moment(of_sets) is not None)
+        facts = {"metric": metric, "idf": idf.checksum if idf is not None else None}
         return f"{format_signature(facts)}|{as_facts(of_sets)}"
 
     def signature(self, *, idf: Idf | None = None, several: bool = False) -> str:
@@ -314,7 +322,7 @@ class Scorer:
 
         >>> import softset
         >>> softset.Scorer("minilm", layer=4).signature().split("|")[1:4]
-        ['metric:subspace', 'encoder:minilm@f80c23cd', 'layer:4']
+        ['metric:softset', 'encoder:minilm@f80c23cd', 'layer:4']
         """
         return self._signature(self.encoder.signature, idf, several=several)
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from softset.embed.encoders.protocol import Progress
 from softset.similarity.idf import Idf
-from softset.similarity.metrics import Metric
+from softset.similarity.metrics import DEFAULT, Metric
 from softset.similarity.references import Several
 from softset.similarity.scorer import Rescale, Scorer
 from softset.similarity.scores import Scores
@@ -19,7 +19,7 @@ def score(
     references: Any,
     *,
     model: Any = "minilm",
-    metric: str | Metric = "subspace",
+    metric: str | Metric = DEFAULT,
     rescale: Rescale = None,
     several: Several = "best",
     idf: Idf | None = None,
@@ -52,7 +52,7 @@ def pairwise(
     Y: Any = None,
     *,
     model: Any = "minilm",
-    metric: str | Metric = "subspace",
+    metric: str | Metric = DEFAULT,
     distance: bool = False,
     **options: Any,
 ) -> np.ndarray:

@@ -22,7 +22,7 @@ def explain(scorer: "Scorer", candidate: Any, reference: Any, metrics: Sequence[
     """Return the explanation of one pair by some metrics."""
     for one in metrics:
         if not isinstance(one, MembershipMetric):
-            raise InputError(f"{one} has no membership of single tokens to show: use subspace or bertscore")
+            raise InputError(f"{one} has no membership of single tokens to show: use softset, subspace or bertscore")
     if not metrics:
         raise InputError("no metric was given to explain: give at least one")
     A, B = (_set(scorer, given, what) for given, what in ((candidate, "candidate"), (reference, "reference")))
@@ -45,10 +45,12 @@ def _set(scorer: "Scorer", given: Any, what: str) -> TokenSets:
     return side if isinstance(side, TokenSets) else scorer.encode(side)
 
 
-def _view(scorer: "Scorer", A: TokenSets, B: TokenSets, metric: MembershipMetric) -> View:
-    of_metric = scorer.using(metric=metric)
+def _view(scorer: "Scorer", A: TokenSets, B: TokenSets, wanted: MembershipMetric) -> View:
+    of_metric = scorer.using(metric=wanted)
     numbers = next(iter(of_metric.score(A, B)))
-    pairs = Pairs.of(A, B, idf=of_metric.weights_for(B))
+    metric, moment = of_metric.served(A)
+    assert isinstance(metric, MembershipMetric)  # noqa: S101 (what serves it is of its kind)
+    pairs = Pairs.of(A, B, idf=of_metric.weights_for(B), moment=moment)
     k = int(pairs.counts[0])
     memberships, shares = metric.memberships(pairs), metric.shares(pairs)
     rows, others = _units(pairs)

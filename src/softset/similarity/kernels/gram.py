@@ -16,7 +16,7 @@ revealing   orthonormal directions by `algebra.rank`        always right: more r
 ==========  ==============================================  =====================================================
 
 A graded set does not hold its own rows in full: with the ridge D on the diagonal, M = G + D, the squared membership of
-its i-th row is 1 - D_i + D_i^2 (M^-1)_ii. What a row has in the other set can be measured by that.
+its i-th row is M_ii - 2 D_i + D_i^2 (M^-1)_ii. What a row has in the other set can be measured by that.
 """
 
 from collections import Counter
@@ -174,12 +174,13 @@ class _Kernel:
         of_B, inverse_A, sure_A = self._explained(A, C, k, limit)
         of_A, inverse_B, sure_B = self._explained(B, transpose(C), l, limit)
         sure = sure_A & sure_B
-        for side, counts, other, inverse in ((0, k, of_A, inverse_A), (1, l, of_B, inverse_B)):
+        for side, counts, M, other, inverse in ((0, k, A, of_A, inverse_A), (1, l, B, of_B, inverse_B)):
             at, row = np.nonzero((np.arange(other.shape[1]) < counts[:, None]) & sure[:, None])
             places = self.begins[2 * group[at] + side] + row
             self.found[places] = other[at, row]
             if self.ridge is not None:
-                self.own[places] = self._own(inverse[at, row], self.ridge[places])
+                D = self.ridge[places]
+                self.own[places] = _root(M[at, row, row] - 2 * D + D * D * inverse[at, row])
         self.tally[path] += int(sure.sum())
         unsure: np.ndarray = group[~sure]
         return unsure
@@ -194,11 +195,6 @@ class _Kernel:
         trace = to_numpy(xp.sum(diagonals, axis=1)) - (G.shape[1] - counts)  # without the pads
         rank_is_clear = trace * counts * self.cut**2 < 1  # as in algebra.rank: the rule would take every row
         return _root(xp.sum(M * M, axis=1)), diagonals, whole & (trace <= limit) & rank_is_clear
-
-    @staticmethod
-    def _own(inverse: Array, ridge: Array) -> Array:
-        """Return the membership of rows in their own graded set, from the diagonal of M^-1."""
-        return _root(1 - ridge + ridge * ridge * inverse)
 
     def _revealed(self, members: Array, rows: Array, start: int) -> Array:
         """Return the memberships of rows in the set that the members, whose ridge begins at start, make."""

@@ -49,17 +49,28 @@ class Metric(ABC):
         """Whether the metric weighs tokens by their rarity."""
         return getattr(self, "weights", None) == "idf"
 
+    @property
+    def needs_moment(self) -> bool:
+        """Whether the metric weighs tokens by the encoder's second moment."""
+        return getattr(self, "weights", None) == "rare"
+
+    def served(self, *, moment: bool) -> "Metric":  # noqa: ARG002 (for those that can do without)
+        """Return the metric for an encoder whose second moment is known or not: itself, unless it can do without."""
+        return self
+
     @on_one_thread
     def of_pairs(self, pairs: Pairs) -> PRF:
         """Return precision, recall and F of each pair, (n,)."""
         return self._with_empty(self._of_pairs(pairs), pairs.empty[0::2], pairs.empty[1::2], pairs.alike)
 
-    def of_all(self, candidates: TokenSets, references: TokenSets, idf: Idf | None = None) -> PRF:
+    def of_all(
+        self, candidates: TokenSets, references: TokenSets, idf: Idf | None = None, moment: np.ndarray | None = None
+    ) -> PRF:
         """Return precision, recall and F of every candidate with every reference, (n, m)."""
         n, m = len(candidates), len(references)
         left, right = np.repeat(np.arange(n), m), np.tile(np.arange(m), n)
         found = np.zeros((3, n * m))
-        for here, pairs in blocks(candidates, references, left, right, idf):
+        for here, pairs in blocks(candidates, references, left, right, idf, moment):
             found[:, here] = self.of_pairs(pairs)
         return PRF(*found.reshape(3, n, m))
 

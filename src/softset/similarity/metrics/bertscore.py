@@ -33,9 +33,11 @@ class BertScore(MembershipMetric):
         cosines: np.ndarray = rows @ others.T
         return cosines
 
-    def of_all(self, candidates: TokenSets, references: TokenSets, idf: Idf | None = None) -> PRF:
+    def of_all(
+        self, candidates: TokenSets, references: TokenSets, idf: Idf | None = None, moment: np.ndarray | None = None
+    ) -> PRF:
         """Return precision, recall and F of every candidate with every reference, (n, m), by large products."""
-        A, B = alone(candidates, idf), alone(references, idf)
+        A, B = alone(candidates, idf, moment), alone(references, idf, moment)
         sides = [(one.units, one.offsets[::2], self.shares(one).astype(one.units.dtype)) for one in (A, B)]
         P, R = mean_closest(*sides[0], *sides[1])
         empty = A.empty[::2, None], B.empty[None, ::2]

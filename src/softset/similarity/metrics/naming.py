@@ -9,14 +9,16 @@ from softset.similarity.metrics.base import Metric
 from softset.similarity.metrics.bertscore import BertScore
 from softset.similarity.metrics.dynamax import DynaMax
 from softset.similarity.metrics.grassmann import Grassmann
+from softset.similarity.metrics.softset import SoftSet
 from softset.similarity.metrics.subspace import Johnson, Subspace
 from softset.similarity.metrics.symbols import Jaccard, JohnsonSymbolic, Symbolic, TfIdf
 from softset.similarity.metrics.transport import Wmd, Wrd
 from softset.similarity.metrics.vectors import Average, Cls
 
-__all__ = ["METRICS", "metric"]
+__all__ = ["DEFAULT", "METRICS", "metric"]
 
 KINDS: tuple[type[Metric], ...] = (
+    SoftSet,
     Subspace,
     BertScore,
     Johnson,
@@ -32,6 +34,7 @@ KINDS: tuple[type[Metric], ...] = (
     Grassmann,
 )
 METRICS: dict[str, type[Metric]] = {kind.NAME: kind for kind in KINDS}
+DEFAULT = SoftSet.NAME
 SPELLING = re.compile(r"\s*([a-z-]+)\s*(?:\((.*)\))?\s*", re.DOTALL)
 
 
@@ -45,8 +48,8 @@ def metric(given: "str | Metric") -> Metric:
     True
     >>> softset.metric("subspaces")
     Traceback (most recent call last):
-    softset.errors.InputError: there is no metric 'subspaces': use one of subspace, bertscore, johnson, average, cls, \
-dynamax, wmd, wrd, symbolic, jaccard, johnson-symbolic, tfidf, grassmann
+    softset.errors.InputError: there is no metric 'subspaces': use one of softset, subspace, bertscore, johnson, \
+average, cls, dynamax, wmd, wrd, symbolic, jaccard, johnson-symbolic, tfidf, grassmann
     """
     if isinstance(given, Metric):
         return given

@@ -99,9 +99,11 @@ class Subspace(MembershipMetric):
             ridge=rows.ridge,
         )
 
-    def of_all(self, candidates: TokenSets, references: TokenSets, idf: Idf | None = None) -> PRF:
+    def of_all(
+        self, candidates: TokenSets, references: TokenSets, idf: Idf | None = None, moment: np.ndarray | None = None
+    ) -> PRF:
         """Return precision, recall and F of every candidate with every reference, (n, m), by large products."""
-        A, B = alone(candidates, idf), alone(references, idf)
+        A, B = alone(candidates, idf, moment), alone(references, idf, moment)
         P = mean_membership(*self._asked(B), A.units, A.offsets[::2], self.shares(A).astype(A.units.dtype)).T
         R = mean_membership(*self._asked(A), B.units, B.offsets[::2], self.shares(B).astype(B.units.dtype))
         empty = A.empty[::2, None], B.empty[None, ::2]

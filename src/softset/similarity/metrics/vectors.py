@@ -29,9 +29,11 @@ class _Pooled(SimilarityMetric):
         cosines: np.ndarray = np.einsum("ij,ij->i", units[0::2], units[1::2])
         return cosines
 
-    def of_all(self, candidates: TokenSets, references: TokenSets, idf: Idf | None = None) -> PRF:
+    def of_all(
+        self, candidates: TokenSets, references: TokenSets, idf: Idf | None = None, moment: np.ndarray | None = None
+    ) -> PRF:
         """Return the cosines of every candidate with every reference, (n, m), by one product."""
-        A, B = alone(candidates, idf), alone(references, idf)
+        A, B = alone(candidates, idf, moment), alone(references, idf, moment)
         S = unit_rows(self.pooled(A)[::2]) @ unit_rows(self.pooled(B)[::2]).T
         empty = A.empty[::2, None], B.empty[None, ::2]
         return self._with_empty(PRF(S, S.copy(), S.copy()), *empty, alike_all(candidates, references))

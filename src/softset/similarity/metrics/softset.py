@@ -1,0 +1,101 @@
+"""softset's own metric: graded sets, tokens measured by what they have in their own, the worst covered counting most.
+
+With unit rows T of a text and C = T' (T T' + ridge)^-1 T its graded set, a token u of A has the membership
+m(u) = sqrt(u' C_B u / u' C_A u) in B, at most 1. Precision is the mean of min(m(u), m(v)) over two tokens of A that are
+drawn by their weights: how much are *both* in B. Recall is the same with the sides exchanged, the score their mean.
+
+It was chosen on STS-B dev and SICK train and trial; docs/results.md has the tables of the test sets.
+"""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from softset.algebra.rank import tolerance
+from softset.errors import InputError
+from softset.similarity.kernels.gram import relative_memberships
+from softset.similarity.metrics.base import PRF, MembershipMetric, must_be_one_of
+from softset.similarity.pairs import Pairs
+from softset.similarity.weights import WEIGHTS, Weights, weigh
+
+__all__ = ["SoftSet"]
+
+LEAST_RIDGE, MOST_RIDGE = 1e-3, 1e6
+
+
+@dataclass(frozen=True, repr=False)
+class SoftSet(MembershipMetric):
+    """How much two tokens of a text are both in the other text's graded set; rare tokens count more.
+
+    Where the encoder's second moment is not known, and with it what is rare, all tokens count the same.
+    """
+
+    NAME: ClassVar[str] = "softset"
+    ABOUT: ClassVar[str] = "membership of any two tokens in the other text's graded set, rare ones first (the default)"
+    LINKS: ClassVar[str] = "share"
+
+    weights: Weights = "rare"
+    ridge: float = 1.0
+
+    def __post_init__(self) -> None:
+        must_be_one_of(self, "weights", WEIGHTS)
+        number = isinstance(self.ridge, int | float | np.number) and not isinstance(self.ridge, bool)
+        if not number or not LEAST_RIDGE <= self.ridge <= MOST_RIDGE:
+            wanted = f"from {LEAST_RIDGE:g} to {MOST_RIDGE:g}"
+            raise InputError(f"the ridge must be a number {wanted}, but {str(self.ridge)[:80]} was given")
+        object.__setattr__(self, "ridge", float(self.ridge))  # 1 and 1.0 are one metric
+
+    def served(self, *, moment: bool) -> "SoftSet":
+        """Return the metric for an encoder whose second moment is known or not."""
+        return self if moment or self.weights != "rare" else replace(self, weights="none")
+
+    def combined(self, P: np.ndarray, R: np.ndarray) -> np.ndarray:
+        """Return the mean of precision and recall: what is contained in the other text counts as alike."""
+        mean: np.ndarray = (P + R) / 2
+        return mean
+
+    def memberships(self, pairs: Pairs) -> np.ndarray:
+        """Return each row's membership in the other side, measured by that in its own."""
+        kept, first = pairs.distinct()
+        places = np.flatnonzero(kept)
+        copies = np.bincount(first, minlength=len(first))[places]
+        found: np.ndarray = relative_memberships(
+            pairs.units if len(places) == len(first) else pairs.units[places],
+            np.concatenate([[0], np.cumsum(kept)])[pairs.offsets],
+            cut=tolerance(pairs.dimensions, pairs.precision, np),
+            ridge=self.ridge / copies,  # a row that occurs twice counts twice
+            exact=lambda start, stop: pairs.exact_rows(places[start:stop]),
+        )
+        return found[np.searchsorted(places, first)]
+
+    def shares(self, pairs: Pairs) -> np.ndarray:
+        """Return what each row counts in its set's mean, (rows,): the less it belongs, the more."""
+        return self._drawn(pairs, self.memberships(pairs))
+
+    def _of_pairs(self, pairs: Pairs) -> PRF:
+        m = self.memberships(pairs)
+        means = np.clip(pairs.sums(self._drawn(pairs, m) * m), 0.0, 1.0)
+        P, R = means[0::2], means[1::2]
+        return PRF(P, R, self.combined(P, R))
+
+    def _drawn(self, pairs: Pairs, m: np.ndarray) -> np.ndarray:
+        """Return how likely each row is the less covered one of two rows of its set, drawn by their weights."""
+        w = pairs.shares(weigh(pairs, self.weights))
+        owner = np.repeat(np.arange(len(pairs.counts)), pairs.counts)
+        order = np.lexsort((-m, owner))
+        before = np.cumsum(w[order]) - w[order]
+        before -= np.repeat(before[pairs.offsets[:-1][pairs.counts > 0]], pairs.counts[pairs.counts > 0])
+        drawn = np.empty_like(w)
+        drawn[order] = w[order] * (w[order] + 2 * before)  # (c + w)^2 - c^2, of the weight c of those covered better
+        return drawn
+
+    def links(self, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
+        """Return the part of each other row in the membership: m^2 is a sum of coefficient times cosine."""
+        if not len(rows) or not len(others):
+            return np.zeros((len(rows), len(others)))
+        G, C = others @ others.T, others @ rows.T
+        parts = (np.linalg.solve(G + self.ridge * np.eye(len(G)), C) * C).T
+        total = parts.sum(axis=1, keepdims=True)
+        shares: np.ndarray = parts / np.where(total > 0, total, 1)
+        return shares
