@@ -27,12 +27,17 @@ def text_file(path: Path, n: int = 50, d: int = 4, seed: int = 0) -> Path:
     return path
 
 
+def is_mapped(array: np.ndarray) -> bool:
+    """Tell whether an array, or what it is a view of, lies in a file."""
+    return isinstance(array, np.memmap) or (array.base is not None and is_mapped(array.base))
+
+
 def test_saved_vectors_open_as_they_were(tmp_path: Path) -> None:
     words = WordVectors.of(["red", "blue", "日本"], [[1, 2], [3, 4], [5, 6.5]])
     words.save(tmp_path / "store")
     again = WordVectors.open(tmp_path / "store")
     assert list(again.words) == list(words.words) and np.array_equal(again.matrix, words.matrix)
-    assert again.words.place("日本") == 2 and isinstance(again.matrix, np.memmap)
+    assert again.words.place("日本") == 2 and is_mapped(again.matrix)
     verify_store(tmp_path / "store")
     with pytest.raises(FileExistsError):
         words.save(tmp_path / "store")

@@ -7,7 +7,7 @@ import pytest
 
 from softset import load_words
 from softset.retrieval.centroid import Centroid
-from softset.retrieval.finding import SAMPLE
+from softset.retrieval.finding import FEW
 from softset.retrieval.words import WordVectors
 
 RANDOM = np.random.default_rng(5)
@@ -75,7 +75,7 @@ def test_fewer_words_have_another_border(words) -> None:
 
 
 def test_the_border_among_many_is_that_of_a_sample() -> None:
-    n = 2 * SAMPLE
+    n = 2 * FEW
     vectors = RANDOM.normal(size=(n, 4)).astype(np.float32)
     words = WordVectors.of([str(at) for at in range(n)], vectors)
     q = np.array([[1.0, 0, 0, 0]])

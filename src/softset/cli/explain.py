@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["explain"]
 
-METRICS = ("bertscore", "subspace")
+METRICS = ("bertscore", "softset")
 
 
 @click.command(short_help="Show why two texts score what they do.")
@@ -47,8 +47,8 @@ def explain(
 ) -> None:
     """Explain how much the tokens of CANDIDATE belong to REFERENCE, and those of REFERENCE to CANDIDATE.
 
-    For bertscore a token belongs as much as its one closest counterpart is like it; for subspace it belongs to all
-    that the other text's tokens span.
+    For bertscore a token belongs as much as its one closest counterpart is like it; for subspace and softset it
+    belongs to what the other text's tokens make together, a span or a graded set.
 
     \b
     Examples:

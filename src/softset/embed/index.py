@@ -36,9 +36,8 @@ class WordIndex(Sequence[str]):
         self, text: Any, offsets: Integers, hashes: Integers, places: Integers, limit: int | None = None
     ) -> None:
         self.text = text
-        self.offsets = offsets
-        self.hashes = hashes
-        self.places = places
+        # Plain views: every look into a mapped array would make an object of its own kind.
+        self.offsets, self.hashes, self.places = np.asarray(offsets), np.asarray(hashes), np.asarray(places)
         self.limit = len(offsets) - 1 if limit is None else min(limit, len(offsets) - 1)
 
     @classmethod
@@ -68,6 +67,16 @@ class WordIndex(Sequence[str]):
         if not -self.limit <= at < self.limit:
             raise IndexError(f"word {at} was asked for, but there are {self.limit}")
         return self._word(at % self.limit)
+
+    def take(self, places: Sequence[int]) -> list[str]:
+        """Return the words at some places.
+
+        >>> WordIndex.of(["red", "green", "blue"]).take([2, 0])
+        ['blue', 'red']
+        """
+        at = np.asarray(places, dtype=np.int64)
+        bounds = zip(self.offsets[at].tolist(), self.offsets[at + 1].tolist(), strict=True)
+        return [self.text[start:stop].decode() for start, stop in bounds]
 
     def _word(self, at: int) -> str:
         return bytes(self.text[int(self.offsets[at]) : int(self.offsets[at + 1])]).decode()

@@ -14,7 +14,7 @@ The name in a signature ends with the number of vectors that were looked at: cen
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -36,15 +36,24 @@ class Preprocessing:
     mean: np.ndarray
     matrix: np.ndarray | None = None
     unit: bool = False
+    _kept: dict[str, tuple[np.ndarray, np.ndarray | None]] = field(default_factory=dict, compare=False, repr=False)
 
     def __call__(self, rows: np.ndarray) -> np.ndarray:
         """Return (n, d) rows after the preprocessing; of unit vectors, what has no direction becomes zero."""
         given = _units(rows) if self.unit else rows
-        done: np.ndarray = given - self.mean.astype(given.dtype)
+        mean, matrix = self._as(str(given.dtype))
+        done: np.ndarray = given - mean
         if self.unit:
             near = np.abs(done).max(axis=1, keepdims=True) < SAME
             done = np.where(near | ~given.any(axis=1, keepdims=True), 0, done)
-        return done if self.matrix is None else done @ self.matrix.astype(given.dtype)
+        return done if matrix is None else done @ matrix
+
+    def _as(self, dtype: str) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return mean and matrix in the precision of some rows; made once, for rows often come one by one."""
+        if dtype not in self._kept:
+            matrix = None if self.matrix is None else self.matrix.astype(dtype)
+            self._kept[dtype] = self.mean.astype(dtype), matrix
+        return self._kept[dtype]
 
 
 def fit_preprocessing(name: str, blocks: Callable[[], Iterator[np.ndarray]], d: int) -> Preprocessing:

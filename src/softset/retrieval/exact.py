@@ -58,12 +58,15 @@ class Ranking:
 
     def merged(self, start: int, scores: np.ndarray, top: int, left_out: np.ndarray) -> "Ranking":
         """Return the best of this ranking and of later items, consecutive from `start` on, but for those left out."""
-        at = np.arange(len(scores)) if len(self.places) < top else np.flatnonzero(scores > self.scores[-1])
-        most = top + len(left_out)
-        if len(at) > most:  # only those that can be among the best
-            least = np.partition(scores[at], len(at) - most)[len(at) - most]
-            at = at[scores[at] >= least]
-        at = at[~np.isin(at + start, left_out)]
+        here = left_out[(left_out >= start) & (left_out < start + len(scores))] - start
+        if len(here):
+            scores = scores.copy()
+            scores[here] = -np.inf
+        least = self.scores[-1] if len(self.places) == top else -np.inf
+        at = np.flatnonzero(scores > least)
+        if len(at) > top:  # only those that can be among the best
+            some = scores[at]
+            at = at[some >= np.partition(some, len(at) - top)[len(at) - top]]
         places, scores = np.concatenate([self.places, at + start]), np.concatenate([self.scores, scores[at]])
         order = np.lexsort((places, -scores))[:top]
         return Ranking(places[order], scores[order])
@@ -98,15 +101,22 @@ def _batches(plans: Sequence[Plan]) -> Iterator[tuple[int, int]]:
 def _pass(items: Items, plans: Sequence[Plan], top: int, excluded: Sequence[frozenset[int]], n: int) -> list[Ranking]:
     left_out = [np.array(sorted(places), dtype=np.int64) for places in excluded]
     rankings = [Ranking.empty() for _ in plans]
-    scorer = Scorer([one for plan in plans for one in plan.sets])
+    # Of one set alone, chances and cosines have one order: what counts is scored again anyway.
+    scorer = Scorer(
+        [one for plan in plans for one in plan.sets], [len(plan.sets) == 1 for plan in plans for _ in plan.sets]
+    )
     size = max(BLOCK_BYTES // (4 * (items.dimensions + scorer.columns)), 256)
     for start in range(0, n, size):
         stop = min(start + size, n)
         memberships = iter(scorer(items, start, stop))
         lengths = items.norms[start:stop]
+        nowhere = np.flatnonzero(~(lengths > 0))
         for i, plan in enumerate(plans):
             scores = np.asarray(plan.score([next(memberships) for _ in plan.sets]))
-            rankings[i] = rankings[i].merged(start, np.where(lengths > 0, scores, 0), top, left_out[i])
+            if len(nowhere):
+                scores = scores.copy()
+                scores[nowhere] = 0
+            rankings[i] = rankings[i].merged(start, scores, top, left_out[i])
     return rankings
 
 
@@ -123,9 +133,11 @@ def projected(rows: np.ndarray, norms: np.ndarray, directions: np.ndarray) -> np
     """Return the coordinates (k, n) of rows (n, d) of known lengths, scaled to length 1, along k directions (k, d)."""
     rows, norms = _tamed(rows, norms)
     Q = directions.astype(rows.dtype)
-    # A product with a slim matrix is quicker with the items first.
-    coordinates: np.ndarray = (rows @ Q.T).T if len(Q) < FEW_COLUMNS else Q @ rows.T
-    return coordinates / np.where(norms > 0, norms, 1)
+    # A product with a slim matrix is quicker with the items first, and with one direction as a vector.
+    slim = (rows @ Q[0])[None, :] if len(Q) == 1 else None
+    coordinates: np.ndarray = slim if slim is not None else (rows @ Q.T).T if len(Q) < FEW_COLUMNS else Q @ rows.T
+    coordinates /= np.where(norms > 0, norms, 1)
+    return coordinates
 
 
 def _tamed(rows: np.ndarray, norms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -145,8 +157,8 @@ def _tamed(rows: np.ndarray, norms: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 class Scorer:
     """Memberships in many sets at once: sets with few directions share one matrix product."""
 
-    def __init__(self, sets: Sequence[Members]) -> None:
-        self.sets = list(sets)
+    def __init__(self, sets: Sequence[Members], alone: Sequence[bool]) -> None:
+        self.sets, self.alone = list(sets), list(alone)
         self.factors = [one.factor() for one in sets]
         stacked = [factor for factor in self.factors if factor is not None]
         self.stacked: Any = np.concatenate(stacked).astype(np.float32) if stacked else None
@@ -157,14 +169,14 @@ class Scorer:
         coordinates: Any = items.projections(self.stacked, start, stop) if self.columns else None
         rows = items.rows(start, stop) if any(factor is None for factor in self.factors) else None
         found, at = [], 0
-        for one, factor in zip(self.sets, self.factors, strict=True):
+        for one, factor, alone in zip(self.sets, self.factors, self.alone, strict=True):
             if factor is None:
                 found.append(np.asarray(one.membership(rows)))
                 continue
             part = coordinates[at : at + len(factor)]
             at += len(factor)
             if isinstance(one, Centroid):
-                found.append(one.chances(part[0]))
+                found.append(part[0] if alone else one.chances(part[0]))
             else:
                 found.append(np.minimum(np.sqrt(np.einsum("ij,ij->j", part, part)), 1))
         return found

@@ -2,12 +2,13 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from softset import __version__
 from softset.errors import InputError
@@ -22,7 +23,8 @@ from softset.retrieval.results import Entry, Hit, Result, explain
 __all__ = ["Searchable"]
 
 MIDDLES_AT_ONCE = 64  # whose borders are sought together: 17 MB of cosines
-SAMPLE = 65_536  # items: the border of a set among millions is then a quantile over some 50 items
+FEW = 65_536  # items up to which the border of a set is sought among all of them
+SAMPLE = 32_768  # of more: the border of a set among a million is then a quantile over some 30 items
 PIECE = 1_024  # items in a row of such a sample: they can be read without being copied
 
 
@@ -71,6 +73,10 @@ class Searchable(ABC):
     @abstractmethod
     def item(self, place: int) -> Entry:
         """Return what is known of an item."""
+
+    def items(self, places: Sequence[int]) -> list[Entry]:
+        """Return what is known of several items."""
+        return [self.item(place) for place in places]
 
     @property
     def hidden(self) -> frozenset[int]:
@@ -178,7 +184,7 @@ class Searchable(ABC):
                 raise InputError(f"{name} must be a whole number from 1 on, but {given!r} was given")
         if approximate and restrict is not None:
             raise InputError("an approximate search cannot be restricted: search exactly, or all items")
-        with threadpool_limits(threads):
+        with nullcontext() if threads is None else _libraries().limit(limits=threads):
             items, plans = self._plans(
                 queries, logic=logic, preprocessing=preprocessing, sets=sets, skip_unknown=skip_unknown, **parameters
             )
@@ -210,20 +216,29 @@ class Searchable(ABC):
 def _result(
     items: Searchable, where: str, plan: Plan, ranking: Ranking, n: int, least: float, explained: bool
 ) -> Result:
-    hits = []
-    for rank, (place, score) in enumerate(zip(ranking.places.tolist(), ranking.scores.tolist(), strict=True), 1):
-        if not score >= least or not score:  # what has no membership is no member
-            break
-        name, text, metadata = items.item(place)
-        shares = explain(items.take([place])[0], plan) if explained else ()
-        hits.append(Hit(name, score, round(100 * (n - rank) / n, 4), place, shares, text, metadata))
+    kept = int(((ranking.scores >= least) & (ranking.scores > 0)).sum())  # what has no membership is no member
+    places, scores = ranking.places[:kept].tolist(), ranking.scores[:kept].tolist()
+    below = np.round(100 * (n - np.arange(1, kept + 1)) / n, 4).tolist()
+    shares = [explain(row, plan) for row in items.take(places)] if explained else [()] * kept
+    hits = [
+        Hit(entry.name, score, percentile, place, share, entry.text, entry.metadata)
+        for entry, score, percentile, place, share in zip(
+            items.items(places), scores, below, places, shares, strict=True
+        )
+    ]
     signature = f"{where}|logic:{plan.logic}|softset:{__version__}"
     return Result(plan.query, plan.logic.name, signature, tuple(hits), plan, plan.notes, plan.unknown)
 
 
+@cache
+def _libraries() -> ThreadpoolController:
+    """Return the libraries that use threads; looking them up takes longer than a search."""
+    return ThreadpoolController()
+
+
 def _spread(n: int) -> Iterator[tuple[int, int]]:
     """Yield where pieces of n items start and stop, evenly spread: all of them, or a sample of many."""
-    if n <= SAMPLE:
+    if n <= FEW:
         yield from ((at, min(at + PIECE, n)) for at in range(0, n, PIECE))
     else:
         yield from ((at, at + PIECE) for at in np.linspace(0, n - PIECE, SAMPLE // PIECE).astype(int).tolist())

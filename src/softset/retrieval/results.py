@@ -32,8 +32,7 @@ class LeafShare:
     against: bool = False
 
 
-@dataclass(frozen=True)
-class Hit:
+class Hit(NamedTuple):
     """An item that was found; `percentile` is the share of all items searched that rank below it."""
 
     item: str

@@ -1,6 +1,7 @@
 """Word vectors that can be searched by set queries."""
 
 import os
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -74,11 +75,10 @@ class WordVectors(Vocabulary, Searchable):
         if done is None or not done.unit or self._unit:
             return super().projections(directions, start, stop)
         Q = directions @ done.matrix
-        along = self._stored_words.projections(Q, start, stop)
+        coordinates = self._stored_words.projections(Q, start, stop)
         lengths = self.norms[start:stop]
-        coordinates: np.ndarray = (along - (Q @ done.mean)[:, None].astype(along.dtype)) / np.where(
-            lengths > 0, lengths, 1
-        )
+        coordinates -= (Q @ done.mean)[:, None].astype(coordinates.dtype)
+        coordinates /= np.where(lengths > 0, lengths, 1)
         return coordinates
 
     @cached_property
@@ -100,6 +100,14 @@ class WordVectors(Vocabulary, Searchable):
         'the'
         """
         return Entry(self.words[place])
+
+    def items(self, places: Sequence[int]) -> list[Entry]:
+        """Return the words at some places.
+
+        >>> [one.name for one in load_words().items([1, 0])]
+        ['and', 'the']
+        """
+        return [Entry(word) for word in self.words.take(places)]
 
     def most_similar(
         self,
@@ -129,7 +137,7 @@ class WordVectors(Vocabulary, Searchable):
         scores = self.matrix[:n] @ _unit(np.asarray(mean)) / np.where(self.norms[:n] > 0, self.norms[:n], 1)
         left_out = np.array([place for one, _ in found for place in one.places], dtype=np.int64)
         best = Ranking.empty().merged(0, scores, topn, left_out)
-        return [(self.words[at], score) for at, score in zip(best.places.tolist(), best.scores.tolist(), strict=True)]
+        return list(zip(self.words.take(best.places.tolist()), best.scores.tolist(), strict=True))
 
 
 def _signed(given: Any, sign: float) -> list[tuple[Any, float]]:
