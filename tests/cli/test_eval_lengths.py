@@ -10,7 +10,7 @@ import softset
 from softset.evaluation.results import Table
 from tests.evaluation.sts_cases import WORDS, plain_folder, real_folder
 
-FEW = ("--model", "words", "--metrics", "subspace,subspace+chance R,average", "--samples", "50")
+FEW = ("--model", "words", "--metrics", "softset,subspace+chance R,average", "--samples", "50")
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def test_the_table_has_a_line_a_method_and_short_columns(run, data) -> None:
     kinds = ("spearman", "spearman candidate", "1-8 mean", "9-16 mean", "17-32 mean", "33- mean")
     names = [one.strip() for one in header.split("  ") if one.strip()]
     assert names == ["method", *(f"{kind} {one}" for kind in ("unrelated", "alike") for one in kinds)]
-    assert [line.split("  ")[0] for line in lines] == ["subspace (default)", "subspace+chance R", "average"]
+    assert [line.split("  ")[0] for line in lines] == ["softset (default)", "subspace+chance R", "average"]
     assert "softset: unrelated: 160 pairs, scored in" in err and "softset: alike: 24 pairs, scored in" in err
 
 
@@ -78,7 +78,7 @@ def test_other_forms(run, data, form) -> None:
 def test_what_is_not_named_are_the_datasets_and_methods_of_the_task(run, data) -> None:
     code, out, _ = run("eval", "lengths", "--data", data, "--model", "words", "--samples", "9", "--json")
     rows = json.loads(out)
-    families = ("subspace", "subspace+chance", "bertscore")
+    families = ("softset", "subspace", "subspace+chance", "bertscore")
     methods = [f"{one}{part}" for one in families for part in ("", " P", " R")]
     assert code == 0 and list(dict.fromkeys(row["method"] for row in rows)) == [*methods, "average"]
     assert next(row["n"] for row in rows if row["dataset"] == "unrelated") > 300  # of all seven datasets
@@ -108,7 +108,7 @@ def test_a_run_that_was_interrupted_goes_on(run, data, home, monkeypatch) -> Non
     with monkeypatch.context() as patch:
         patch.setattr(LengthsRun, "_kind", stopped)
         assert run(*arguments)[0] == 130
-    assert [one.name for one in (home / "kept").iterdir()] == ["lengths.partial.json"]
+    assert [one.name for one in (home / "kept").iterdir()] == ["lengths.part.json"]
     code, _, err = run(*arguments)
     assert code == 2 and "go on with --resume" in err
     code, out, err = run(*arguments, "--resume")

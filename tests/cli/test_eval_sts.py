@@ -7,7 +7,7 @@ import pytest
 from softset.evaluation.results import Table
 from tests.evaluation.sts_cases import plain_folder, real_folder, senteval_folder
 
-FEW = ("--model", "words", "--metrics", "bertscore,subspace,subspace P,average", "--samples", "50")
+FEW = ("--model", "words", "--metrics", "bertscore,softset,subspace P,average", "--samples", "50")
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def test_the_table_has_all_datasets_their_mean_and_the_time(run, data) -> None:
     title, header, *lines = out.splitlines()
     assert code == 0 and title.startswith("Semantic textual similarity")
     assert header.split() == "method STS12 STS13 STS14 STS15 STS16 STS-B SICK-R Avg seconds".split()
-    assert [line.split("  ")[0] for line in lines[:4]] == ["bertscore", "subspace (default)", "subspace P", "average"]
+    assert [line.split("  ")[0] for line in lines[:4]] == ["bertscore", "softset (default)", "subspace P", "average"]
     assert "paired test against bertscore" in lines[4]
     assert "softset: STS12: 40 pairs, encoded in" in err and err.count("pairs, encoded") == 7
 
@@ -40,7 +40,11 @@ def test_all_metrics_that_the_model_can_do(run, data) -> None:
         "eval", "sts", "--data", data, "--model", "words", "--datasets", "STS-B", "--samples", "9", "--json"
     )
     methods = {row["method"] for row in json.loads(out)}
-    assert code == 0 and {"dynamax", "bertscore(weights=l2) R", "subspace+chance", "grassmann", "tfidf"} <= methods
+    assert (
+        code == 0
+        and {"softset", "softset P", "dynamax", "bertscore(weights=l2) R", "subspace+chance", "grassmann", "tfidf"}
+        <= methods
+    )
     assert "wmd" not in methods and "left out: wmd and wrd" in err
     assert "cls" not in methods and "left out: cls" in err
 
@@ -70,7 +74,7 @@ def test_a_run_that_was_interrupted_goes_on(run, data, home, monkeypatch) -> Non
         patch.setattr(StsRun, "_dataset", stopped)
         code, _, err = run(*arguments)
         assert code == 130 and err.count("pairs, encoded") == 2
-    assert [one.name for one in (home / "kept").iterdir()] == ["sts.partial.json"]
+    assert [one.name for one in (home / "kept").iterdir()] == ["sts.part.json"]
     code, _, err = run(*arguments)
     assert code == 2 and "go on with --resume" in err
     code, out, err = run(*arguments, "--resume")

@@ -14,7 +14,7 @@ from softset.evaluation.wmt import WmtRun, with_parts
 from softset.evaluation.wmt_data import read_pair
 from tests.evaluation.wmt_cases import real_data, write_pair
 
-QUICK = ("--model", "words", "--metrics", "bertscore", "--metrics", "subspace,average", "--samples", "40")
+QUICK = ("--model", "words", "--metrics", "bertscore", "--metrics", "softset,average", "--samples", "40")
 
 
 @pytest.fixture(autouse=True)
@@ -37,7 +37,7 @@ def numbers(rows) -> list[tuple[object, ...]]:
 
 def test_the_table_is_the_one_of_python(run, data) -> None:
     code, out, err = run("eval", "wmt", "--data", str(data), "--pair", "all", *QUICK, "--json")
-    methods = with_parts(map(Method.named, ["bertscore", "subspace", "average"]))
+    methods = with_parts(map(Method.named, ["bertscore", "softset", "average"]))
     run_by_hand = WmtRun(softset.load_encoder("words"), methods, samples=40)
     expected = run_by_hand.table([read_pair(Data(data), name) for name in ("cs-en", "tr-en")])
     assert code == 0 and numbers(json.loads(out)) == numbers(expected.rows)
@@ -45,7 +45,7 @@ def test_the_table_is_the_one_of_python(run, data) -> None:
     assert "softset: left out: sacrebleu chrF (chrF needs sacrebleu: pip install sacrebleu)" in err
     code, out, _ = run("eval", "wmt", "--data", str(data), "--pair", "all", *QUICK)
     assert code == 0 and out.splitlines()[1].split() == ["method", "cs-en", "tr-en", "Avg"]
-    assert "subspace (default)" in out and "subspace P" in out
+    assert "softset (default)" in out and "softset P" in out and out.count("(default)") == 1
 
 
 def test_the_folder_may_be_named_by_the_environment(run, data, monkeypatch) -> None:

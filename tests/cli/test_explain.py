@@ -26,7 +26,7 @@ def _width(monkeypatch) -> None:
 def test_both_metrics_side_by_side(run) -> None:
     code, out, err = run(*ROYALTY)
     assert code == 0 and err == "" and "\x1b" not in out
-    why = Scorer().explain(*ROYALTY[1:], metrics=["bertscore", "subspace"])
+    why = Scorer().explain(*ROYALTY[1:], metrics=["bertscore", "softset"])
     for view in why.views:
         assert f"{view.metric}  P {view.precision:.3f}  R {view.recall:.3f}  F {view.f1:.3f}\n" in out
     row = next(line for line in out.splitlines() if line.startswith("royalty"))
@@ -75,7 +75,7 @@ def test_a_page_and_a_picture_are_written_over_old_ones(run) -> None:
     Path("why.png").write_text("old")
     code, out, err = run(*ROYALTY, "--html", "why.html", "--png", "why.png", "--json")
     assert code == 0 and err == "softset: wrote why.html\nsoftset: wrote why.png\n"
-    why = Scorer().explain(*ROYALTY[1:], metrics=["bertscore", "subspace"])
+    why = Scorer().explain(*ROYALTY[1:], metrics=["bertscore", "softset"])
     assert json.loads(out)["candidate"]["text"] == "royalty"
     assert Path("why.html").read_text(encoding="utf-8") == page.as_html(why)
     assert Path("why.png").read_bytes() == picture.as_png(why)

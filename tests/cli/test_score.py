@@ -81,7 +81,7 @@ def test_a_calibration_of_a_file(run, files) -> None:
     code, _, err = run(
         "score", "-c", files[0], "-r", files[1], *QUICK, "--rescale", "level.json", "--metric", "bertscore"
     )
-    assert code == 2 and "this calibration was fitted with metric:subspace" in err
+    assert code == 2 and "this calibration was fitted with metric:softset|" in err
 
 
 @pytest.fixture

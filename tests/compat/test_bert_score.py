@@ -44,7 +44,7 @@ def test_the_function_is_the_scorer(scorer: BERTScorer) -> None:
     assert np.array_equal(positional[0], scorer.score(A, B)) and positional[1] == scorer.hash
 
 
-@pytest.mark.parametrize("metric", ["bertscore", "subspace", "subspace(weights=l2)", "average"])
+@pytest.mark.parametrize("metric", ["bertscore", "softset", "subspace", "subspace(weights=l2)", "average"])
 def test_all_layers_are_rows(metric: str) -> None:
     rows = score(A, B, all_layers=True, metric=metric)
     assert [one.shape for one in rows] == [(7, 4)] * 3
@@ -54,7 +54,7 @@ def test_all_layers_are_rows(metric: str) -> None:
 
 
 def test_other_metrics_are_softset_s_own() -> None:
-    for metric in ("subspace", "subspace(weights=l2)", "symbolic", "dynamax"):
+    for metric in ("softset", "subspace", "subspace(weights=l2)", "symbolic", "dynamax"):
         ours = softset.score(A, B, metric=metric)
         assert np.allclose(score(A, B, metric=metric), [ours.precision, ours.recall, ours.f1], atol=1e-6)
     weighed = softset.score(A, B, metric="subspace(weights=idf)")
@@ -162,9 +162,9 @@ def test_the_bundled_model_brings_its_levels() -> None:
 
 
 def test_subspace_has_a_closed_form_and_others_have_none() -> None:
-    ours = softset.score(A, B, rescale="chance")
+    ours = softset.score(A, B, metric="subspace", rescale="chance")
     assert np.allclose(score(A, B, metric="subspace", rescale_with_baseline=True)[2], ours.f1, atol=1e-6)
-    for metric in ("average", "johnson", "wmd"):
+    for metric in ("softset", "average", "johnson", "wmd"):
         with pytest.raises(InputError, match=r"baseline_path=.*softset\.Calibration"):
             score(A, B, metric=metric, rescale_with_baseline=True)
     with pytest.raises(InputError, match=r"softset\.Calibration"):

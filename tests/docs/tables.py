@@ -61,7 +61,9 @@ def _cell(file: str, method: str, dataset: str, metric: str) -> str:
 def all_numbers() -> frozenset[str]:
     """Return every number of results/ as a page would show it, with the ends of its interval."""
     found = set()
-    for path in (ROOT / "results").rglob("*.json"):
+    for path in (ROOT / "results").glob("*/*.json"):
+        if path.stem.endswith(".part"):  # of a run under way
+            continue
         for row in Table.load(path).rows:
             ends = [one for one in (row.low, row.high) if one is not None]
             found |= {shown(type(row)(row.task, "", "", row.metric, one, 0)) for one in (row.value, *ends)}

@@ -113,7 +113,7 @@ def test_rows_are_scipys_correlations_of_a_scorers_scores_with_numbers_of_words(
     for metric, counts in (("spearman", references), ("spearman candidate", candidates)):
         row = table.row(method, kind.name, metric)
         assert row.value == pytest.approx(stats.spearmanr(scores, counts).statistic, abs=1e-9)
-        assert (row.task, row.n, row.p, row.default) == ("lengths", len(scores), None, method == "subspace")
+        assert (row.task, row.n, row.p, row.default) == ("lengths", len(scores), None, method == "softset")
         ends = interval(scores, lambda at, counts=counts: stats.spearmanr(scores[at], counts[at]).statistic, kind.name)
         assert (row.low, row.high) == pytest.approx(ends, abs=1e-9)
     assert {one for one, _ in table.columns if one.startswith(kind.name)} == {
@@ -234,7 +234,7 @@ def test_nothing_to_measure_is_refused() -> None:
 
 
 def test_a_run_that_was_interrupted_goes_on_to_the_same_table(tmp_path, monkeypatch) -> None:
-    path, told = tmp_path / "out" / "lengths.partial.json", []
+    path, told = tmp_path / "out" / "lengths.part.json", []
     here = run("average", "subspace+chance", note=told.append)
     whole = run("average", "subspace+chance").table(DATASETS)
     with monkeypatch.context() as patch:

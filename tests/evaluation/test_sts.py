@@ -72,7 +72,7 @@ def test_methods_are_held_against_bertscore(datasets) -> None:
     assert table.baseline == "bertscore"
     assert all((row.p is None) == (row.method == "bertscore") for row in table.rows if row.metric == "spearman")
     assert run("average").table(datasets).baseline is None
-    assert [row.default for row in run("subspace", "average").table(datasets[:1]).rows] == [True, False] * 2
+    assert [row.default for row in run("softset", "subspace").table(datasets[:1]).rows] == [True, False] * 2
 
 
 def scored(n: int = 150) -> tuple[SentencePairs, np.ndarray]:
@@ -111,7 +111,7 @@ def test_the_mean_over_datasets_is_surer_than_each_of_them() -> None:
 def test_a_run_that_was_interrupted_goes_on_to_the_same_table(datasets, tmp_path) -> None:
     told: list[str] = []
     whole = run("bertscore", "average", "subspace+chance").table(datasets)
-    path = tmp_path / "out" / "sts.partial.json"
+    path = tmp_path / "out" / "sts.part.json"
     first = run("bertscore", "average", "subspace+chance", note=told.append)
     first.table(datasets[:2], parts=Parts(path, first.made_by({})))
     assert len(told) == 2

@@ -27,7 +27,7 @@ def methods(*names: str) -> list[Method]:
 def evaluated(folder, pairs=("cs-en",), metrics=METRICS, encoder=WORDS, limit=None, chrf=None, **options):
     data = Data(folder)
     given = [read_pair(data, name, limit) for name in chosen_pairs(data, pairs)]
-    return WmtRun(encoder, methods(*metrics), chrf, **options).table(given)
+    return WmtRun(encoder, methods(*metrics), chrf=chrf, **options).table(given)
 
 
 def by_hand(scorer, part: str) -> float:
@@ -42,7 +42,9 @@ def by_hand(scorer, part: str) -> float:
     return agree / len(JUDGEMENTS)
 
 
-@pytest.mark.parametrize("name", ["bertscore", "subspace", "subspace+chance", "subspace(aperture=2)", "average"])
+@pytest.mark.parametrize(
+    "name", ["bertscore", "softset", "subspace", "subspace+chance", "subspace(aperture=2)", "average"]
+)
 def test_taus_are_those_of_scores_by_hand(tmp_path, name) -> None:
     write_pair(tmp_path)
     table = evaluated(tmp_path, metrics=[name], samples=20)
@@ -62,7 +64,7 @@ def test_rows_say_what_they_are(tmp_path) -> None:
         assert (row.task, row.dataset, row.metric, row.n) == ("wmt", "cs-en", "kendall", 6)
         assert row.low <= row.value <= row.high and row.seconds >= 0
         assert (row.p is None) == (row.method == "bertscore")
-        assert row.default == (row.method == "subspace")
+        assert row.default == (row.method == "softset")
     assert table.facts["seed"] == 12345 and table.facts["samples"] == 50
     assert table.facts["encoder"] == WORDS.signature
 
@@ -185,7 +187,12 @@ def test_what_the_encoder_cannot_serve_is_left_out_and_told(tmp_path, monkeypatc
     monkeypatch.setattr(type(WORDS), "second_moment", None)
     table = evaluated(tmp_path, samples=10, note=notes.append)
     assert "subspace+chance" not in table.methods and "subspace" in table.methods
-    assert notes[0] == "left out: subspace+chance, for which the model's chance level is not known"
+    assert "softset" in table.methods
+    told = [
+        f"softset{part} counts all tokens the same: the model's second moment is not known" for part in ("", " P", " R")
+    ]
+    assert notes[:3] == told
+    assert notes[3] == "left out: subspace+chance, for which the model's chance level is not known"
 
 
 def test_chrf_is_a_row_of_its_own(tmp_path, monkeypatch) -> None:

@@ -115,6 +115,23 @@ class ToyEncoder:
         return self.encode(texts).means()
 
 
+def moment_of(d: int) -> np.ndarray:
+    """Return a second moment (d, d) of vectors that lean to one side and are wide in some directions."""
+    rng = np.random.default_rng(d)
+    V = rng.standard_normal((5 * d, d)) * np.linspace(0.2, 2, d) + 0.4
+    V /= np.linalg.norm(V, axis=1, keepdims=True)
+    moment: np.ndarray = V.T @ V / len(V)
+    return moment
+
+
+class KnownEncoder(ToyEncoder):
+    """A toy that knows its second moment, so that some directions are rarer than others."""
+
+    @property
+    def second_moment(self) -> np.ndarray:
+        return moment_of(self.dimensions)
+
+
 class IsotropicEncoder(ToyEncoder):
     """A toy that says its vectors point everywhere alike."""
 
@@ -129,18 +146,19 @@ WORDS = "the red book of a king and queen walks in park".split()
 TEXTS = st.lists(st.sampled_from(WORDS), max_size=7).map(" ".join)
 FILLED = st.lists(st.sampled_from(WORDS), min_size=1, max_size=7).map(" ".join)
 
-# Every metric with every choice of its parameters; two apertures.
-WEIGHED = [f"(weights={one})" for one in ("none", "l2", "l1", "idf")]
+# Every metric with every choice of its parameters; two apertures and two ridges.
+WEIGHED = [f"(weights={one})" for one in ("none", "l2", "l1", "idf", "rare")]
 GRADED = ["(aperture=2)", "(weights=l2, aperture=0.5)"]
 SYMBOLIC = ["symbolic", "symbolic(weights=idf)", "johnson-symbolic", "johnson-symbolic(weights=idf)"]
 DISTANCES = ("geodesic", "chordal", "projection", "binet-cauchy", "squared-angles")
 MEMBERSHIP = [f"{name}{rest}" for name in ("subspace", "johnson") for rest in WEIGHED + GRADED]
 MEMBERSHIP += [f"bertscore{rest}" for rest in WEIGHED]
+SOFTSET = ["softset", *(f"softset{rest}" for rest in WEIGHED), "softset(ridge=0.5)", "softset(weights=l2, ridge=9)"]
 SYMMETRIC = [f"average{rest}" for rest in WEIGHED] + ["cls", "jaccard", "tfidf"]
 SYMMETRIC += [f"dynamax(index={one})" for one in ("jaccard", "otsuka", "dice")]
 SYMMETRIC += [f"grassmann(distance={one})" for one in DISTANCES]
 TRANSPORT = ["wmd", "wmd(distance=rms)", "wrd"]
-EVERY = [*MEMBERSHIP, *SYMMETRIC, *SYMBOLIC, *TRANSPORT]
+EVERY = [*SOFTSET, *MEMBERSHIP, *SYMMETRIC, *SYMBOLIC, *TRANSPORT]
 
 
 def columns(scores: Scores) -> dict[str, list[Any]]:

@@ -10,20 +10,22 @@ from softset.similarity.kernels import all_pairs
 from softset.similarity.metrics import PRF
 from softset.similarity.metrics.subspace import Subspace
 from softset.similarity.pairs import Pairs
-from tests.similarity.cases import EVERY, TEXTS, TRANSPORT, ToyEncoder, rows_of, sets_of
+from tests.similarity.cases import EVERY, TEXTS, TRANSPORT, ToyEncoder, moment_of, rows_of, sets_of
 
 LEFT = ["the red book", "a king", "", "king king and queen", "of of of", "a red red park walks in the book of a"]
 RIGHT = ["the red book", "the queen and a king walks", "", "park"]
+CRISP_TO_GRADED = ("subspace", "subspace(aperture=3)", "subspace(aperture=1e7)")
 
 
-def one_by_one(name: str, A, B, idf=None) -> PRF:
+def one_by_one(name: str, A, B, idf=None, moment=None) -> PRF:
     n, m = len(A), len(B)
-    pairs = Pairs.of(A, B, np.repeat(np.arange(n), m), np.tile(np.arange(m), n), idf)
+    pairs = Pairs.of(A, B, np.repeat(np.arange(n), m), np.tile(np.arange(m), n), idf, moment)
     return PRF(*(values.reshape(n, m) for values in metric(name).of_pairs(pairs)))
 
 
-def assert_same(name: str, A, B, idf=None, atol: float = 1e-5) -> None:
-    for found, expected in zip(metric(name).of_all(A, B, idf), one_by_one(name, A, B, idf), strict=True):
+def assert_same(name: str, A, B, idf=None, moment=None, atol: float = 1e-5) -> None:
+    both = metric(name).of_all(A, B, idf, moment), one_by_one(name, A, B, idf, moment)
+    for found, expected in zip(*both, strict=True):
         assert found.shape == (len(A), len(B))
         assert np.abs(found - expected).max(initial=0) < atol
 
@@ -35,7 +37,7 @@ def test_the_matrix_is_that_of_the_pairs(name: str, dtype: str) -> None:
         pytest.importorskip("ot")
     encoder = ToyEncoder(dtype=dtype)
     A, B = encoder.encode(LEFT), encoder.encode(RIGHT)
-    assert_same(name, A, B, Idf.fit(B))
+    assert_same(name, A, B, Idf.fit(B), moment_of(12))
 
 
 @given(st.lists(TEXTS, max_size=5), st.lists(TEXTS, max_size=5), st.sampled_from([1, 3, 2048]))
@@ -44,13 +46,13 @@ def test_blocks_change_nothing(left: list[str], right: list[str], block: int) ->
     A, B = encoder.encode(left), encoder.encode(right)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(all_pairs, "BLOCK", block)
-        for name in ("subspace", "bertscore", "subspace(aperture=2)"):
+        for name in ("softset(weights=none)", "subspace", "bertscore", "subspace(aperture=2)"):
             assert_same(name, A, B)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("kind", ["copies", "scaled", "combined", "near", "nearer", "as one", "crowded"])
-@pytest.mark.parametrize("name", ["subspace", "subspace(aperture=3)", "subspace(aperture=1e7)"])
+@pytest.mark.parametrize("name", [*CRISP_TO_GRADED, "softset(weights=none)", "softset(weights=l2, ridge=0.01)"])
 def test_degenerate_sets(kind: str, dtype: str, name: str) -> None:
     rng = np.random.default_rng(4)
     A = sets_of(*(rows_of(kind, rng, 16, dtype) for _ in range(6)))
@@ -76,7 +78,7 @@ def test_huge_and_tiny_float32(scale: float) -> None:
     rng = np.random.default_rng(4)
     A = sets_of(*(rows_of("apart", rng, 8, "float32", scale) for _ in range(3)))
     B = sets_of(*(rows_of("apart", rng, 8, "float32") for _ in range(3)))
-    for name in ("subspace(weights=l2)", "bertscore(weights=l1)"):
+    for name in ("subspace(weights=l2)", "bertscore(weights=l1)", "softset(weights=l2)"):
         assert_same(name, A, B)
 
 
@@ -86,10 +88,11 @@ def test_types_may_differ_between_the_sides() -> None:
     B = sets_of(*(rows_of("combined", rng, 8, "float64") for _ in range(5)))
     assert_same("subspace", A, B)
     assert_same("bertscore", A, B)
+    assert_same("softset(weights=none)", A, B)
 
 
 def test_zero_vectors() -> None:
     A = sets_of(np.zeros((1, 3)), np.array([[1.0, 0, 0], [0, 0, 0]]))
-    for name in ("subspace", "bertscore", "average"):
+    for name in ("softset(weights=none)", "subspace", "bertscore", "average"):
         assert_same(name, A, A)
     assert Subspace().of_all(A, A).f1.tolist() == [[1, 0], [0, 1]]  # what has no direction is as good as empty

@@ -75,7 +75,7 @@ def test_vectors_that_are_none(candidates: Any, references: Any, error: type[Exc
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("name", ["subspace", "bertscore", "average", "dynamax", "wrd", "grassmann"])
+@pytest.mark.parametrize("name", ["softset", "subspace", "bertscore", "average", "dynamax", "wrd", "grassmann"])
 def test_numbers_that_are_not_finite_in_sets_from_a_file(name: str, tmp_path: Path) -> None:
     """Sets that were opened are mapped, not checked: what is wrong in them must not come out as a score."""
     if name == "wrd":
@@ -137,10 +137,26 @@ def test_vectors_of_two_encoders_do_not_meet() -> None:
         Scorer(one).score(["a"], [one.encode(["a"]), one.encode(["a", "b"])])
 
 
-@pytest.mark.parametrize("name", ["jaccard", "symbolic", "johnson-symbolic", "tfidf", "subspace(weights=idf)"])
+@pytest.mark.parametrize(
+    "name", ["jaccard", "symbolic", "johnson-symbolic", "tfidf", "subspace(weights=idf)", "softset(weights=idf)"]
+)
 def test_metrics_of_symbols_want_the_tokens_text(name: str) -> None:
     with pytest.raises(InputError, match=r"tokens' text.*tokens=\.\.\."):
         Scorer(None, metric=name).score([A], [A])
+
+
+@pytest.mark.parametrize("name", ["subspace", "johnson", "bertscore", "average"])
+def test_what_is_rare_is_not_known_of_every_encoder(name: str) -> None:
+    """Only the default can do without: who asks for these weights by name wants no others."""
+    scorer = Scorer(ToyEncoder(d=4), metric=f"{name}(weights=rare)")
+    for act in (
+        lambda: scorer.score(["a king"], ["red"]),
+        lambda: scorer.matrix(["a king"], ["red"]),
+        lambda: Scorer(None, metric=f"{name}(weights=rare)").score([A], [A]),
+    ):
+        with pytest.raises(InputError, match="weights=rare needs the second moment of the encoder's tokens") as caught:
+            act()
+        assert "use other weights" in str(caught.value) and "\n" not in str(caught.value)
 
 
 def test_cls_wants_marks() -> None:
@@ -164,6 +180,7 @@ def test_pot_that_is_not_there_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> 
         (lambda: Scorer(idf={"a": 1}), r"idf is of type dict, but softset.Idf.fit\(texts\) was wanted"),
         (lambda: Scorer(metric="nearest"), "there is no metric 'nearest'"),
         (lambda: Scorer(metric="subspace(aperture=-2)"), "the aperture must be from 1e-06 to inf"),
+        (lambda: Scorer(metric="softset(ridge=0)"), "the ridge must be a number from 0.001 to 1e\\+06, but 0.0 was"),
         (
             lambda: Scorer(None).score(["a"], ["b"]),
             "a model's name, path or an encoder was wanted, but NoneType was given",

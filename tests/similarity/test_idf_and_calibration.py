@@ -8,15 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import softset
 from softset import Calibration, Idf, Scorer, TokenSets, load_encoder, metric
 from softset.embed.moments import second_moment
 from softset.errors import FileError, InputError
 from softset.similarity.chance import Levels
+from softset.similarity.metrics.bertscore import BertScore
+from softset.similarity.metrics.softset import SoftSet
 from softset.similarity.metrics.subspace import Subspace as SubspaceMetric
 from softset.similarity.pairs import Pairs
 from tests.similarity import literal
-from tests.similarity.cases import EVERY, FILLED, TRANSPORT, IsotropicEncoder, ToyEncoder, sets_of
+from tests.similarity.cases import EVERY, FILLED, TRANSPORT, IsotropicEncoder, KnownEncoder, ToyEncoder, sets_of
 
 TEXTS = ["a red book", "the king walks in the park", "queen of the park", "a book and a king", "red red red"]
 
@@ -44,13 +45,13 @@ def test_idf_never_makes_nan(name: str, references: list[str]) -> None:
 
 
 def test_weights_of_zero_count_equally() -> None:
-    plain = Scorer(ToyEncoder()).score(["a red king"], ["a red king"])
+    plain = Scorer(ToyEncoder(), metric="subspace")
     idf = Idf.fit(["a red king of the park"], model=ToyEncoder())
     weighted = Scorer(ToyEncoder(), metric="subspace(weights=idf)", idf=idf)
     assert weighted.score(["a red king"], ["the park"]).f1 == pytest.approx(
-        Scorer(ToyEncoder()).score(["a red king"], ["the park"]).f1
+        plain.score(["a red king"], ["the park"]).f1
     )
-    assert plain.f1[0] == pytest.approx(1, abs=1e-6)
+    assert plain.score(["a red king"], ["a red king"]).f1[0] == pytest.approx(1, abs=1e-6)
 
 
 def test_idf_is_fitted_on_the_references() -> None:
@@ -59,7 +60,7 @@ def test_idf_is_fitted_on_the_references() -> None:
     given_ones = Scorer(ToyEncoder(), metric="subspace(weights=idf)", idf=Idf.fit(references, model=ToyEncoder()))
     found = given_ones.score(TEXTS[::-1], references)
     assert np.array_equal(own.f1, found.f1) and own.signature == found.signature
-    plain = Scorer(ToyEncoder()).score(TEXTS[::-1], references)
+    plain = Scorer(ToyEncoder(), metric="subspace").score(TEXTS[::-1], references)
     assert np.abs(own.f1 - plain.f1).max() > 1e-3  # the weights do something
 
 
@@ -172,7 +173,7 @@ def test_a_seed_decides_which() -> None:
     "name", [one for one in EVERY if one not in TRANSPORT and not metric(one).needs_idf and "aperture" not in one]
 )
 def test_rescaled_identical_texts_score_one(name: str) -> None:
-    encoder = ToyEncoder()
+    encoder = KnownEncoder()
     calibration = Calibration.fit(TEXTS, model=encoder, metric=name)
     scorer = Scorer(encoder, metric=name, rescale=calibration)
     scores = scorer.score(TEXTS, TEXTS)
@@ -189,7 +190,7 @@ def test_rescaled_unrelated_texts_score_zero_on_the_mean() -> None:
     assert M.f1[~np.eye(5, dtype=bool)].mean() == pytest.approx(0, abs=1e-5)
 
 
-@pytest.mark.parametrize("name", ["subspace", "johnson", "bertscore", "johnson-symbolic"])
+@pytest.mark.parametrize("name", ["softset", "subspace", "johnson", "bertscore", "johnson-symbolic"])
 def test_a_calibration_saved_is_a_calibration_read(name: str, tmp_path: Path) -> None:
     calibration = Calibration.fit(["a king of the park", "a king of the book"], model=ToyEncoder(), metric=name)
     calibration.save(tmp_path / "mine.json")
@@ -204,7 +205,8 @@ def test_a_calibration_of_another_metric_or_model_is_refused() -> None:
         Scorer(ToyEncoder(name="other"), rescale=calibration),
         Scorer(ToyEncoder(d=13), rescale=calibration),
     ):
-        with pytest.raises(InputError, match=r"this calibration was fitted with metric:subspace.*fit it with the same"):
+        fitted = r"this calibration was fitted with metric:softset\(weights=none\)\|.*fit it with the same"
+        with pytest.raises(InputError, match=fitted):
             scorer.score(["a"], ["b"])
         with pytest.raises(InputError, match="this calibration was fitted with"):
             scorer.matrix(["a"], ["b"])
@@ -213,7 +215,7 @@ def test_a_calibration_of_another_metric_or_model_is_refused() -> None:
 def test_rescaling_leaves_empty_texts_alone() -> None:
     """What has no word, or no direction, is counted by rule and not from chance: in lists and in matrices alike."""
     A = TokenSets.from_arrays([np.eye(3)[:2], np.zeros((0, 3)), np.zeros((1, 3))])
-    rescale = Calibration(0.4, 0.4, 0.4, 10, "metric:subspace|encoder:own")
+    rescale = Calibration(0.4, 0.4, 0.4, 10, "metric:softset(weights=none)|encoder:own")
     scorer = Scorer(None, rescale=rescale)
     M = scorer.matrix(A).f1
     pairs = np.array([[scorer.score(A[[i]], A[[j]]).f1[0] for j in range(3)] for i in range(3)])
@@ -268,8 +270,8 @@ def test_chance_of_graded_sets() -> None:
 
 def test_rescaling_by_chance() -> None:
     encoder = IsotropicEncoder(d=12)
-    raw = Scorer(encoder).score(TEXTS, TEXTS[::-1])
-    scorer = Scorer(encoder, rescale="chance")
+    raw = Scorer(encoder, metric="subspace").score(TEXTS, TEXTS[::-1])
+    scorer = Scorer(encoder, metric="subspace", rescale="chance")
     found = scorer.score(TEXTS, TEXTS[::-1])
     ranks = np.array([np.linalg.matrix_rank(rows, tol=1e-4) for rows in encoder.encode(TEXTS)])
     of_A, of_B = np.sqrt(ranks / 12), np.sqrt(ranks[::-1] / 12)
@@ -282,12 +284,12 @@ def test_rescaling_by_chance() -> None:
     same = scorer.score(TEXTS, TEXTS)
     assert np.abs(same.f1 - 1).max() < 1e-5
     assert np.abs(np.diag(scorer.matrix(TEXTS, TEXTS[::-1]).f1) - found.f1).max() < 1e-4
-    assert softset.Scorer(encoder, rescale="chance").score([""], ["a"]).f1.tolist() == [0]
+    assert scorer.score([""], ["a"]).f1.tolist() == [0]
 
 
 def test_rescaling_by_chance_with_the_bundled_models() -> None:
     for model, options in (("words", {}), ("minilm", {"layer": 1})):
-        scorer = Scorer(model, rescale="chance", **options)
+        scorer = Scorer(model, metric="subspace", rescale="chance", **options)
         scores = scorer.score(["A boy walks in this park.", "royalty"], ["A boy walks in this park.", "A pen is red."])
         assert scores.f1[0] == pytest.approx(1, abs=1e-5) and scores.f1[1] < 0.6
         S = load_encoder(model, **options).second_moment
@@ -298,18 +300,22 @@ def test_rescaling_by_chance_with_the_bundled_models() -> None:
 def test_saturated_by_chance_or_by_rank() -> None:
     rows = [np.eye(8)[:k] for k in (1, 4, 5, 8)]
     pairs = Pairs.of(sets_of(*rows), sets_of(*[np.eye(8)[:1]] * 4))
-    assert Levels.of(SubspaceMetric(), pairs, np.eye(8) / 8).saturated.tolist() == [False, False, True, True]
     lopsided = np.diag([0.97, *[0.03 / 7] * 7])  # one direction has nearly all of every vector
-    assert Levels.of(SubspaceMetric(), pairs, lopsided).saturated.all()
+    for one in (SubspaceMetric(), SoftSet(), SoftSet(weights="none", ridge=3)):
+        assert Levels.of(one, pairs, None).saturated.tolist() == [False, False, True, True]
+        assert Levels.of(one, pairs, np.eye(8) / 8).saturated.tolist() == [False, False, True, True]
+        assert Levels.of(one, pairs, lopsided).saturated.all()
+    assert not Levels.of(BertScore(), pairs, lopsided).saturated.any()
 
 
 def test_a_level_of_one_leaves_nothing_to_count() -> None:
     encoder = IsotropicEncoder(d=3)
-    scores = Scorer(encoder, rescale="chance").score(["a king of the park"], ["red"])
+    scorer = Scorer(encoder, metric="subspace", rescale="chance")
+    scores = scorer.score(["a king of the park"], ["red"])
     assert np.isfinite([scores.precision[0], scores.recall[0], scores.f1[0]]).all()
-    plain = Scorer(encoder).score(["a king of the park"], ["red"])
+    plain = Scorer(encoder, metric="subspace").score(["a king of the park"], ["red"])
     assert scores.recall[0] == plain.recall[0] and scores.saturated[0]
-    same = Scorer(encoder, rescale="chance").score(["a king of the park"], ["a king of the park"])
+    same = scorer.score(["a king of the park"], ["a king of the park"])
     assert same.f1[0] == pytest.approx(1, abs=1e-6) and same.saturated[0]
 
 
@@ -319,8 +325,10 @@ def test_a_level_of_one_leaves_nothing_to_count() -> None:
         (
             "bertscore",
             "chance",
-            "the chance level of bertscore has no closed form: measure it with softset.Calibration.fit",
+            r"the chance level of bertscore has no closed form: use metric subspace, or measure the level with "
+            r"softset.Calibration.fit\(texts, metric=\.\.\.\), on the command line with softset fit calibration",
         ),
+        ("softset", "chance", "the chance level of softset has no closed form: use metric subspace, or measure"),
         ("johnson", "chance", "the chance level of johnson has no closed form"),
         ("subspace", "baseline", "rescale is 'baseline', but \"chance\", a softset.Calibration or None was wanted"),
         ("subspace", True, "rescale is True, but"),
@@ -333,9 +341,9 @@ def test_rescaling_that_cannot_be_is_refused_at_once(metric_name: str, rescale: 
 
 def test_chance_needs_an_encoder_that_knows_its_moment() -> None:
     for scorer, sides in (
-        (Scorer(ToyEncoder(), rescale="chance"), (["a"], ["b"])),
-        (Scorer(None, rescale="chance"), ([np.eye(3)], [np.eye(3)])),
-        (Scorer(IsotropicEncoder(), rescale="chance"), ([np.eye(3)], [np.eye(3)])),
+        (Scorer(ToyEncoder(), metric="subspace", rescale="chance"), (["a"], ["b"])),
+        (Scorer(None, metric="subspace", rescale="chance"), ([np.eye(3)], [np.eye(3)])),
+        (Scorer(IsotropicEncoder(), metric="subspace", rescale="chance"), ([np.eye(3)], [np.eye(3)])),
     ):
         with pytest.raises(InputError, match="the chance level needs the second moment of the encoder"):
             scorer.score(*sides)

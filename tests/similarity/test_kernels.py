@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from softset.similarity.kernels import gram
 from softset.similarity.kernels.bases import bases
-from softset.similarity.kernels.gram import memberships
+from softset.similarity.kernels.gram import memberships, relative_memberships
 from softset.similarity.metrics.subspace import Subspace
 from softset.similarity.pairs import Pairs
 from tests.similarity import literal
@@ -174,6 +174,88 @@ def test_empty_sides_have_no_members_and_hide_nobody() -> None:
     found = memberships(units, ends(A, none, none, A, A, A), cut=1e-7)
     assert found.tolist() == [0, 0, 0, 0, 1, 1, 1, 1]
     assert memberships(np.zeros((0, 3)), np.array([0, 0, 0]), cut=1e-7).shape == (0,)
+
+
+# Graded sets, and what a row has in its own
+
+
+def relative(A: np.ndarray, B: np.ndarray, ridge: float, tally: Counter[str] | None = None) -> np.ndarray:
+    """Return the kernel's numbers on unit rows of the type of A; every row is in, whether or not it has copies."""
+    rows = np.vstack([literal.units(A), literal.units(B)]).astype(A.dtype)
+    return relative_memberships(rows, ends(A, B), cut=cut_of(A), ridge=np.full(len(rows), ridge), tally=tally)
+
+
+def rounded(rows: np.ndarray) -> np.ndarray:
+    return literal.units(rows).astype(rows.dtype)
+
+
+@given(pairs(dtypes=("float32", "float64")), st.sampled_from([1e-3, 0.01, 0.5, 1.0, 30.0]))
+def test_relative_memberships_are_the_literal_ones(pair: Pair, ridge: float) -> None:
+    found = relative(*pair, ridge)
+    assert np.abs(found - literal.relative_memberships(rounded(pair.A), rounded(pair.B), ridge)).max() < 1e-5
+    assert found.min() >= 0 and found.max() <= 1
+
+
+@pytest.mark.parametrize("ridge", [1e-3, 1.0])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("d", [2, 5, 16])
+def test_more_rows_than_dimensions_need_no_revealing_with_a_ridge(d: int, dtype: str, ridge: float) -> None:
+    rng = np.random.default_rng(d)
+    for k, l in ((d + 1, 2), (3 * d, 4 * d), (2, 10 * d)):
+        A, B = (rng.standard_normal((n, d)).astype(dtype) for n in (k, l))
+        tally: Counter[str] = Counter()
+        found = relative(A, B, ridge, tally)
+        assert tally["revealing"] == 0 and tally["fast"] + tally["wide"] == 1
+        assert np.abs(found - literal.relative_memberships(rounded(A), rounded(B), ridge)).max() < 1e-5
+
+
+@pytest.mark.parametrize("angle", [0.1, 0.01, 1e-3, 1e-4, 1e-6, 0.0])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_near_copies_with_the_least_ridge(angle: float, dtype: str) -> None:
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        E = np.linalg.qr(rng.standard_normal((16, 16)))[0]
+        A = np.array([3 * E[0], *(E[0] + angle * one for one in E[1:6])], dtype=dtype)
+        B = (E[1:4] + 0.3 * E[7]).astype(dtype)
+        assert np.abs(relative(A, B, 1e-3) - literal.relative_memberships(rounded(A), rounded(B), 1e-3)).max() < 1e-5
+
+
+@pytest.mark.parametrize("path", ["fast", "wide", "revealing"])
+def test_every_path_gives_the_same_relative_memberships(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Limits are moved, so that one batch with sets of every kind has to take each path; what is near no cut."""
+    rng = np.random.default_rng(5)
+    kinds = ["apart", "crowded", "combined", "scaled", "near", "one"]
+    sets = [literal.units(rows_of(kind, rng, 8)) for one in kinds for kind in (one, "apart")]
+    limit = {"fast": (1e10, 1e10), "wide": (0.0, 1e10), "revealing": (0.0, 0.0)}[path]
+    monkeypatch.setattr(gram, "FAST", {"float32": limit[0], "float64": limit[1]})
+    rows = np.vstack(sets).astype(np.float32)
+    tally: Counter[str] = Counter()
+    found = relative_memberships(rows, ends(*sets), cut=1e-5, ridge=np.full(len(rows), 0.3), tally=tally)
+    assert tally[path] == len(kinds) == sum(tally.values())
+    expected = np.concatenate(
+        [literal.relative_memberships(A, B, 0.3) for A, B in zip(sets[0::2], sets[1::2], strict=True)]
+    )
+    assert np.abs(found - expected).max() < 1e-6
+
+
+def test_a_ridge_over_the_copies_is_as_good_as_the_copies() -> None:
+    """One row with ridge r / n stands for n rows with ridge r."""
+    rng = np.random.default_rng(2)
+    A, B = rounded(separate(rng, 4, 8)), rounded(rows_of("combined", rng, 8))
+    often = A[[0, 0, 0, 1, 1, 2, 3]]
+    ridge = np.concatenate([[0.7 / 3, 0.7 / 2, 0.7, 0.7], np.full(len(B), 0.7)])
+    found = relative_memberships(np.vstack([A, B]), ends(A, B), cut=1e-7, ridge=ridge)
+    expected = relative(often, B, 0.7)
+    assert found == pytest.approx(expected[[0, 3, 5, *range(6, len(expected))]], abs=1e-12)
+
+
+def test_relative_memberships_with_empty_sides() -> None:
+    A, none = np.eye(3)[:2], np.zeros((0, 3))
+    found = relative_memberships(
+        np.vstack([A, A, A, A]), ends(A, none, none, A, A, A, none, none), cut=1e-7, ridge=np.ones(8)
+    )
+    assert found == pytest.approx([0, 0, 0, 0, 1, 1, 1, 1], abs=1e-12)
+    assert relative_memberships(np.zeros((0, 3)), np.array([0, 0, 0]), cut=1e-7, ridge=np.ones(0)).shape == (0,)
 
 
 @given(pairs())

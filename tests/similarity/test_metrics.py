@@ -20,11 +20,13 @@ from tests.similarity.cases import (
     EVERY,
     FILLED,
     MEMBERSHIP,
+    SOFTSET,
     SYMMETRIC,
     TEXTS,
     TRANSPORT,
     Pair,
     ToyEncoder,
+    moment_of,
     pairs,
     rows_of,
     sets_of,
@@ -37,7 +39,7 @@ REFERENCES = ["the red book", "the queen and a king walks", "", "park"]
 def numbers(name: str, candidates: list[str], references: list[str], encoder: ToyEncoder | None = None) -> PRF:
     encoder = encoder or ToyEncoder()
     A, B = encoder.encode(candidates), encoder.encode(references)
-    return metric(name).of_pairs(Pairs.of(A, B, idf=Idf.fit(B)))
+    return metric(name).of_pairs(Pairs.of(A, B, idf=Idf.fit(B), moment=moment_of(encoder.dimensions)))
 
 
 def needs_pot(name: str) -> None:
@@ -74,21 +76,26 @@ def test_precision_and_recall_are_exchanged_with_the_sides(name: str) -> None:
     some = ["the king walks", "a a book", "red", "park in park"]
     idf, encoder = Idf.fit(ToyEncoder().encode(CANDIDATES)), ToyEncoder()
     A, B = encoder.encode(some), encoder.encode(list(reversed(CANDIDATES))[:4])
-    there = metric(name).of_pairs(Pairs.of(A, B, idf=idf))
-    back = metric(name).of_pairs(Pairs.of(B, A, idf=idf))
+    there = metric(name).of_pairs(Pairs.of(A, B, idf=idf, moment=moment_of(12)))
+    back = metric(name).of_pairs(Pairs.of(B, A, idf=idf, moment=moment_of(12)))
     assert np.abs(there.precision - back.recall).max() < 1e-6
     assert np.abs(there.recall - back.precision).max() < 1e-6
     assert np.abs(there.f1 - back.f1).max() < 1e-6
     if name in SYMMETRIC or name in TRANSPORT:
         assert np.array_equal(there.precision, there.recall) and np.array_equal(there.precision, there.f1)
-    elif name.startswith("subspace"):
+    elif name.startswith(("subspace", "softset")):
         assert np.abs(there.precision - there.recall).max() > 1e-3  # else the test above says nothing
 
 
-@pytest.mark.parametrize("name", [*MEMBERSHIP, "symbolic", "symbolic(weights=idf)", "johnson-symbolic"])
-def test_the_score_is_the_harmonic_mean_or_the_sum(name: str) -> None:
+@pytest.mark.parametrize("name", [*SOFTSET, *MEMBERSHIP, "symbolic", "symbolic(weights=idf)", "johnson-symbolic"])
+def test_the_score_is_the_harmonic_mean_the_mean_or_the_sum(name: str) -> None:
     P, R, F = numbers(name, CANDIDATES[:2] + CANDIDATES[3:], [*REFERENCES[:2], *REFERENCES[:2], REFERENCES[3]])
-    expected = P + R if name.startswith("johnson") else [literal.harmonic(p, r) for p, r in zip(P, R, strict=True)]
+    if name.startswith("johnson"):
+        expected = P + R
+    elif name.startswith("softset"):
+        expected = (P + R) / 2
+    else:
+        expected = np.array([literal.harmonic(p, r) for p, r in zip(P, R, strict=True)])
     assert np.abs(F - expected).max() < 1e-12
 
 
@@ -116,15 +123,18 @@ def test_the_score_of_opposite_precision_and_recall_stays_a_score() -> None:
     assert abs(F[0]) <= 1
 
 
-@pytest.mark.parametrize("weights", ["none", "l2", "l1", "idf"])
-@pytest.mark.parametrize("name", ["subspace", "bertscore"])
+@pytest.mark.parametrize("weights", ["none", "l2", "l1", "idf", "rare"])
+@pytest.mark.parametrize("name", ["softset", "subspace", "bertscore"])
 def test_weighted_means(name: str, weights: str) -> None:
     encoder = ToyEncoder()
     A, B = encoder.encode(["the red red king"]), encoder.encode(["a king of the park"])
     idf = Idf.fit(encoder.encode(["the king", "the park", "a book"]))
-    P, R, _ = metric(f"{name}(weights={weights})").of_pairs(Pairs.of(A, B, idf=idf))
-    cut = 1e-5
-    found = literal.memberships(A[0], B[0], cut) if name == "subspace" else literal.closest(A[0], B[0])
+    P, R, _ = metric(f"{name}(weights={weights})").of_pairs(Pairs.of(A, B, idf=idf, moment=moment_of(12)))
+    found = {
+        "softset": lambda: literal.relative_memberships(A[0], B[0], 1.0),
+        "subspace": lambda: literal.memberships(A[0], B[0], 1e-5),
+        "bertscore": lambda: literal.closest(A[0], B[0]),
+    }[name]()
     df = {"the": 2, "king": 1, "park": 1, "a": 1, "book": 1}
     for rows, tokens, members, value in (
         (A[0].astype(float), A.tokens_of(0), found[: len(A[0])], P[0]),
@@ -135,8 +145,10 @@ def test_weighted_means(name: str, weights: str) -> None:
             "l2": np.sqrt((rows**2).sum(axis=1)),
             "l1": np.abs(rows).sum(axis=1),
             "idf": np.array([np.log(4 / (df.get(token, 0) + 1)) for token in tokens]),
+            "rare": literal.rarity(rows, moment_of(12)),
         }[weights]
-        assert value == pytest.approx((w * members).sum() / w.sum(), abs=1e-6)
+        expected = literal.least_of_two(members, w) if name == "softset" else (w * members).sum() / w.sum()
+        assert value == pytest.approx(expected, abs=1e-6)
 
 
 @given(pairs(dtypes=("float32", "float64")), st.sampled_from([1e-3, 0.5, 2.0, 30.0, 1e3]))
@@ -248,7 +260,7 @@ def test_huge_and_tiny_vectors_of_identical_texts_score_best(name: str, scale: f
     """No metric is hurt by the size of all vectors alone; NaN and warnings are errors."""
     needs_pot(name)
     sets = TokenSets.from_arrays([np.array([[3.0, 1, 0], [1, 2, 2]]) * scale], tokens=[["a", "b"]])
-    _, _, F = metric(name).of_pairs(Pairs.of(sets, sets, idf=Idf.fit(sets)))
+    _, _, F = metric(name).of_pairs(Pairs.of(sets, sets, idf=Idf.fit(sets), moment=moment_of(3)))
     assert F[0] == pytest.approx(metric(name).BEST, abs=1e-6)
 
 
@@ -301,7 +313,7 @@ def test_no_number_is_ever_nan(name: str) -> None:
 def test_more_of_the_same_words_is_more_alike() -> None:
     """A ladder that every token metric must climb."""
     steps = ["zebra quark", "red quark", "the red quark", "the red book"]
-    for name in ("subspace", "bertscore", "symbolic", "jaccard", "tfidf", "dynamax"):
+    for name in ("softset", "subspace", "bertscore", "symbolic", "jaccard", "tfidf", "dynamax"):
         F: Any = numbers(name, steps, ["the red book"] * 4, ToyEncoder(d=48, lean=0)).f1
         assert all(a < b + 1e-12 for a, b in pairwise(F)), name
 

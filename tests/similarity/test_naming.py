@@ -4,21 +4,24 @@ from dataclasses import fields
 from math import inf
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from softset import metric
+from softset import Scorer, metric
 from softset.embed.encoders.signature import format_signature, parse_signature
 from softset.errors import InputError
 from softset.similarity.metrics import METRICS, Metric
+from softset.similarity.metrics.softset import SoftSet
 from softset.similarity.metrics.subspace import Subspace
 from tests.similarity.cases import DISTANCES, EVERY
 
 CHOICES: dict[str, dict[str, st.SearchStrategy[Any]]] = {
     name: {
-        "weights": st.sampled_from(["none", "idf"] if "symbolic" in name else ["none", "l2", "l1", "idf"]),
+        "weights": st.sampled_from(["none", "idf"] if "symbolic" in name else ["none", "l2", "l1", "idf", "rare"]),
         "aperture": st.floats(1e-6, 1e12) | st.integers(1, 100) | st.just(inf),
+        "ridge": st.floats(1e-3, 1e6) | st.integers(1, 100),
         "index": st.sampled_from(["jaccard", "otsuka", "dice"]),
         "distance": st.sampled_from(["euclidean", "rms"] if name == "wmd" else DISTANCES),
     }
@@ -53,6 +56,26 @@ def test_every_name_of_the_tests_is_its_own_repr_or_the_default(name: str) -> No
     assert hash(metric(name)) == hash(metric(repr(metric(name))))
 
 
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ("softset", "softset"),
+        ("softset()", "softset"),
+        ("softset(weights=rare, ridge=1)", "softset"),
+        ("softset(ridge=2)", "softset(ridge=2)"),
+        ("softset(weights=none)", "softset(weights=none)"),
+        ("softset(ridge=0.5, weights=idf)", "softset(weights=idf, ridge=0.5)"),
+        (SoftSet(ridge=2), "softset(ridge=2)"),
+    ],
+)
+def test_the_names_of_the_default_metric(given: Any, shown: str) -> None:
+    assert repr(metric(given)) == shown and metric(shown) == metric(given)
+
+
+def test_the_default_is_softset() -> None:
+    assert Scorer(None).metric == SoftSet() == metric("softset")
+
+
 def test_an_object_is_its_own_name() -> None:
     one = Subspace(weights="l2")
     assert metric(one) is one
@@ -61,11 +84,11 @@ def test_an_object_is_its_own_name() -> None:
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ("subspaces", "there is no metric 'subspaces': use one of subspace, bertscore"),
+        ("subspaces", "there is no metric 'subspaces': use one of softset, subspace, bertscore"),
         ("", "there is no metric ''"),
         ("subspace(", "a bracket of 'subspace\\(' has no other half"),
         ("Subspace", "there is no metric 'Subspace'"),
-        ("subspace(weights=l3)", "subspace has no weights 'l3': use one of none, l2, l1, idf"),
+        ("subspace(weights=l3)", "subspace has no weights 'l3': use one of none, l2, l1, idf, rare"),
         ("subspace(weights)", "weights of subspace has no value: write it as weights=..."),
         ("subspace(weight=l2)", "subspace has no parameter 'weight': its parameters are weights, aperture"),
         ("jaccard(weights=idf)", "jaccard has no parameter 'weights': it has none"),
@@ -77,6 +100,15 @@ def test_an_object_is_its_own_name() -> None:
         ("subspace(aperture=nan)", "but nan was given"),
         ("subspace(aperture=-inf)", "but -inf was given"),
         ("johnson(aperture=1e-7)", "but 1e-07 was given"),
+        ("softset(weights=l3)", "softset has no weights 'l3': use one of none, l2, l1, idf, rare"),
+        ("softset(aperture=2)", "softset has no parameter 'aperture': its parameters are weights, ridge"),
+        ("softset(ridge=wide)", "ridge of softset is a number, but 'wide' was given"),
+        ("softset(ridge=)", "ridge of softset has no value"),
+        ("softset(ridge=-1)", "the ridge must be a number from 0.001 to 1e\\+06, but -1.0 was given"),
+        ("softset(ridge=0.0009)", "the ridge must be a number from 0.001 to 1e\\+06, but 0.0009 was given"),
+        ("softset(ridge=1000001)", "the ridge must be a number from 0.001 to 1e\\+06, but 1000001.0 was given"),
+        ("softset(ridge=nan)", "but nan was given"),
+        ("softset(ridge=inf)", "but inf was given"),
         ("dynamax(index=cosine)", "dynamax has no index 'cosine': use one of jaccard, otsuka, dice"),
         ("wmd(distance=l1)", "wmd has no distance 'l1': use one of euclidean, rms"),
         ("grassmann(distance=l1)", "grassmann has no distance 'l1': use one of geodesic"),
@@ -106,3 +138,14 @@ def test_an_aperture_that_is_no_number_is_refused(aperture: Any) -> None:
     """True would be shown as a number that does not parse back, and 10**400 fits no float."""
     with pytest.raises(InputError, match="aperture"):
         Subspace(aperture=aperture)
+
+
+@pytest.mark.parametrize("ridge", ["2", None, [2.0], True, 10**400, -(10**400)], ids=lambda one: repr(one)[:9])
+def test_a_ridge_that_is_no_number_is_refused(ridge: Any) -> None:
+    with pytest.raises(InputError, match=r"the ridge must be a number from 0\.001 to 1e\+06, but") as caught:
+        SoftSet(ridge=ridge)
+    assert "\n" not in str(caught.value) and len(str(caught.value)) < 200
+
+
+def test_the_bounds_of_the_ridge_are_ridges() -> None:
+    assert [SoftSet(ridge=one).ridge for one in (1e-3, 1, np.float32(2), 10**6)] == [1e-3, 1.0, 2.0, 1e6]

@@ -11,12 +11,22 @@ from softset.embed.encoders.signature import parse_signature
 from softset.similarity.metrics.subspace import Subspace as SubspaceMetric
 from softset.similarity.pairs import Pairs
 from tests.similarity import literal
-from tests.similarity.cases import EVERY, LEFT, RIGHT, TRANSPORT, ToyEncoder, assert_same, rows_of
+from tests.similarity.cases import (
+    EVERY,
+    LEFT,
+    RIGHT,
+    TRANSPORT,
+    KnownEncoder,
+    ToyEncoder,
+    assert_same,
+    moment_of,
+    rows_of,
+)
 
 
 def test_scores_are_the_literal_ones() -> None:
     encoder = ToyEncoder()
-    scores = Scorer(encoder).score(LEFT, RIGHT)
+    scores = Scorer(encoder, metric="subspace").score(LEFT, RIGHT)
     A, B = encoder.encode(LEFT), encoder.encode(RIGHT)
     for at in (0, 1, 3, 5):
         found = literal.memberships(A[at], B[at], 1e-5)
@@ -24,6 +34,18 @@ def test_scores_are_the_literal_ones() -> None:
         assert scores.precision[at] == pytest.approx(P, abs=1e-5)
         assert scores.recall[at] == pytest.approx(R, abs=1e-5)
         assert scores.f1[at] == pytest.approx(literal.harmonic(P, R), abs=1e-5)
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_scores_of_the_default_are_the_literal_ones(known: bool) -> None:
+    """Rare tokens count more where the encoder knows what is rare; else all count the same."""
+    encoder = KnownEncoder() if known else ToyEncoder()
+    scores = Scorer(encoder).score(LEFT, RIGHT)
+    A, B = encoder.encode(LEFT), encoder.encode(RIGHT)
+    for at in (0, 1, 3, 5):
+        of_A, of_B = (literal.rarity(rows, moment_of(12)) if known else np.ones(len(rows)) for rows in (A[at], B[at]))
+        found = [scores.precision[at], scores.recall[at], scores.f1[at]]
+        assert found == pytest.approx(literal.softset(A[at], B[at], of_A, of_B), abs=1e-6)
 
 
 def test_facts_and_flags() -> None:
@@ -41,11 +63,13 @@ def test_facts_and_flags() -> None:
 def test_saturated_is_a_matter_of_rank(k: int, saturated: bool) -> None:
     A = np.random.default_rng(0).standard_normal((k, 8))
     one = np.eye(8)[:1]
-    assert Scorer(None).score([A], [one]).saturated.tolist() == [saturated]
-    assert Scorer(None).score([one], [A]).saturated.tolist() == [saturated]
-    assert not Scorer(None, metric="bertscore").score([A], [one]).saturated.any()
     copies = np.repeat(A[:2], k, axis=0)
-    assert not Scorer(None).score([copies], [one]).saturated.any()  # many rows, but of rank 2
+    for name in ("softset", "softset(weights=l2, ridge=0.1)", "subspace"):
+        scorer = Scorer(None, metric=name)
+        assert scorer.score([A], [one]).saturated.tolist() == [saturated]
+        assert scorer.score([one], [A]).saturated.tolist() == [saturated]
+        assert not scorer.score([copies], [one]).saturated.any()  # many rows, but of rank 2
+    assert not Scorer(None, metric="bertscore").score([A], [one]).saturated.any()
 
 
 def test_vectors_without_direction_count_as_empty() -> None:
@@ -60,7 +84,7 @@ def test_vectors_without_direction_count_as_empty() -> None:
 
 @pytest.mark.parametrize("name", [one for one in EVERY if one not in TRANSPORT])
 def test_token_sets_in_place_of_text(name: str) -> None:
-    encoder = ToyEncoder()
+    encoder = KnownEncoder()
     scorer = Scorer(encoder, metric=name, idf=Idf.fit(RIGHT, model=encoder))
     expected = scorer.score(LEFT, RIGHT)
     A, B = scorer.encode(LEFT), scorer.encode(RIGHT)
@@ -77,12 +101,14 @@ def test_own_vectors_need_no_model() -> None:
     found = scorer.score(A, B)
     assert "encoder" not in scorer.__dict__  # nothing was loaded
     for at in range(2):
-        members = literal.memberships(A[at], B[at], 1e-7)
-        assert found.precision[at] == pytest.approx(members[: len(A[at])].mean(), abs=1e-9)
+        P, R, F = literal.softset(A[at], B[at], np.ones(len(A[at])), np.ones(len(B[at])))
+        assert [found.precision[at], found.recall[at], found.f1[at]] == pytest.approx([P, R, F], abs=1e-9)
     assert_same(scorer.score(TokenSets.from_arrays(A), B), found)
     assert_same(scorer.score([one.tolist() for one in A], [one.tolist() for one in B]), found)
     assert_same(scorer.score(np.array([A[1], A[1]]), [B[1], B[1]]), scorer.score([A[1], A[1]], [B[1], B[1]]))
     assert parse_signature(found.signature)["encoder"] == "own"
+    assert parse_signature(found.signature)["metric"] == "softset(weights=none)"
+    assert "encoder" not in scorer.__dict__
 
 
 def test_arrays_without_rows_are_empty_texts() -> None:
@@ -115,7 +141,7 @@ def test_tensors_are_arrays() -> None:
 def test_float16_sets_keep_three_digits() -> None:
     encoder = ToyEncoder(d=48, lean=0)
     A, B = encoder.encode(LEFT), encoder.encode(RIGHT)
-    for name in ("subspace", "bertscore", "average", "dynamax"):
+    for name in ("softset", "subspace", "bertscore", "average", "dynamax"):
         scorer = Scorer(encoder, metric=name)
         full, half = scorer.score(A, B), scorer.score(A.astype("float16"), B.astype("float16"))
         assert_same(half, full, 2e-3)
@@ -133,8 +159,8 @@ def test_texts_that_come_twice_are_encoded_once() -> None:
 
 
 def test_the_matrix_has_the_scores() -> None:
-    for name in ("subspace", "bertscore", "tfidf", "symbolic(weights=idf)"):
-        scorer = Scorer(ToyEncoder(), metric=name, idf=Idf.fit(RIGHT, model=ToyEncoder()))
+    for name in ("softset", "subspace(weights=rare)", "bertscore", "tfidf", "symbolic(weights=idf)"):
+        scorer = Scorer(KnownEncoder(), metric=name, idf=Idf.fit(RIGHT, model=ToyEncoder()))
         M = scorer.matrix(LEFT, RIGHT)
         scores = scorer.score(LEFT, RIGHT)
         assert np.abs(np.diag(M.f1) - scores.f1).max() < 1e-5
@@ -149,7 +175,7 @@ def test_distances_go_into_scipys_clustering() -> None:
     from scipy.spatial.distance import squareform
 
     texts = ["the red book", "the red red book", "red book", "king and queen", "a king and queen", "queen and king"]
-    for name in ("subspace", "bertscore", "subspace(aperture=2)", "average", "jaccard", "grassmann"):
+    for name in ("softset", "subspace", "bertscore", "subspace(aperture=2)", "average", "jaccard", "grassmann"):
         D = softset.pairwise(texts, model=ToyEncoder(d=48), metric=name, distance=True)
         assert np.array_equal(D, D.T) and (np.diag(D) == 0).all() and (D >= 0).all()
         clusters = fcluster(linkage(squareform(D), "average"), 2, "maxclust").tolist()
@@ -191,7 +217,7 @@ def test_json_parses_back() -> None:
 def test_the_signature_names_the_metric_and_parses_back(name: str) -> None:
     if name in TRANSPORT:
         pytest.importorskip("ot")
-    scores = Scorer(ToyEncoder(), metric=name).score(["a king", "red"], [["a king", "park"], ["a book"]])
+    scores = Scorer(KnownEncoder(), metric=name).score(["a king", "red"], [["a king", "park"], ["a book"]])
     facts = parse_signature(scores.signature)
     assert metric(facts["metric"]) == metric(name)
     assert facts["encoder"] == "toy" and facts["several"] == "best" and facts["softset"] == softset.__version__
@@ -203,20 +229,22 @@ def test_the_signature_says_what_changes_numbers() -> None:
     plain = Scorer(encoder).score(["a"], ["b"]).signature
     others = [
         Scorer(encoder, metric="bertscore").score(["a"], ["b"]).signature,
+        Scorer(encoder, metric="softset(ridge=2)").score(["a"], ["b"]).signature,
+        Scorer(KnownEncoder()).score(["a"], ["b"]).signature,
         Scorer(ToyEncoder(name="other")).score(["a"], ["b"]).signature,
         Scorer(encoder).score(["a"], [["b", "c"]]).signature,
         Scorer(encoder, several="mean").score(["a"], [["b", "c"]]).signature,
         Scorer(encoder, metric="tfidf").score(["a"], ["b"]).signature,
         Scorer(encoder, metric="tfidf").score(["a"], ["c"]).signature,
     ]
-    assert len({plain, *others}) == 7
+    assert len({plain, *others}) == 9
 
 
 @pytest.mark.parametrize("signature", ["own", "mine|yours", "my model: the best", "http://x.y/z", ""])
 def test_the_signature_parses_back_whatever_the_vectors_are_called(signature: str) -> None:
     sets = TokenSets.from_arrays([np.eye(3)], signature=signature)
     facts = parse_signature(Scorer(None).score(sets, sets).signature)
-    assert facts["encoder"] == signature and facts["metric"] == "subspace"
+    assert facts["encoder"] == signature and facts["metric"] == "softset(weights=none)"
 
 
 def test_truncated_tokens_are_counted() -> None:
@@ -230,10 +258,10 @@ def test_truncated_tokens_are_counted() -> None:
 
 def test_nothing_to_score_is_no_error() -> None:
     for name in [one for one in EVERY if one not in TRANSPORT]:
-        scores = Scorer(ToyEncoder(), metric=name).score([], [])
+        scores = Scorer(KnownEncoder(), metric=name).score([], [])
         assert len(scores) == 0 and scores.means() == {"precision": 0, "recall": 0, "f1": 0}
         assert json.loads(scores.to_json())["segments"] == []
-        assert Scorer(ToyEncoder(), metric=name).matrix([], []).f1.shape == (0, 0)
+        assert Scorer(KnownEncoder(), metric=name).matrix([], []).f1.shape == (0, 0)
 
 
 def test_progress_ends_at_the_end() -> None:

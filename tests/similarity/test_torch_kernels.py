@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 from softset.similarity.kernels.closest import largest_cosines
-from softset.similarity.kernels.gram import memberships
+from softset.similarity.kernels.gram import memberships, relative_memberships
 from tests.similarity import literal
 from tests.similarity.cases import Pair, pairs, rows_of, separate
 
@@ -48,12 +48,25 @@ def test_every_path_in_one_batch() -> None:
     assert np.abs(found.numpy() - memberships(rows, ends, cut=1e-5)).max() < 1e-6
 
 
-def differentiable(ends: np.ndarray, ridge: np.ndarray | None = None) -> Any:
+@pytest.mark.parametrize("least", [1e-3, 1.0, 50.0])
+@given(pairs(dtypes=("float32", "float64")))
+def test_relative_memberships_are_those_of_numpy(least: float, pair: Pair) -> None:
+    rows, ends = stacked(*pair)
+    rows, ridge = rows.astype(pair.A.dtype), np.linspace(least, 2 * least, len(rows))
+    expected = relative_memberships(rows, ends, cut=pair.cut, ridge=ridge)
+    found = relative_memberships(torch.from_numpy(rows), ends, cut=pair.cut, ridge=ridge)
+    assert isinstance(found, torch.Tensor)
+    assert np.abs(found.numpy() - expected).max() < 1e-6
+
+
+def differentiable(
+    ends: np.ndarray, ridge: np.ndarray | None = None, kernel: Any = memberships, cut: float = 1e-7
+) -> Any:
     """Return a number that depends on every membership, as a function of vectors of any length."""
     weights = torch.linspace(0.5, 1.5, int(ends[-1]), dtype=torch.float64)
 
     def total(x: Any) -> Any:
-        return (memberships(x / x.norm(dim=1, keepdim=True), ends, cut=1e-7, ridge=ridge) * weights).sum()
+        return (kernel(x / x.norm(dim=1, keepdim=True), ends, cut=cut, ridge=ridge) * weights).sum()
 
     return total
 
@@ -66,6 +79,17 @@ def test_gradients_match_finite_differences(sizes: tuple[int, int], graded: bool
     ridge = np.linspace(0.2, 0.9, len(rows)) if graded else None
     x = torch.tensor(rows, requires_grad=True)
     assert torch.autograd.gradcheck(differentiable(ends, ridge), (x,), fast_mode=True)
+
+
+@pytest.mark.parametrize("sizes", [(4, 4), (3, 5), (1, 1), (2, 8), (7, 6), (12, 6)])
+def test_gradients_of_relative_memberships_match_finite_differences(sizes: tuple[int, int]) -> None:
+    rng = np.random.default_rng(1)
+    rows, ends = stacked(*(rng.standard_normal((k, 9)) for k in sizes))
+    ridge = np.linspace(0.2, 0.9, len(rows))
+    found = relative_memberships(rows, ends, cut=1e-7, ridge=ridge)
+    assert ((found < 0.999) | (found == 1)).all() and (found < 0.999).any()  # there is a corner just below 1
+    x = torch.tensor(rows, requires_grad=True)
+    assert torch.autograd.gradcheck(differentiable(ends, ridge, relative_memberships), (x,), fast_mode=True)
 
 
 def test_gradients_of_several_pairs_in_one_bucket() -> None:
@@ -101,12 +125,31 @@ def test_gradients_of_degenerate_sets_are_finite_and_come_without_warnings(kind:
     assert torch.isfinite(x.grad).all()
 
 
+@pytest.mark.usefixtures("every_warning")
+@pytest.mark.parametrize("ridge", [1e-3, 1.0])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("kind", ["apart", "copies", "scaled", "combined", "crowded", "near", "as one"])
+def test_gradients_of_relative_memberships_of_degenerate_sets_are_finite(kind: str, dtype: str, ridge: float) -> None:
+    rng = np.random.default_rng(4)
+    A = rows_of(kind, rng, 8)
+    for B in (separate(rng, 4, 8), A):  # what is the same is at the corner of min(m, 1)
+        rows, ends = stacked(A, B)
+        x = torch.tensor(rows.astype(dtype), requires_grad=True)
+        relative_memberships(x, ends, cut=1e-7, ridge=np.full(len(rows), ridge)).sum().backward()
+        assert torch.isfinite(x.grad).all()
+
+
 def test_gradients_at_membership_zero_are_finite() -> None:
     """The norm has a corner at 0: no direction is better than another, but NaN is none at all."""
     x = torch.eye(8, dtype=torch.float64)[:8].clone().requires_grad_()
     found = memberships(x, np.array([0, 4, 8]), cut=1e-7)
     found.sum().backward()
     assert found.detach().abs().max() == 0
+    assert torch.isfinite(x.grad).all()
+    x.grad = None
+    graded = relative_memberships(x, np.array([0, 4, 8]), cut=1e-7, ridge=np.ones(8))
+    graded.sum().backward()
+    assert graded.detach().abs().max() == 0
     assert torch.isfinite(x.grad).all()
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from softset.cli.encoder_options import encoder_options
-from softset.cli.eval_options import eval_options, note, noted, show
+from softset.cli.eval_options import check_ends, eval_options, note, noted, show
 from softset.cli.progress import Progress
 
 __all__ = ["lengths"]
@@ -19,7 +19,7 @@ __all__ = ["lengths"]
 @click.option(
     "--metrics",
     multiple=True,
-    help="Some of them, as 'average,subspace P', or all.  [default: F, P, R of subspace, +chance, bertscore; average]",
+    help="Some of them, as 'average,subspace P', or all.  [default: softset, subspace, bertscore, average]",
 )
 @click.option("--transport", is_flag=True, help="Let all include wmd and wrd, which take long.")
 @encoder_options
@@ -59,20 +59,15 @@ def lengths(
     from softset.evaluation.parts import Parts
     from softset.evaluation.sts_data import chosen_datasets, read_datasets, text_form
 
-    if plot:
-        from softset.evaluation.plots import check_plot
-
-        check_plot(Path(plot))
-    if resume and not out:
-        raise click.UsageError("--resume goes on with a folder: name it with --out")
+    check_ends(plot, out, resume=resume)
     methods = chosen_methods(metrics or METRICS, transport=transport, note=note)
     folder = Data(data)
     names = chosen_datasets([part.strip() for one in datasets for part in one.split(",")])
     given = read_datasets(folder, names, text, None)
     about = {"text": text_form(folder, text), "datasets": names, "data": dict(sorted(folder.checksums.items()))}
     progress = Progress("sentences") if sys.stderr.isatty() else None
-    run = LengthsRun(load_encoder(**options), methods, limit, samples, seed, noted(progress), progress)
-    parts = Parts(Path(out, "lengths.partial.json") if out else None, run.made_by(about), resume=resume)
+    run = LengthsRun(load_encoder(**options), methods, samples, seed, noted(progress), progress, limit=limit)
+    parts = Parts(Path(out, "lengths.part.json") if out else None, run.made_by(about), resume=resume)
     table = run.table(given, parts=parts, facts=about)
     show(table, name="lengths", form=form, plot=plot, out=out)
     parts.finish()

@@ -9,7 +9,7 @@ import click
 from softset.cli.progress import Progress
 from softset.evaluation.results import Table
 
-__all__ = ["eval_options", "note", "noted", "show"]
+__all__ = ["check_ends", "eval_options", "note", "noted", "show"]
 
 OPTIONS = (
     click.option("--data", type=click.Path(), help="The folder of evaluation data.  [default: SOFTSET_DATA]"),
@@ -30,6 +30,16 @@ def eval_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed(OPTIONS):
         command = option(command)
     return command
+
+
+def check_ends(plot: str | None, out: str | None, *, resume: bool) -> None:
+    """Refuse what could not be done with a table, before the work that makes it."""
+    if plot:
+        from softset.evaluation.plots import check_plot
+
+        check_plot(Path(plot))
+    if resume and not out:
+        raise click.UsageError("--resume goes on with a folder: name it with --out")
 
 
 def note(sentence: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from softset.cli.eval_options import eval_options, show
+from softset.cli.eval_options import check_ends, eval_options, show
 from softset.cli.progress import Progress
 
 __all__ = ["sets"]
@@ -55,8 +55,7 @@ def sets(
       softset eval sets --data DIR --vectors glove-6b-100d --method '*/crisp/*' --metric R@100
       softset eval sets --data DIR --split val --out results
     """
-    if options["resume"] and not out:
-        raise click.UsageError("--resume goes on with a folder: name it with --out")
+    check_ends(plot, out, resume=options["resume"])
     if ranks and options["resume"]:
         raise click.UsageError("--ranks needs all ranks, and those of an interrupted run are lost: leave out --resume")
     table, found = _evaluated(names, split, patterns, against, out, **options)

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from softset.cli.encoder_options import encoder_options
-from softset.cli.eval_options import eval_options, note, noted, show
+from softset.cli.eval_options import check_ends, eval_options, note, noted, show
 from softset.cli.progress import Progress
 
 __all__ = ["sts"]
@@ -60,19 +60,14 @@ def sts(
     from softset.evaluation.data import Data
     from softset.evaluation.sts_data import chosen_datasets, read_datasets, text_form
 
-    if plot:
-        from softset.evaluation.plots import check_plot
-
-        check_plot(Path(plot))
-    if resume and not out:
-        raise click.UsageError("--resume goes on with a folder: name it with --out")
+    check_ends(plot, out, resume=resume)
     folder = Data(data)
     names = chosen_datasets([part.strip() for one in datasets for part in one.split(",")])
     given = read_datasets(folder, ["STS-B"] if number == "6" and not datasets else names, text, limit)
     about = {"text": text_form(folder, text), "limit": limit, "data": dict(sorted(folder.checksums.items()))}
     make = Maker(metrics, transport, all_correlations, paper_code, samples, seed, options)
     name = "sts" if number == "1" else "sts-layers"
-    kept = Path(out, f"{name}.partial.json") if out else None
+    kept = Path(out, f"{name}.part.json") if out else None
     table, parts = (make.table if number == "1" else make.layers)(given, about, kept, resume)
     show(table, name=name, form=form, plot=plot, out=out)
     parts.finish()
@@ -122,5 +117,5 @@ class Maker:
         encoder = load_encoder(**options)
         progress = Progress("sentences") if sys.stderr.isatty() else None
         return StsRun(
-            encoder, methods, self.samples, self.seed, self.every, self.batch, note=noted(progress), progress=progress
+            encoder, methods, self.samples, self.seed, noted(progress), progress, every=self.every, batch=self.batch
         )

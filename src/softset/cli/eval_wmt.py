@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from softset.cli.encoder_options import encoder_options
-from softset.cli.eval_options import eval_options, note, noted, show
+from softset.cli.eval_options import check_ends, eval_options, note, noted, show
 from softset.cli.progress import Progress
 
 __all__ = ["wmt"]
@@ -58,28 +58,18 @@ def wmt(
     from softset.evaluation.wmt import METRICS, WmtRun, with_parts
     from softset.evaluation.wmt_data import chosen_pairs, read_pair
 
-    _check(plot, out, resume)
+    check_ends(plot, out, resume=resume)
     methods = with_parts(chosen_methods(metrics or METRICS, transport=transport, note=note))
     folder = Data(data)
     given = [read_pair(folder, name, limit) for name in chosen_pairs(folder, pairs)]
     chrf, sacrebleu = _chrf()
     about = {"limit": limit, "sacrebleu": sacrebleu, "data": dict(sorted(folder.checksums.items()))}
     progress = Progress("translations") if sys.stderr.isatty() else None
-    run = WmtRun(load_encoder(**options), methods, chrf, samples, seed, noted(progress), progress)
+    run = WmtRun(load_encoder(**options), methods, samples, seed, noted(progress), progress, chrf=chrf)
     parts = Parts(Path(out) / "wmt.part.json" if out else None, run.made_by(about), resume=resume)
     table = run.table(given, parts=parts, facts={name: one for name, one in about.items() if one is not None})
     show(table, name="wmt", form=form, plot=plot, out=out)
     parts.finish()
-
-
-def _check(plot: str | None, out: str | None, resume: bool) -> None:
-    """Refuse what could not be done with the table, before the work."""
-    if plot:
-        from softset.evaluation.plots import check_plot
-
-        check_plot(Path(plot))
-    if resume and not out:
-        raise click.UsageError("--resume goes on with a folder: name it with --out")
 
 
 def _chrf() -> tuple[Callable[[str, str], float] | None, str | None]:

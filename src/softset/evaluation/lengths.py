@@ -5,25 +5,24 @@ from chance should not follow the number of tokens where nothing is shared.
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from softset import __version__
-from softset.embed.encoders.protocol import Encoder, Progress
 from softset.embed.encoders.texts import first_places
 from softset.embed.tokensets import TokenSets
 from softset.errors import InputError
 from softset.evaluation.correlation import Ranking, spearman
 from softset.evaluation.correlation_draws import bounds, drawn_counts, drawn_spearman
-from softset.evaluation.methods import DEFAULT, Method, usable_methods
+from softset.evaluation.methods import DEFAULT, Method
 from softset.evaluation.parts import Parts
 from softset.evaluation.resampling import check_draws
 from softset.evaluation.results import Row, Table
+from softset.evaluation.run import Run
 from softset.evaluation.scoring import Scored, score_blocks
 from softset.evaluation.sts_data import SentencePairs
 from softset.similarity.idf import Idf
@@ -34,6 +33,7 @@ __all__ = ["METRICS", "Kind", "LengthsRun", "alike", "unrelated"]
 Numbers = npt.NDArray[np.float64]
 
 METRICS = (
+    *("softset", "softset P", "softset R"),
     *("subspace", "subspace P", "subspace R", "subspace+chance", "subspace+chance P", "subspace+chance R"),
     *("bertscore", "bertscore P", "bertscore R", "average"),
 )
@@ -115,17 +115,11 @@ def alike(datasets: Sequence[SentencePairs], *, limit: int | None = None, seed: 
 
 
 @dataclass(frozen=True, eq=False)
-class LengthsRun:
-    """An encoder, the methods to compare, and how: `table` gives the result.
+class LengthsRun(Run):
+    """A run over kinds of pairs.
 
     Attributes:
-        encoder: what encodes the sentences.
-        methods: what is compared; those that the encoder cannot serve are left out.
         limit: pairs of each kind, or all.
-        samples: draws of the bootstrap.
-        seed: of these draws, and of the unrelated pairs.
-        note: is told what was left out, and how long each kind took.
-        progress: is told how many sentences are encoded.
 
     >>> import softset
     >>> texts = ["a red book", "a pen", "the king of the green field", "his mother"]
@@ -135,13 +129,9 @@ class LengthsRun:
     [('alike', 'spearman candidate', 1), ('alike 1-8', 'mean', 1)]
     """
 
-    encoder: Encoder
-    methods: Sequence[Method]
+    FACTS: ClassVar[dict[str, str]] = FACTS
+
     limit: int | None = None
-    samples: int = 1000
-    seed: int = 12345
-    note: Callable[[str], None] = lambda _: None
-    progress: Progress | None = None
 
     def facts(self) -> dict[str, Any]:
         """Return what makes the numbers, beside the data.
@@ -150,17 +140,7 @@ class LengthsRun:
         >>> LengthsRun(softset.load_encoder("words"), [], limit=9).facts()["limit"]
         9
         """
-        ours = {"encoder": self.encoder.signature, "limit": self.limit, "samples": self.samples, "seed": self.seed}
-        return {**ours, **FACTS}
-
-    def made_by(self, data: dict[str, Any]) -> dict[str, Any]:
-        """Return what must be the same for a run that goes on.
-
-        >>> import softset
-        >>> LengthsRun(softset.load_encoder("words"), [Method.named("average")]).made_by({"text": "raw"})["methods"]
-        ['average']
-        """
-        return {"softset": __version__, "methods": [one.name for one in self.methods], **self.facts(), **data}
+        return {**super().facts(), "limit": self.limit}
 
     def table(
         self, datasets: Sequence[SentencePairs], *, parts: Parts | None = None, facts: dict[str, Any] | None = None
@@ -168,8 +148,7 @@ class LengthsRun:
         """Return the rows of both kinds of pairs; a kind without pairs is left out, and told."""
         check_draws(self.samples, self.seed)
         kept = parts or Parts(None, {})
-        moment = getattr(self.encoder, "second_moment", None)
-        methods = usable_methods(self.methods, self.encoder.encode(["a"]), moment, self.note)
+        methods, moment = self.usable()
         kinds = [draw(datasets, limit=self.limit, seed=self.seed) for draw in (unrelated, alike)]
         sentences = _Sentences(kinds, self)
         rows = []

@@ -4,20 +4,19 @@ Sentence 1 is the reference and sentence 2 the candidate, so that precision is o
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from softset import __version__
-from softset.embed.encoders.protocol import Encoder, Progress
 from softset.evaluation.agreement import Finding, averaged, measure
 from softset.evaluation.methods import BASELINE, DEFAULT, Method, usable_methods
 from softset.evaluation.paper_code import label, padded_blocks, padded_sets
 from softset.evaluation.parts import Parts
 from softset.evaluation.results import Row, Table
+from softset.evaluation.run import Run, found_row
 from softset.evaluation.scoring import Scored, score_blocks
 from softset.evaluation.sts_data import SentencePairs
 from softset.similarity.idf import Idf
@@ -26,27 +25,15 @@ from softset.similarity.pairs import blocks
 __all__ = ["StsRun"]
 
 AVERAGE = "Avg"
-FACTS = {
-    "direction": "sentence 1 is the reference, sentence 2 the candidate",
-    "idf": "fitted on the distinct sentences of each dataset, both sides",
-    "intervals": "95 in 100, percentiles of draws of pairs; of Avg from the variances of its datasets",
-    "seconds": "of the metric alone: sentences are encoded and laid out once for all",
-}
 
 
 @dataclass(frozen=True, eq=False)
-class StsRun:
-    """An encoder, the methods to compare, and how: `table` gives the result.
+class StsRun(Run):
+    """A run over datasets of sentence pairs.
 
     Attributes:
-        encoder: what encodes the sentences.
-        methods: what is compared; those that the encoder cannot serve are left out.
-        samples: draws of the bootstrap.
-        seed: of these draws.
         every: the mean over sub-datasets and Pearson's r as well.
         batch: compare also what the paper's code does, in batches of so many.
-        note: is told what was left out, and how long each dataset took.
-        progress: is told how many sentences are encoded.
 
     >>> import softset
     >>> gold, texts = np.array([5.0, 1.0, 0.0]), ["a red book", "a pen", "a green field"]
@@ -56,14 +43,15 @@ class StsRun:
     1.0
     """
 
-    encoder: Encoder
-    methods: Sequence[Method]
-    samples: int = 1000
-    seed: int = 12345
+    FACTS: ClassVar[dict[str, str]] = {
+        "direction": "sentence 1 is the reference, sentence 2 the candidate",
+        "idf": "fitted on the distinct sentences of each dataset, both sides",
+        "intervals": "95 in 100, percentiles of draws of pairs; of Avg from the variances of its datasets",
+        "seconds": "of the metric alone: sentences are encoded and laid out once for all",
+    }
+
     every: bool = False
     batch: int | None = None
-    note: Callable[[str], None] = lambda _: None
-    progress: Progress | None = None
 
     def table(
         self, datasets: Sequence[SentencePairs], *, parts: Parts | None = None, facts: dict[str, Any] | None = None
@@ -82,15 +70,6 @@ class StsRun:
         title = "Semantic textual similarity: correlation with people's judgements"
         return Table(title, tuple(rows), BASELINE if named else None, {**self.facts(), **(facts or {})})
 
-    def facts(self) -> dict[str, Any]:
-        """Return what makes the numbers, beside the data.
-
-        >>> import softset
-        >>> StsRun(softset.load_encoder("words"), []).facts()["samples"]
-        1000
-        """
-        return {"encoder": self.encoder.signature, "samples": self.samples, "seed": self.seed, **FACTS}
-
     def made_by(self, data: dict[str, Any]) -> dict[str, Any]:
         """Return what must be the same for a run that goes on.
 
@@ -98,15 +77,12 @@ class StsRun:
         >>> StsRun(softset.load_encoder("words"), [Method.named("average")]).made_by({"limit": 3})["limit"]
         3
         """
-        names = [one.name for one in self.methods]
-        ours = {"softset": __version__, "methods": names, "every": self.every, "batch": self.batch}
-        return {**self.facts(), **ours, **data}
+        return super().made_by({"every": self.every, "batch": self.batch, **data})
 
     # One dataset
 
     def _usable(self) -> "_Usable":
-        moment = getattr(self.encoder, "second_moment", None)
-        ours = usable_methods(self.methods, self.encoder.encode(["a"]), moment, self.note)
+        ours, moment = self.usable()
         if self.batch is None:
             return _Usable(ours, [], moment)
         padded = usable_methods(ours, padded_sets(self.encoder, ["a"]), None, self._note_of_padded)
@@ -143,7 +119,7 @@ class StsRun:
         rows = []
         for metric, one in agreement.items():
             for name, found in zip(names, one.findings(baseline), strict=True):
-                row = _row(pairs.name, name, metric, found, len(pairs), scored.seconds[name])
+                row = found_row("sts", pairs.name, name, metric, found, len(pairs), scored.seconds[name])
                 rows.append((row.to_dict(), found))
         return rows
 
@@ -161,7 +137,7 @@ class StsRun:
             held = theirs if theirs and method != BASELINE else None
             mean = averaged([finding for _, finding in mine], held, self.samples)
             seconds = sum(row.seconds or 0.0 for row, _ in mine)
-            rows.append(_row(AVERAGE, method, metric, mean, sum(row.n for row, _ in mine), seconds))
+            rows.append(found_row("sts", AVERAGE, method, metric, mean, sum(row.n for row, _ in mine), seconds))
         return rows
 
 
@@ -184,19 +160,3 @@ def _times(rows: Sequence[Row]) -> list[Row]:
         seconds, n = sum(one.seconds or 0.0 for one in by_name.values()), sum(one.n for one in by_name.values())
         found.append(Row("sts", "all", method, "seconds", seconds, n, default=method == DEFAULT))
     return found
-
-
-def _row(dataset: str, method: str, metric: str, found: Finding, n: int, seconds: float) -> Row:
-    return Row(
-        task="sts",
-        dataset=dataset,
-        method=method,
-        metric=metric,
-        value=found.value,
-        n=n,
-        low=found.low,
-        high=found.high,
-        p=found.p,
-        seconds=round(seconds, 4),
-        default=method == DEFAULT,
-    )

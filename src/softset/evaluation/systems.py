@@ -42,7 +42,7 @@ def score_systems(
 
     >>> scorer = Scorer("words")
     >>> scores, signatures = score_systems([scorer], {"a": ["red"], "b": ["pen"]}, [["red"]])
-    >>> scores["a"]["subspace f1"].round(3).tolist()
+    >>> scores["a"]["softset f1"].round(3).tolist()
     [1.0]
     """
     columns = [*references, *systems.values()]

@@ -4,20 +4,19 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from time import perf_counter
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from softset import __version__
-from softset.embed.encoders.protocol import Encoder, Progress
 from softset.evaluation.agreement import Finding, averaged
 from softset.evaluation.kendall import kendall, surplus
-from softset.evaluation.methods import BASELINE, DEFAULT, Method, usable_methods
+from softset.evaluation.methods import BASELINE, Method
 from softset.evaluation.parts import Parts
 from softset.evaluation.results import Row, Table
+from softset.evaluation.run import Run, found_row
 from softset.evaluation.scoring import Scored
 from softset.evaluation.wmt_data import LanguagePair
-from softset.evaluation.wmt_scores import CHRF, chrf_scores, translation_scores
+from softset.evaluation.wmt_scores import chrf_scores, translation_scores
 from softset.similarity.metrics.base import SimilarityMetric
 
 __all__ = ["METRICS", "WmtRun", "with_parts"]
@@ -32,14 +31,8 @@ METRICS = (
     "subspace(aperture=2)",
     "average",
 )
-AVERAGE = "Avg"
+AVERAGE, TAU = "Avg", "kendall"
 TITLE = "WMT18 to English, single segments: Kendall's tau with people's judgements"
-FACTS = {
-    "tau": "(concordant - discordant) / (concordant + discordant), a tie of the metric is discordant",
-    "idf": "fitted on the references of each language pair",
-    "intervals": "95 in 100, percentiles of draws of segments; of Avg from the variances of its language pairs",
-    "seconds": "of the metric alone: texts are encoded and laid out once for all",
-}
 
 
 def with_parts(methods: Iterable[Method]) -> list[Method]:
@@ -53,17 +46,11 @@ def with_parts(methods: Iterable[Method]) -> list[Method]:
 
 
 @dataclass(frozen=True, eq=False)
-class WmtRun:
-    """An encoder, the methods to compare, and how: `table` gives the result.
+class WmtRun(Run):
+    """A run over language pairs.
 
     Attributes:
-        encoder: what encodes the texts.
-        methods: what is compared; those that the encoder cannot serve are left out.
         chrf: chrF of a translation and its reference, for a row to check the data by; or None.
-        samples: draws of the bootstrap.
-        seed: of these draws.
-        note: is told what was left out, and how long each language pair took.
-        progress: is told how many translations of a language pair are scored.
 
     >>> import softset
     >>> texts = ["a red book", "the books", "a pen"]
@@ -73,22 +60,14 @@ class WmtRun:
     1.0
     """
 
-    encoder: Encoder
-    methods: Sequence[Method]
+    FACTS: ClassVar[dict[str, str]] = {
+        "tau": "(concordant - discordant) / (concordant + discordant), a tie of the metric is discordant",
+        "idf": "fitted on the references of each language pair",
+        "intervals": "95 in 100, percentiles of draws of segments; of Avg from the variances of its language pairs",
+        "seconds": "of the metric alone: texts are encoded and laid out once for all",
+    }
+
     chrf: Callable[[str, str], float] | None = None
-    samples: int = 1000
-    seed: int = 12345
-    note: Callable[[str], None] = lambda _: None
-    progress: Progress | None = None
-
-    def facts(self) -> dict[str, Any]:
-        """Return what makes the numbers, beside the data.
-
-        >>> import softset
-        >>> WmtRun(softset.load_encoder("words"), []).facts()["samples"]
-        1000
-        """
-        return {"encoder": self.encoder.signature, "samples": self.samples, "seed": self.seed, **FACTS}
 
     def made_by(self, data: dict[str, Any]) -> dict[str, Any]:
         """Return what must be the same for a run that goes on.
@@ -97,16 +76,14 @@ class WmtRun:
         >>> WmtRun(softset.load_encoder("words"), [Method.named("average")]).made_by({"limit": 3})["methods"]
         ['average']
         """
-        names = [*(one.name for one in self.methods), *([] if self.chrf is None else [CHRF])]
-        return {"softset": __version__, "methods": names, **self.facts(), **data}
+        return super().made_by({**data, "chrF": self.chrf is not None})
 
     def table(
         self, pairs: Sequence[LanguagePair], *, parts: Parts | None = None, facts: dict[str, Any] | None = None
     ) -> Table:
         """Return the taus of all language pairs, and their means where there are several."""
         kept = parts or Parts(None, {})
-        moment = getattr(self.encoder, "second_moment", None)
-        methods = usable_methods(self.methods, self.encoder.encode(["a"]), moment, self.note)
+        methods, _ = self.usable()
         found = []
         for pair in pairs:
             made = kept.kept(pair.name, partial(self._pair, pair, methods))
@@ -140,7 +117,7 @@ class WmtRun:
             name=pair.name,
         )
         return [
-            (_row(pair.name, name, one, len(pair), scored.seconds[name]).to_dict(), one)
+            (found_row("wmt", pair.name, name, TAU, one, len(pair), scored.seconds[name]).to_dict(), one)
             for name, one in zip(names, found, strict=True)
         ]
 
@@ -149,20 +126,5 @@ class WmtRun:
         mine = [each[method] for each in found]
         held = [each[BASELINE][1] for each in found] if BASELINE in found[0] and method != BASELINE else None
         mean = averaged([finding for _, finding in mine], held, self.samples)
-        return _row(AVERAGE, method, mean, sum(row.n for row, _ in mine), sum(row.seconds or 0.0 for row, _ in mine))
-
-
-def _row(dataset: str, method: str, found: Finding, n: int, seconds: float) -> Row:
-    return Row(
-        task="wmt",
-        dataset=dataset,
-        method=method,
-        metric="kendall",
-        value=found.value,
-        n=n,
-        low=found.low,
-        high=found.high,
-        p=found.p,
-        seconds=round(seconds, 4),
-        default=method == DEFAULT,
-    )
+        n, seconds = sum(row.n for row, _ in mine), sum(row.seconds or 0.0 for row, _ in mine)
+        return found_row("wmt", AVERAGE, method, TAU, mean, n, seconds)

@@ -151,7 +151,7 @@ class Scorer:
         >>> import softset
         >>> pairs = ((f"line {n}", "line 1") for n in range(3))
         >>> [round(row.f1, 2) for row in softset.Scorer("words").stream(pairs, block=2)]
-        [0.8, 1.0, 0.94]
+        [0.64, 1.0, 0.9]
         """
         if not isinstance(block, int) or block < 1:
             raise InputError(f"a block of {block} pairs is too small, or no number: give at least 1")
@@ -191,7 +191,7 @@ class Scorer:
         >>> import softset
         >>> why = softset.Scorer("minilm", layer=4).explain("royalty", "the king and the queen")
         >>> why.views[0].candidate_membership.round(2), why.views[0].counterparts("candidate", 0)[0][0]
-        (array([0.69]), 4)
+        (array([0.81]), 4)
         """
         from softset.similarity.explanation.explaining import explain
 

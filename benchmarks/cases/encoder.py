@@ -1,0 +1,82 @@
+"""The bundled encoder, from texts to token sets, beside a bare onnxruntime loop.
+
+The loop gets the same file and threads, and token ids that were made and sorted by length beforehand.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from benchmarks.case import Case, Outcome, Skip, Target
+from benchmarks.data import sentences, sts_pairs
+from benchmarks.measuring import alternating, threads
+from softset.embed.encoders.batching import BUDGET, padded
+from softset.embed.encoders.contextual import ContextualEncoder, Options
+from softset.embed.encoders.onnx import OnnxNetwork, open_onnx
+from softset.embed.encoders.tokeniser import SubWords
+from softset.embed.models import model_folder
+
+__all__ = ["CASES"]
+
+SIZES = (8, 16, 32, 64)
+BUDGETS = (256, 1024, 2048)
+
+
+def _texts(count: int) -> list[str]:
+    try:
+        A, B = sts_pairs()
+    except Skip:
+        return sentences(count, seed=0)
+    both = sorted({*A, *B})
+    return both[:: max(len(both) // count, 1)]
+
+
+def _bare(texts: list[str], tokeniser: SubWords, network: OnnxNetwork) -> dict[str, Callable[[], object]]:
+    """Return a loop for each batch size."""
+    before, after = ([number for number, _ in marks] for marks in (tokeniser.prefix, tokeniser.suffix))
+    rows = sorted((np.array([*before, *one.ids, *after]) for one in tokeniser(texts)), key=len)
+    session = network._session  # noqa: SLF001 (the very session, called without anything of ours)
+
+    def made(size: int) -> Callable[[], object]:
+        pairs = [padded(rows[at : at + size], tokeniser.pad) for at in range(0, len(rows), size)]
+        batches = [{"input_ids": ids, "attention_mask": mask} for ids, mask in pairs]
+        return lambda: [session.run(["hidden_6"], batch) for batch in batches]
+
+    return {f"batches of {size}": made(size) for size in SIZES}
+
+
+def _run(quick: bool) -> Outcome:
+    texts = _texts(60 if quick else 600)
+    # One session for all: two would fight for the cores.
+    parts = open_onnx(model_folder("minilm"), "minilm", threads=threads())
+    half = open_onnx(model_folder("minilm"), "minilm", layer=3, threads=threads())
+    bare = _bare(texts, *parts)
+    others = {f"{one} tokens a batch": ContextualEncoder(*parts, Options(budget=one)) for one in BUDGETS}
+    others["layer 3 of 6"] = ContextualEncoder(*half, Options())
+    encoders = {"ours": ContextualEncoder(*parts, Options()), **others}
+    tasks = bare | {name: lambda one=one: one.encode(texts) for name, one in encoders.items()}
+    seconds = alternating(tasks, 3 if quick else 9)
+    best = min(bare, key=seconds.__getitem__)
+    speeds = {name: len(texts) / spent for name, spent in seconds.items()}
+    return Outcome(
+        ours=speeds["ours"],
+        peer=speeds[best],
+        unit="texts/s",
+        ratio=speeds["ours"] / speeds[best],
+        notes=(
+            f"ours with {BUDGET} tokens a batch, onnxruntime in {best}, {threads()} threads",
+            ", ".join(f"{name} {speeds[name]:.0f} texts/s" for name in (*bare, *others)),
+        ),
+    )
+
+
+CASES = (
+    Case(
+        "encoder",
+        "600 sentences from texts to token sets, the bundled MiniLM",
+        "onnxruntime alone, at its best batch size, on ids made and sorted beforehand",
+        "our texts/s / peer's texts/s",
+        Target("at least 90 % of its rate", 0.90, "higher"),
+        _run,
+    ),
+)
