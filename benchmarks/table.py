@@ -10,28 +10,22 @@ from benchmarks.measuring import shown
 __all__ = ["aligned", "markdown", "remarks", "renew"]
 
 HEADER = ("case", "ours", "peer", "", "ratio", "target", "ok")
+NUMBERS = (1, 2, 4)  # columns
 PLACE = re.compile(r"(<!-- results -->\n).*?(<!-- end of results -->)", re.DOTALL)
 
 
 def aligned(found: Sequence[dict[str, Any]]) -> str:
-    """Return the lines of the table, numbers to the right."""
+    """Return the lines of the table, numbers to the right; a skipped case has its reason in place of them."""
     rows = [HEADER, *(_cells(one) for one in found)]
-    widths = [max(len(row[at]) for row in rows if len(row) > 2) for at in range(len(HEADER))]
-    widths[0] = max(len(row[0]) for row in rows)
-    lines = []
-    for row in rows:
-        if len(row) == 2:
-            lines.append(f"{row[0]:{widths[0]}}  {row[1]}")
-            continue
-        cells = [
-            f"{cell:>{width}}" if at in (1, 2, 4) else f"{cell:{width}}" for at, (cell, width) in _wide(row, widths)
-        ]
-        lines.append("  ".join(cells).rstrip())
-    return "\n".join(lines)
+    first, *rest = (max(map(len, column)) for column in zip(*(row for row in rows if len(row) > 2), strict=True))
+    first = max(first, *(len(row[0]) for row in rows))
+    return "\n".join(_line(row, [first, *rest]) for row in rows)
 
 
-def _wide(row: tuple[str, ...], widths: list[int]):
-    return enumerate(zip(row, widths, strict=True))
+def _line(row: tuple[str, ...], widths: list[int]) -> str:
+    justified = (str.rjust if at in NUMBERS else str.ljust for at in range(len(row)))
+    cells = (put(cell, width) for put, cell, width in zip(justified, row, widths[: len(row)], strict=True))
+    return "  ".join(cells).rstrip()
 
 
 def _cells(one: dict[str, Any]) -> tuple[str, ...]:
@@ -67,9 +61,8 @@ def markdown(found: Sequence[dict[str, Any]]) -> str:
             lines.append(f"| {one['case']} | | | | {one['target_text']} | skipped |")
             continue
         ours, peer = (f"{shown(one[key])} {one['unit']}" for key in ("ours", "peer"))
-        lines.append(
-            f"| {one['case']} | {ours} | {peer} | {shown(one['ratio'])} | {one['target_text']} | {_verdict(one).lower()} |"
-        )
+        cells = (one["case"], ours, peer, shown(one["ratio"]), one["target_text"], _verdict(one).lower())
+        lines.append(f"| {' | '.join(cells)} |")
     lines += ["", "What was measured, and how:", ""]
     for one in found:
         if one["skipped"]:

@@ -51,27 +51,26 @@ def _literal(quick: bool) -> Outcome:
     def ours() -> None:
         found["ours"] = of_pairs(A, B)
 
-    def theirs(limit: int | None) -> None:
+    def theirs(limit: int, count: int) -> None:
         with threadpool_limits(limit):
-            found["literal"] = np.array([literal(a, b) for a, b in zip(A, B, strict=True)])
+            found["literal"] = np.array([literal(A[at], B[at]) for at in range(count)])
 
+    tried = alternating({str(limit): lambda limit=limit: theirs(limit, 50) for limit in {1, threads()}}, 3)
+    best = int(min(tried, key=tried.__getitem__))
     tasks = {
         "ours": ours,
         "scorer": lambda: scorer.score(A, B),
-        "one thread": lambda: theirs(1),
-        "all threads": lambda: theirs(None),
+        "peer": lambda: theirs(best, len(A)),
     }
     seconds = alternating(tasks, 3)
-    peer = min(seconds["one thread"], seconds["all threads"])
-    best = "one thread" if peer == seconds["one thread"] else "all threads"
     difference = float(np.abs(found["ours"] - found["literal"]).max())
     return Outcome(
         ours=len(A) / seconds["ours"],
-        peer=len(A) / peer,
+        peer=len(A) / seconds["peer"],
         unit="pairs/s",
-        ratio=peer / seconds["ours"],
+        ratio=seconds["peer"] / seconds["ours"],
         notes=(
-            f"the peer at its best of 1 and {threads()} threads: {best}",
+            f"the peer on {best} thread{'s' if best > 1 else ''}, its best of 1 and {threads()}",
             f"through Scorer.score, in blocks, {len(A) / seconds['scorer']:,.0f} pairs/s",
         ),
         also=(Check(difference, TOLERANCE),),

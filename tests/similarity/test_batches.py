@@ -32,7 +32,7 @@ def test_alone_is_as_in_any_batch(pairs: list[tuple[str, str]], block: int, rows
         alone = Scores.concatenate([scorer.score([a], [b]) for a, b in pairs])
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("softset.similarity.scorer.BLOCK", block)
-            patch.setattr("softset.similarity.pairs.ROWS", rows)
+            patch.setattr("softset.similarity.pairs.MOST_ROWS", rows)
             together = scorer.score([a for a, _ in pairs], [b for _, b in pairs])
         assert_same(together, alone)
 

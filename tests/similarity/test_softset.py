@@ -274,3 +274,11 @@ def test_a_calibration_fits_the_metric_as_it_was_served() -> None:
     )
     with pytest.raises(softset.SoftsetError, match="this calibration was fitted with"):
         Scorer(KnownEncoder(), rescale=plain).score(texts, texts)
+
+
+def test_rows_that_are_covered_alike_count_by_their_weights() -> None:
+    """Two occurrences of one word have one share each, wherever they stand."""
+    rows = np.eye(3)[[0, 0, 1]]
+    sets = TokenSets.from_arrays([rows])
+    shares = SoftSet(weights="none").shares(Pairs.of(sets, sets))
+    assert shares == pytest.approx(np.full(6, 1 / 3))

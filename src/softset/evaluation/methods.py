@@ -112,13 +112,15 @@ def usable_methods(
     left out: subspace+chance, for which the model's chance level is not known
     ['average']
     """
-    found = []
+    found: list[Method] = []
+    weightless: set[Metric] = set()
     for method in methods:
         lacking = _lacking(method, probe, moment)
         if lacking is None:
             found.append(method)
-            if method.metric.served(moment=moment is not None) != method.metric:
-                note(f"{method.name} counts all tokens the same: the model's second moment is not known")
+            if method.metric.served(moment=moment is not None) != method.metric and method.metric not in weightless:
+                weightless.add(method.metric)
+                note(f"{method.metric} counts all tokens the same: the model's second moment is not known")
         else:
             note(f"left out: {method.name}, for which {lacking}")
     if not found:

@@ -13,9 +13,10 @@ from softset.embed.tokensets import TokenSets
 from softset.errors import InputError, NotFiniteError
 from softset.similarity.idf import Idf
 
-__all__ = ["Pairs", "alike_all", "alone", "blocks"]
+__all__ = ["Pairs", "alike_all", "alone", "block_bounds", "blocks"]
 
-ROWS = 8_192  # token vectors at once: 12 MB of 384 dimensions in float32; larger blocks were slower
+BYTES = 12 << 20  # of token vectors in float32 at once: 8,192 of 384 dimensions; larger blocks were slower
+MOST_ROWS = 16_384
 
 HUGE = 1e290
 
@@ -124,6 +125,11 @@ class Pairs:
         return known | (left == right) if A is B else known
 
     @cached_property
+    def plain(self) -> bool:
+        """Whether products of the vectors as they are neither overflow nor vanish."""
+        return bool(((self.norms > 1e-15) & (self.norms < 1e15)).all())
+
+    @cached_property
     def units(self) -> np.ndarray:
         """The rows scaled to length 1, in their own type, (rows, d)."""
         return _scaled(self.vectors, self.norms)
@@ -149,8 +155,10 @@ class Pairs:
 
     def shares(self, weights: np.ndarray) -> np.ndarray:
         """Return weights (rows,) divided by their sum over the set; equal ones where all of a set's weights are 0."""
-        if weights.max(initial=0) > HUGE:
-            weights = weights / HUGE  # their sum would overflow
+        if weights.max(initial=0) > HUGE:  # a sum would overflow: each set is counted from its largest
+            filled = self.counts > 0
+            largest = np.maximum.reduceat(weights, self.offsets[:-1][filled])
+            weights = weights / np.repeat(np.where(largest > 0, largest, 1), self.counts[filled])
         total = self.sums(weights)
         flat = total == 0
         if flat.any():
@@ -286,12 +294,18 @@ def blocks(
     idf: Idf | None,
     moment: np.ndarray | None = None,
 ) -> Iterator[tuple[slice, Pairs]]:
-    """Yield the pairs in blocks of bounded size, with their places; a block has at least one pair."""
+    """Yield the pairs in blocks of bounded size, with their places."""
+    for here in block_bounds(candidates, references, left, right):
+        yield here, Pairs.of(candidates, references, left[here], right[here], idf, moment)
+
+
+def block_bounds(candidates: TokenSets, references: TokenSets, left: np.ndarray, right: np.ndarray) -> Iterator[slice]:
+    """Yield where blocks of pairs begin and end; a block has at least one pair."""
+    most = min(BYTES // (4 * max(candidates.dimensions, 1)), MOST_ROWS)
     rows = np.cumsum(candidates.counts[left] + references.counts[right])
     start = 0
     while start < len(left):
         done = rows[start - 1] if start else 0
-        stop = max(start + 1, int(np.searchsorted(rows, done + ROWS, side="right")))
-        here = slice(start, stop)
-        yield here, Pairs.of(candidates, references, left[here], right[here], idf, moment)
+        stop = max(start + 1, int(np.searchsorted(rows, done + most, side="right")))
+        yield slice(start, stop)
         start = stop

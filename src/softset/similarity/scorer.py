@@ -19,9 +19,10 @@ from softset.similarity.chance import Levels, rescaling
 from softset.similarity.explanation import Explanation
 from softset.similarity.idf import Idf, as_facts
 from softset.similarity.inputs import Job, Side, read_job, read_side
+from softset.similarity.kernels.threads import in_threads
 from softset.similarity.metrics import DEFAULT, PRF, Metric
 from softset.similarity.metrics import metric as named
-from softset.similarity.pairs import blocks
+from softset.similarity.pairs import Pairs, block_bounds
 from softset.similarity.references import SEVERAL, Several, reduced, united
 from softset.similarity.scores import Row, ScoreMatrix, Scores
 
@@ -260,13 +261,17 @@ class Scorer:
         found, saturated, empty = np.zeros((3, len(left))), *np.zeros((2, len(left)), dtype=bool)
         signature = self._base_signature(A.signature, idf)
         metric, moment = self.served(A)
-        for here, pairs in blocks(A, B, left, right, idf, moment):
+
+        def block(here: slice) -> tuple[slice, PRF, np.ndarray, np.ndarray]:
+            pairs = Pairs.of(A, B, left[here], right[here], idf, moment)
             numbers = metric.of_pairs(pairs)
             levels = Levels.of(metric, pairs, moment if self.rescale == "chance" else None)
             if self._rescaling is not None:
                 numbers = self._rescaling.of_pairs(numbers, pairs, levels, signature)
-            found[:, here], saturated[here] = numbers, levels.saturated
-            empty[here] = pairs.empty[0::2] | pairs.empty[1::2]
+            return here, numbers, levels.saturated, pairs.empty[0::2] | pairs.empty[1::2]
+
+        for here, numbers, full, without in in_threads(block, block_bounds(A, B, left, right)):
+            found[:, here], saturated[here], empty[here] = numbers, full, without
         return PRF(*found), saturated, empty
 
     # What goes with it
@@ -293,7 +298,8 @@ class Scorer:
         """Return the second moment of the encoder that made the vectors, if it is known; the chance level needs it."""
         if of_sets in self._moments:
             return self._moments[of_sets]
-        known = self.model is not None and of_sets != "own" and of_sets == self.encoder.signature
+        ours = self.model is not None and of_sets.startswith("encoder:")  # else no encoder of softset's made them
+        known = ours and of_sets == self.encoder.signature
         if self.rescale == "chance" and self.model is not None and not known and of_sets != "own":
             raise InputError(
                 f"the token sets were made with {of_sets}, but this scorer's model is {self.encoder.signature}: "

@@ -54,7 +54,7 @@ def _rarity(pairs: Pairs) -> np.ndarray:
             "weights=rare needs the second moment of the encoder's tokens, which is known for the bundled models only: "
             "use other weights"
         )
-    S = pairs.moment.astype(pairs.units.dtype)
-    usual = np.vecdot(pairs.units @ S, pairs.units).astype(np.float64)
+    rows, squares = (pairs.vectors, pairs.norms**2) if pairs.plain else (pairs.units, np.ones(len(pairs.norms)))
+    usual = np.vecdot(rows @ pairs.moment.astype(rows.dtype), rows) / squares
     rarity: np.ndarray = 1 / np.sqrt(np.maximum(usual, LEAST))
     return rarity

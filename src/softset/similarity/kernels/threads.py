@@ -1,6 +1,11 @@
-"""Many small products run best on one thread each: handing 50 rows to a second one costs more than it saves."""
+"""Many small products run best on one thread each: handing 50 rows to a second one costs more than it saves.
 
-from collections.abc import Callable, Iterator
+Blocks of them go to as many threads as linear algebra may use (threadpoolctl's limit, or the library's own).
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache, wraps
 from threading import Lock
@@ -8,9 +13,10 @@ from typing import ParamSpec, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["on_one_thread"]
+__all__ = ["in_threads", "on_one_thread"]
 
 Given = ParamSpec("Given")
+Job = TypeVar("Job")
 Result = TypeVar("Result")
 
 
@@ -25,13 +31,15 @@ class _OneThread:
         self.free = Lock()
 
     @contextmanager
-    def __call__(self) -> Iterator[None]:
+    def __call__(self) -> Iterator[int]:
+        """Yield how many threads there were: those that the one inside may use itself."""
         if not self.free.acquire(blocking=False):
-            yield
+            yield 1
             return
         try:
+            allowed = max([lib.num_threads for lib in _controller().select(user_api="blas").lib_controllers], default=1)
             with _controller().limit(limits=1, user_api="blas"):
-                yield
+                yield max(allowed, 1)
         finally:
             self.free.release()
 
@@ -43,6 +51,30 @@ ONE_THREAD = _OneThread()
 def _controller() -> ThreadpoolController:
     """Return the libraries for linear algebra that are loaded; looking them up takes a millisecond."""
     return ThreadpoolController()
+
+
+def in_threads(function: Callable[[Job], Result], jobs: Iterable[Job]) -> Iterator[Result]:
+    """Yield what a function makes of jobs, in their order; a few of them are done at once, each on one thread.
+
+    >>> list(in_threads(len, ["a", "bb"]))
+    [1, 2]
+    """
+    with ONE_THREAD() as allowed:
+        if allowed == 1:
+            yield from map(function, jobs)
+            return
+        waiting: deque[Future[Result]] = deque()
+        with ThreadPoolExecutor(allowed) as pool:
+            try:
+                for job in jobs:
+                    waiting.append(pool.submit(function, job))
+                    if len(waiting) > allowed:  # so that memory holds no more of them
+                        yield waiting.popleft().result()
+                while waiting:
+                    yield waiting.popleft().result()
+            finally:
+                for one in waiting:
+                    one.cancel()
 
 
 def on_one_thread(function: Callable[Given, Result]) -> Callable[Given, Result]:

@@ -21,7 +21,7 @@ from softset.similarity.weights import WEIGHTS, Weights, weigh
 
 __all__ = ["SoftSet"]
 
-LEAST_RIDGE, MOST_RIDGE = 1e-3, 1e6
+LEAST_RIDGE, MOST_RIDGE = 1e-3, 1e4  # of larger ones, what a row has in its own set would have no digits left
 
 
 @dataclass(frozen=True, repr=False)
@@ -60,11 +60,14 @@ class SoftSet(MembershipMetric):
         kept, first = pairs.distinct()
         places = np.flatnonzero(kept)
         copies = np.bincount(first, minlength=len(first))[places]
+        whole = len(places) == len(first)
+        given, lengths = (pairs.vectors, pairs.norms) if pairs.plain else (pairs.units, np.ones(len(pairs.norms)))
         found: np.ndarray = relative_memberships(
-            pairs.units if len(places) == len(first) else pairs.units[places],
+            given if whole else given[places],
             np.concatenate([[0], np.cumsum(kept)])[pairs.offsets],
             cut=tolerance(pairs.dimensions, pairs.precision, np),
             ridge=self.ridge / copies,  # a row that occurs twice counts twice
+            lengths=lengths if whole else lengths[places],
             exact=lambda start, stop: pairs.exact_rows(places[start:stop]),
         )
         return found[np.searchsorted(places, first)]
@@ -80,14 +83,23 @@ class SoftSet(MembershipMetric):
         return PRF(P, R, self.combined(P, R))
 
     def _drawn(self, pairs: Pairs, m: np.ndarray) -> np.ndarray:
-        """Return how likely each row is the less covered one of two rows of its set, drawn by their weights."""
+        """Return how likely each row is the less covered one of two rows of its set, drawn by their weights.
+
+        Of rows that are covered alike, with the weight W, all count by their weights: w (W + 2 c), with c the weight of
+        those that are covered better.
+        """
         w = pairs.shares(weigh(pairs, self.weights))
+        if not len(w):
+            return w
         owner = np.repeat(np.arange(len(pairs.counts)), pairs.counts)
         order = np.lexsort((-m, owner))
-        before = np.cumsum(w[order]) - w[order]
-        before -= np.repeat(before[pairs.offsets[:-1][pairs.counts > 0]], pairs.counts[pairs.counts > 0])
+        total = np.concatenate([[0.0], np.cumsum(w[order])])
+        of_set, of_row = owner[order], m[order]
+        begins = np.flatnonzero(np.concatenate([[True], (np.diff(of_set) != 0) | (np.diff(of_row) != 0)]))
+        ends = np.append(begins[1:], len(w))
+        better = total[begins] - total[pairs.offsets[of_set[begins]]]
         drawn = np.empty_like(w)
-        drawn[order] = w[order] * (w[order] + 2 * before)  # (c + w)^2 - c^2, of the weight c of those covered better
+        drawn[order] = w[order] * np.repeat(total[ends] - total[begins] + 2 * better, ends - begins)
         return drawn
 
     def links(self, rows: np.ndarray, others: np.ndarray) -> np.ndarray:

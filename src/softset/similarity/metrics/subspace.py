@@ -46,10 +46,12 @@ class Subspace(MembershipMetric):
         """Return each row's membership in the other side; `tally` counts the paths of the kernel."""
         rows = self._distinct(pairs)
         whole = len(rows.places) == len(rows.first)
+        given, lengths = (pairs.vectors, pairs.norms) if pairs.plain else (pairs.units, np.ones(len(pairs.norms)))
         found: np.ndarray = memberships(
-            pairs.units if whole else pairs.units[rows.places],
+            given if whole else given[rows.places],
             rows.offsets,
             cut=_cut(pairs),
+            lengths=lengths if whole else lengths[rows.places],
             exact=lambda start, stop: pairs.exact_rows(rows.places[start:stop]),
             ridge=rows.ridge,
             tally=tally,
