@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from benchmarks.case import Case, Check, Outcome, Target
-from benchmarks.cases.kernel import of_pairs, pairs
+from benchmarks.cases.kernel import pairs, scored
 from benchmarks.data import query, words
 from benchmarks.measuring import Task, alternating, threads
 
@@ -35,7 +35,7 @@ def _growth(make: Callable[[bool], tuple[dict[int, Task], str]]) -> Callable[[bo
 def _kernel(quick: bool) -> tuple[dict[int, Task], str]:
     unit = 20 if quick else 125
     sides = {step: pairs(step * unit) for step in STEPS}
-    tasks = {step: lambda A=A, B=B: of_pairs(A, B) for step, (A, B) in sides.items()}
+    tasks = {step: lambda A=A, B=B: scored(A, B) for step, (A, B) in sides.items()}
     return tasks, f"{unit}, {4 * unit} and {16 * unit} pairs"
 
 

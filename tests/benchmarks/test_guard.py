@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
-from benchmarks.cases.kernel import literal, of_pairs, pairs
+from benchmarks.cases.kernel import literal, pairs, scored
 from benchmarks.data import query, word_sets, words
 from benchmarks.measuring import alternating
 from threadpoolctl import threadpool_limits
@@ -35,9 +35,9 @@ def test_the_kernel_is_faster_than_the_literal_algorithm() -> None:
     A, B = pairs(400)
     some = slice(0, 400, 20)
     short = list(zip(list(A)[some], list(B)[some], strict=True))
-    seconds = measured(5, ours=lambda: of_pairs(A, B), literal=lambda: [literal(*one) for one in short])
+    seconds = measured(5, ours=lambda: scored(A, B), literal=lambda: [literal(*one) for one in short])
     assert 20 * seconds["literal"] > 2 * seconds["ours"]
-    assert of_pairs(A, B)[some] == pytest.approx(np.array([literal(*one) for one in short]), abs=1e-4)
+    assert scored(A, B)[some] == pytest.approx(np.array([literal(*one) for one in short]), abs=1e-4)
 
 
 def test_many_queries_at_once_are_cheaper_than_one_by_one(vectors: WordVectors) -> None:
@@ -52,7 +52,7 @@ def test_many_queries_at_once_are_cheaper_than_one_by_one(vectors: WordVectors) 
 
 def test_the_time_of_the_kernel_grows_no_faster_than_the_work() -> None:
     few, many = pairs(40), pairs(640)
-    seconds = measured(5, few=lambda: of_pairs(*few), many=lambda: of_pairs(*many))
+    seconds = measured(5, few=lambda: scored(*few), many=lambda: scored(*many))
     assert seconds["many"] < 24 * seconds["few"]
 
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from softset.algebra.arrays import unit_rows
+from softset.algebra.rank import tolerance
 from softset.embed.rows import both_norms
 from softset.embed.tokensets import TokenSets
 from softset.errors import InputError, NotFiniteError
@@ -105,6 +106,11 @@ class Pairs:
         """The type that the vectors came in: float64 only if both sides are."""
         both = {self.sources[0].vectors.dtype, self.sources[2].vectors.dtype}
         return np.dtype(np.float64 if both == {np.dtype(np.float64)} else np.float32)
+
+    @property
+    def cut(self) -> float:
+        """The sine that counts as zero for vectors of this type and length: the one rule of the project."""
+        return tolerance(self.dimensions, self.precision, np)
 
     @cached_property
     def counts(self) -> np.ndarray:

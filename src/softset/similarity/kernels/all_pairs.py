@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-__all__ = ["mean_closest", "mean_membership"]
+__all__ = ["mean_closest", "mean_membership", "mean_of_two"]
 
 BLOCK = 2_048  # rows of each side in one product: 16 MB in float32
 
@@ -31,6 +31,52 @@ def mean_membership(
             squares = np.add.reduceat(S, ends[left] - rows.start, axis=0)
             found[np.ix_(left, right)] = np.sqrt(np.clip(squares, 0.0, 1.0)) @ W
     return found
+
+
+def mean_of_two(
+    factors: np.ndarray,
+    ends: np.ndarray,
+    units: np.ndarray,
+    offsets: np.ndarray,
+    shares: np.ndarray,
+    own: np.ndarray,
+) -> np.ndarray:
+    """Return (n, m): the mean over two rows of set j, drawn by their shares, of the lesser membership in set i.
+
+    Memberships are measured by `own` (rows,), those in a row's own set, and at most 1.
+
+    >>> F, rows = np.array([[1.0, 0]]), np.array([[1.0, 0], [0.6, 0.8]])
+    >>> mean_of_two(F, np.array([0, 1]), rows, np.array([0, 2]), np.array([0.5, 0.5]), np.ones(2)).round(3)
+    array([[0.7]])
+    """
+    found = np.zeros((len(ends) - 1, len(offsets) - 1))
+    counts = np.diff(offsets)
+    for right, columns in _blocks(offsets):
+        U = (units[columns] / own[columns, None].astype(units.dtype)).T
+        sizes = [(k, right[counts[right] == k]) for k in np.unique(counts[right]).tolist()]
+        for left, rows in _blocks(ends):
+            S = factors[rows] @ U
+            np.multiply(S, S, out=S)
+            m = np.sqrt(np.clip(np.add.reduceat(S, ends[left] - rows.start, axis=0), 0.0, 1.0))
+            for k, some in sizes:
+                at = offsets[some][:, None] + np.arange(k)
+                found[np.ix_(left, some)] = _lesser_of_two(m[:, at - columns.start], shares[at])
+    return found
+
+
+def _lesser_of_two(m: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """Return (n, s): the mean of the lesser of two memberships (n, s, k), drawn by shares (s, k)."""
+    if m.shape[2] > 1 and np.ptp(shares, axis=1).max() == 0:  # all alike: the order is enough
+        ordered = np.sort(m, axis=2)
+        weights = (2 * np.arange(m.shape[2], 0, -1) - 1).astype(m.dtype) / m.shape[2] ** 2
+        even: np.ndarray = ordered @ weights
+        return even
+    order = np.argsort(-m, axis=2)
+    w = np.take_along_axis(np.broadcast_to(shares.astype(m.dtype), m.shape), order, axis=2)
+    total = np.cumsum(w, axis=2)
+    least = np.take_along_axis(m, order, axis=2) * w * (2 * total - w)  # (c + w)^2 - c^2 = w (2 (c + w) - w)
+    mean: np.ndarray = least.sum(axis=2)
+    return mean
 
 
 def mean_closest(

@@ -12,15 +12,19 @@ from typing import ClassVar
 
 import numpy as np
 
-from softset.algebra.rank import tolerance
+from softset.embed.tokensets import TokenSets
 from softset.errors import InputError
+from softset.similarity.idf import Idf
+from softset.similarity.kernels.all_pairs import mean_of_two
+from softset.similarity.kernels.bases import bases
 from softset.similarity.kernels.gram import relative_memberships
 from softset.similarity.metrics.base import PRF, MembershipMetric, must_be_one_of
-from softset.similarity.pairs import Pairs
+from softset.similarity.pairs import Pairs, alike_all, alone
 from softset.similarity.weights import WEIGHTS, Weights, weigh
 
 __all__ = ["SoftSet"]
 
+TINY = 1e-30
 LEAST_RIDGE, MOST_RIDGE = 1e-3, 1e4  # of larger ones, what a row has in its own set would have no digits left
 
 
@@ -65,7 +69,7 @@ class SoftSet(MembershipMetric):
         found: np.ndarray = relative_memberships(
             given if whole else given[places],
             np.concatenate([[0], np.cumsum(kept)])[pairs.offsets],
-            cut=tolerance(pairs.dimensions, pairs.precision, np),
+            cut=pairs.cut,
             ridge=self.ridge / copies,  # a row that occurs twice counts twice
             lengths=lengths if whole else lengths[places],
             exact=lambda start, stop: pairs.exact_rows(places[start:stop]),
@@ -101,6 +105,35 @@ class SoftSet(MembershipMetric):
         drawn = np.empty_like(w)
         drawn[order] = w[order] * np.repeat(total[ends] - total[begins] + 2 * better, ends - begins)
         return drawn
+
+    def of_all(
+        self, candidates: TokenSets, references: TokenSets, idf: Idf | None = None, moment: np.ndarray | None = None
+    ) -> PRF:
+        """Return precision, recall and the mean of every candidate with every reference, (n, m), by large products."""
+        A, B = alone(candidates, idf, moment), alone(references, idf, moment)
+        sets_A, sets_B = self._asked(A), self._asked(B)
+        P = mean_of_two(*sets_B, *self._asking(A, *sets_A)).T
+        R = mean_of_two(*sets_A, *self._asking(B, *sets_B))
+        empty = A.empty[::2, None], B.empty[None, ::2]
+        clipped = PRF(*(np.clip(one, 0.0, 1.0) for one in (P, R, self.combined(P, R))))
+        return self._with_empty(clipped, *empty, alike_all(candidates, references))
+
+    def _asked(self, sets: Pairs) -> tuple[np.ndarray, np.ndarray]:
+        """Return the rows F with |F u|^2 = u' C u of each set, and where each set's begin."""
+        ridge = np.full(len(sets.norms), self.ridge)
+        F, ends = bases(sets.exact_rows, sets.offsets, d=sets.dimensions, cut=sets.cut, ridge=ridge)
+        return F.astype(sets.units.dtype), ends[::2]
+
+    def _asking(
+        self, sets: Pairs, F: np.ndarray, ends: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return unit rows, where each set begins, what each row weighs, and what it has in its own set."""
+        offsets = sets.offsets[::2]
+        own = np.ones(len(sets.norms))
+        for start, stop, first, last in zip(offsets, offsets[1:], ends, ends[1:], strict=False):
+            part = F[first:last] @ sets.units[start:stop].T
+            own[start:stop] = np.sqrt(np.maximum(np.einsum("ij,ij->j", part, part), TINY))
+        return sets.units, offsets, sets.shares(weigh(sets, self.weights)), own
 
     def links(self, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
         """Return the part of each other row in the membership: m^2 is a sum of coefficient times cosine."""

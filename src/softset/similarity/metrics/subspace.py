@@ -7,7 +7,6 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from softset.algebra.graded import SMALLEST_APERTURE
-from softset.algebra.rank import tolerance
 from softset.embed.tokensets import TokenSets
 from softset.errors import InputError
 from softset.similarity.idf import Idf
@@ -50,7 +49,7 @@ class Subspace(MembershipMetric):
         found: np.ndarray = memberships(
             given if whole else given[rows.places],
             rows.offsets,
-            cut=_cut(pairs),
+            cut=pairs.cut,
             lengths=lengths if whole else lengths[rows.places],
             exact=lambda start, stop: pairs.exact_rows(rows.places[start:stop]),
             ridge=rows.ridge,
@@ -97,7 +96,7 @@ class Subspace(MembershipMetric):
             lambda at: pairs.exact_rows(rows.places[at]),
             rows.offsets,
             d=pairs.dimensions,
-            cut=_cut(pairs),
+            cut=pairs.cut,
             ridge=rows.ridge,
         )
 
@@ -147,8 +146,3 @@ class _Distinct(NamedTuple):
     first: np.ndarray
     offsets: np.ndarray
     ridge: np.ndarray | None
-
-
-def _cut(pairs: Pairs) -> float:
-    """Return the sine that counts as zero for vectors of this type and length: the one rule of the project."""
-    return tolerance(pairs.dimensions, pairs.precision, np)
