@@ -2,7 +2,7 @@
 
 Candidates of a set are the neighbours of its examples, of its first directions and of its mean, and of the opposites of
 the last two, for membership does not mind the sign. 341,479 GloVe vectors of 100 dimensions, sets of 5 words, top 100,
-as `python benchmarks/search.py --engines` printed it on two cores:
+as `python -m benchmarks --case engines` compares them, on two cores:
 
 ==========================  ==========  ============  ==========
 index                       build, s    a set, ms     recall

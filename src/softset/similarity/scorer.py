@@ -290,7 +290,12 @@ class Scorer:
         return Idf.fit(references, model=self.encoder)
 
     def served(self, sets: TokenSets) -> tuple[Metric, np.ndarray | None]:
-        """Return the metric as token sets let it be, and the second moment of their encoder, where it is asked for."""
+        """Return the metric as token sets let it be, and the second moment of their encoder, where it is asked for.
+
+        >>> import softset
+        >>> softset.Scorer("words").served(TokenSets.from_arrays([[[1.0, 0.0]]]))
+        (softset(weights=none), None)
+        """
         moment = self._moment(sets.signature) if self.metric.needs_moment or self.rescale == "chance" else None
         return self.metric.served(moment=moment is not None), moment
 

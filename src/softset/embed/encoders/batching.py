@@ -6,8 +6,8 @@ import numpy as np
 
 __all__ = ["BUDGET", "batches", "padded"]
 
-# Tokens a batch, padding included. On two cores MiniLM is fastest about here (benchmarks/encoders.py --budgets): below,
-# the cost of a call shows; above, a layer's activations leave the processor's cache.
+# Tokens a batch, padding included. On two cores MiniLM is fastest about here (python -m benchmarks --case encoder):
+# below, the cost of a call shows; above, a layer's activations leave the processor's cache.
 BUDGET = 512
 
 
