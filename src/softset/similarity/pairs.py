@@ -1,9 +1,9 @@
 """Pairs of token sets, laid out for the kernels: candidate 0, reference 0, candidate 1, reference 1, and so on."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -11,8 +11,9 @@ from softset.algebra.arrays import unit_rows
 from softset.algebra.rank import tolerance
 from softset.embed.rows import both_norms
 from softset.embed.tokensets import TokenSets
-from softset.errors import InputError, NotFiniteError
+from softset.errors import InputError
 from softset.similarity.idf import Idf
+from softset.similarity.sides import Gathered, Side, scaled
 
 __all__ = ["Pairs", "alike_all", "alone", "block_bounds", "blocks"]
 
@@ -29,22 +30,20 @@ class Pairs:
     Vectors of zero length have no direction and are no members of anything: they are left out.
 
     Attributes:
-        vectors: (rows, d) as the encoder made them.
+        sources: where the rows come from: two token sets, and the places of the pairs' texts in them.
+        sides: the candidates and the references as rows of these.
         offsets: (2n + 1,) where each set begins.
         norms: (rows,) the vectors' lengths, in float64.
-        sources: where the rows came from: two token sets, and the places of the pairs' texts in them.
-        tokens: (rows,) what each row stands for, or None.
-        lengths: (rows, 2) the l2 and l1 norms of the vectors as the model made them, if these are others; or None.
+        kept: which rows of the sources there are, if some have zero length; or None.
         idf: weights of tokens, where they were fitted.
         moment: (d, d) the second moment of the encoder's unit vectors, where it is known.
     """
 
-    vectors: np.ndarray
+    sources: tuple[TokenSets, np.ndarray, TokenSets, np.ndarray]
+    sides: tuple[Side, Side]
     offsets: np.ndarray
     norms: np.ndarray
-    sources: tuple[TokenSets, np.ndarray, TokenSets, np.ndarray]
-    tokens: np.ndarray | None
-    lengths: np.ndarray | None = None
+    kept: np.ndarray | None = None
     idf: Idf | None = None
     moment: np.ndarray | None = None
 
@@ -69,29 +68,61 @@ class Pairs:
         counts = np.empty(2 * len(left), dtype=np.int64)
         counts[0::2], counts[1::2] = candidates.counts[left], references.counts[right]
         offsets = np.concatenate([[0], np.cumsum(counts)])
-        sides = [_Side.of(candidates, left, offsets[0:-1:2]), _Side.of(references, right, offsets[1:-1:2])]
-        vectors = np.empty((offsets[-1], candidates.dimensions), dtype=np.result_type(np.float32, *map(_dtype, sides)))
+        sides = Side.of(candidates, left, offsets[0:-1:2]), Side.of(references, right, offsets[1:-1:2])
+        norms = np.empty(offsets[-1])
         for side in sides:
-            side.copy_to(vectors)
-        norms = _norms(vectors)
-        for side in sides:
-            side.must_be_finite(norms)
-        sources = (candidates, left, references, right)
-        facts = _tokens(sides, len(norms)), _lengths(sides, len(norms))
-        made = cls(vectors, offsets, norms, sources, *facts, idf, moment)
-        return made if norms.all() else made._without_zeros()
+            side.measure(norms)
+        kept = None if norms.all() else norms > 0
+        if kept is not None:
+            offsets, norms = np.concatenate([[0], np.cumsum(kept)])[offsets], norms[kept]
+        return cls((candidates, left, references, right), sides, offsets, norms, kept, idf, moment)
 
-    def _without_zeros(self) -> "Pairs":
-        kept = self.norms > 0
-        before = np.concatenate([[0], np.cumsum(kept)])
-        return replace(
-            self,
-            vectors=self.vectors[kept],
-            offsets=before[self.offsets],
-            norms=self.norms[kept],
-            tokens=None if self.tokens is None else self.tokens[kept],
-            lengths=None if self.lengths is None else self.lengths[kept],
-        )
+    @cached_property
+    def vectors(self) -> np.ndarray:
+        """The rows (rows, d) as the encoder made them."""
+        found = np.empty((sum(int(side.counts.sum()) for side in self.sides), self.dimensions), dtype=self._dtype)
+        for side in self.sides:
+            side.copy_to(found)
+        return self._only_kept(found)
+
+    @cached_property
+    def tokens(self) -> np.ndarray | None:
+        """What each row stands for (rows,), if both sides know."""
+        found = np.empty(sum(int(side.counts.sum()) for side in self.sides), dtype=object)
+        for side in self.sides:
+            if side.sets.tokens is None:
+                return None
+            found[side.target] = side.sets.tokens[side.source]
+        return self._only_kept(found)
+
+    @cached_property
+    def lengths(self) -> np.ndarray | None:
+        """The l2 and l1 norms (rows, 2) of the vectors as the model made them, if on either side these are others."""
+        if all(side.sets.lengths is None for side in self.sides):
+            return None
+        found = np.empty((sum(int(side.counts.sum()) for side in self.sides), 2))
+        for side in self.sides:
+            sets, source = side.sets, side.source
+            found[side.target] = both_norms(sets.vectors[source]) if sets.lengths is None else sets.lengths[source]
+        return self._only_kept(found)
+
+    def _only_kept(self, rows: np.ndarray) -> np.ndarray:
+        return rows if self.kept is None else rows[self.kept]
+
+    @property
+    def _dtype(self) -> np.dtype[Any]:
+        return np.result_type(np.float32, *(side.sets.vectors.dtype for side in self.sides))
+
+    def for_kernel(self, places: np.ndarray | None) -> tuple[np.ndarray | Gathered, np.ndarray]:
+        """Return all rows, or those at some places, and their lengths; all of them are read from where they are."""
+        if not self.plain:
+            units = self.units if places is None else self.units[places]
+            return units, np.ones(len(units))
+        if places is not None:
+            return self.vectors[places], self.norms[places]
+        if self.kept is not None or "vectors" in self.__dict__:
+            return self.vectors, self.norms
+        return Gathered(self.sides, self.offsets, np.empty((0, self.dimensions), dtype=self._dtype)), self.norms
 
     def __len__(self) -> int:
         return len(self.offsets) // 2
@@ -99,7 +130,7 @@ class Pairs:
     @property
     def dimensions(self) -> int:
         """The length d of the vectors."""
-        return int(self.vectors.shape[1])
+        return self.sources[0].dimensions
 
     @property
     def precision(self) -> np.dtype:
@@ -138,7 +169,7 @@ class Pairs:
     @cached_property
     def units(self) -> np.ndarray:
         """The rows scaled to length 1, in their own type, (rows, d)."""
-        return _scaled(self.vectors, self.norms)
+        return scaled(self.vectors, self.norms)
 
     def exact_rows(self, places: np.ndarray) -> np.ndarray:
         """Return the rows at some places scaled to length 1 in float64, without the rounding of `units`."""
@@ -203,93 +234,6 @@ def alone(sets: TokenSets, idf: Idf | None, moment: np.ndarray | None = None) ->
     """Return token sets as pairs with nothing, for what is asked of each set by itself: every second set is empty."""
     nothing = TokenSets.from_arrays([[]], dimensions=sets.dimensions, tokens=[[]], signature=sets.signature)
     return Pairs.of(sets, nothing, right=np.zeros(len(sets), dtype=np.int64), idf=idf, moment=moment)
-
-
-class _Side(NamedTuple):
-    """One side of the pairs: which rows of its token sets go where."""
-
-    sets: TokenSets
-    places: np.ndarray
-    begins: np.ndarray
-    source: np.ndarray
-    target: np.ndarray
-
-    @classmethod
-    def of(cls, sets: TokenSets, places: np.ndarray, begins: np.ndarray) -> "_Side":
-        counts = sets.counts[places]
-        within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-        source, target = np.repeat(sets.offsets[:-1][places], counts) + within, np.repeat(begins, counts) + within
-        return cls(sets, places, begins, source, target)
-
-    def copy_to(self, vectors: np.ndarray) -> None:
-        """Copy the rows to their targets, set by set: each is one run of memory, which rows by number are not."""
-        given = self.sets.vectors
-        starts, stops = self.sets.offsets[:-1][self.places].tolist(), self.sets.offsets[1:][self.places].tolist()
-        for start, stop, begin in zip(starts, stops, self.begins.tolist(), strict=True):
-            vectors[begin : begin + stop - start] = given[start:stop]
-
-    def must_be_finite(self, norms: np.ndarray) -> None:
-        """Refuse NaN and infinity, which token sets from a file may hold: they are mapped there, and not read."""
-        bad = self.source[~np.isfinite(norms[self.target])]
-        if bad.size:
-            text = int(np.searchsorted(self.sets.offsets, bad[0], side="right")) - 1
-            raise NotFiniteError(
-                f"a vector of text {text} of the token sets has a number that is not finite: encode the texts again"
-            )
-
-
-def _dtype(side: _Side) -> np.dtype[Any]:
-    return side.sets.vectors.dtype
-
-
-def _tokens(sides: list[_Side], rows: int) -> np.ndarray | None:
-    """Return what each row stands for, if both sides know."""
-    tokens = np.empty(rows, dtype=object)
-    for side in sides:
-        if side.sets.tokens is None:
-            return None
-        tokens[side.target] = side.sets.tokens[side.source]
-    return tokens
-
-
-def _lengths(sides: list[_Side], rows: int) -> np.ndarray | None:
-    """Return the norms of the vectors as the model made them, if on either side they are others by now."""
-    if all(side.sets.lengths is None for side in sides):
-        return None
-    lengths = np.empty((rows, 2))
-    for side in sides:
-        sets, source = side.sets, side.source
-        lengths[side.target] = both_norms(sets.vectors[source]) if sets.lengths is None else sets.lengths[source]
-    return lengths
-
-
-def _norms(vectors: np.ndarray) -> np.ndarray:
-    """Return the lengths (rows,) in float64, of rows whose squares may overflow or vanish as well."""
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        squares = np.vecdot(vectors, vectors).astype(np.float64)  # BLAS: ten times as quick as sums in float64
-        limits = np.finfo(vectors.dtype)
-        safe = (squares > limits.smallest_normal / limits.eps) & (squares < limits.max / 4)
-    norms: np.ndarray = np.sqrt(squares)
-    if not safe.all():
-        odd = np.flatnonzero(~safe)
-        rows = vectors[odd].astype(np.float64)
-        largest = np.abs(rows).max(axis=1, initial=0)
-        finite = np.isfinite(largest)
-        with np.errstate(all="ignore"):
-            lengths = largest * np.linalg.norm(rows / np.where(largest > 0, largest, 1)[:, None], axis=1)
-        norms[odd] = np.where(finite, np.minimum(lengths, np.finfo(np.float64).max), np.nan)
-    return norms
-
-
-def _scaled(rows: np.ndarray, norms: np.ndarray) -> np.ndarray:
-    """Return rows divided by their lengths, which may be too large or small for the rows' type."""
-    limits = np.finfo(rows.dtype)
-    odd = (norms >= limits.max) | (norms < limits.smallest_normal)
-    with np.errstate(all="ignore"):
-        scaled: np.ndarray = rows / norms.astype(rows.dtype)[:, None]
-    if odd.any():
-        scaled[odd] = unit_rows(rows[odd])
-    return scaled
 
 
 def blocks(

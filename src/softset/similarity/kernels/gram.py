@@ -31,6 +31,7 @@ from softset.algebra.rank import carried, independent
 from softset.similarity.kernels.bases import graded_factor
 from softset.similarity.kernels.stacks import Bucket, stacked
 from softset.similarity.kernels.triangles import cholesky, lower_inverse, root
+from softset.similarity.sides import Gathered
 
 __all__ = ["memberships", "relative_memberships"]
 
@@ -38,7 +39,7 @@ FAST = {"float32": 1e2, "float64": 1e10}  # the largest |L^-1|^2, by the type of
 
 
 def memberships(
-    rows: Array,
+    rows: Array | Gathered,
     offsets: np.ndarray,
     *,
     cut: float,
@@ -50,7 +51,7 @@ def memberships(
     """Return how much each row belongs to the other side of its pair, (rows,) in [0, 1].
 
     Args:
-        rows: (rows, d), NumPy or torch: side 0 and side 1 of pair 0, then of pair 1, and so on.
+        rows: (rows, d), NumPy or torch: side 0 and side 1 of pair 0, then of pair 1, and so on; or what gathers them.
         offsets: (2n + 1,) where each side begins.
         cut: the sine up to which a row counts as dependent on others, `algebra.rank.tolerance`.
         lengths: (rows,) of the rows; they are 1 unless given. To divide products by them takes less than to scale rows.
@@ -63,11 +64,11 @@ def memberships(
     """
     kernel = _Kernel(rows, offsets, cut, lengths, exact, ridge, Counter() if tally is None else tally)
     kernel.fill()
-    return namespace(rows).clip(kernel.found, 0.0, 1.0)
+    return kernel.xp.clip(kernel.found, 0.0, 1.0)
 
 
 def relative_memberships(
-    rows: Array,
+    rows: Array | Gathered,
     offsets: np.ndarray,
     *,
     cut: float,
@@ -83,7 +84,7 @@ def relative_memberships(
     """
     kernel = _Kernel(rows, offsets, cut, lengths, exact, ridge, Counter() if tally is None else tally)
     kernel.fill()
-    xp, filled = namespace(rows), kernel.own > 0
+    xp, filled = kernel.xp, kernel.own > 0
     return xp.where(filled, xp.clip(kernel.found / xp.where(filled, kernel.own, 1.0), 0.0, 1.0), 0.0 * kernel.own)
 
 
@@ -92,7 +93,7 @@ class _Kernel:
 
     def __init__(
         self,
-        rows: Array,
+        rows: Array | Gathered,
         offsets: np.ndarray,
         cut: float,
         lengths: np.ndarray | None,
@@ -100,22 +101,25 @@ class _Kernel:
         ridge: np.ndarray | None,
         tally: Counter[str],
     ) -> None:
-        self.xp = xp = namespace(rows)
-        self.rows, self.cut, self.tally = rows, cut, tally
+        like = rows.like if isinstance(rows, Gathered) else rows
+        self.take = rows if isinstance(rows, Gathered) else (lambda start, stop: rows[start:stop, :])
+        self.xp = xp = namespace(like)
+        self.like, self.cut, self.tally = like, cut, tally
         self.offsets, self.begins, self.counts = offsets.tolist(), offsets, np.diff(offsets)
-        self.scale = None if lengths is None else (1 / lengths).astype(rows.dtype)
-        self.exact = exact or (lambda start, stop: unit_rows(rows[start:stop, :]))
-        self.ridge = None if ridge is None else xp.asarray(ridge, dtype=xp.float64, device=device(rows))
-        self.found = xp.zeros(rows.shape[0], dtype=xp.float64, device=device(rows))
-        self.own = xp.ones(rows.shape[0], dtype=xp.float64, device=device(rows))
-        self.limit = FAST["float32" if str(rows.dtype).endswith("float32") else "float64"]
+        self.places: dict[str, Any] = {"dtype": xp.float64, "device": device(like)}
+        self.scale = None if lengths is None else (1 / lengths).astype(like.dtype)
+        self.exact = exact or (lambda start, stop: unit_rows(self.take(start, stop)))
+        self.ridge = None if ridge is None else xp.asarray(ridge, **self.places)
+        self.found = xp.zeros(int(offsets[-1]), **self.places)
+        self.own = xp.ones(int(offsets[-1]), **self.places)
+        self.limit = FAST["float32" if str(like.dtype).endswith("float32") else "float64"]
 
     def fill(self) -> None:
         """Send all pairs through, each by the first path that is sure."""
         left, right = self.counts[0::2], self.counts[1::2]
         filled = np.flatnonzero((left > 0) & (right > 0))
         # With more rows than dimensions no Gram matrix is regular, unless a ridge makes it so.
-        crowded = (np.maximum(left, right)[filled] > self.rows.shape[1]) & (self.ridge is None)
+        crowded = (np.maximum(left, right)[filled] > self.like.shape[1]) & (self.ridge is None)
         unsure = self._path("fast", filled[~crowded], self._product, self.limit)
         unsure = self._path("wide", unsure, self._exact_product, FAST["float64"])
         for pair in [*filled[crowded].tolist(), *unsure.tolist()]:
@@ -123,9 +127,8 @@ class _Kernel:
 
     def _path(self, name: str, pairs: np.ndarray, product: Callable[[int, int], Array], limit: float) -> np.ndarray:
         """Fill in the memberships of some pairs by products of their rows; return the pairs where that was not sure."""
-        places: dict[str, Any] = {"dtype": self.xp.float64, "device": device(self.rows)}
         sure = np.ones(len(self.counts) // 2, dtype=bool)
-        for some, stacks in stacked(self.counts, pairs, self.xp, places):
+        for some, stacks in stacked(self.counts, pairs, self.xp, self.places):
             for at, pair in enumerate(some.tolist()):
                 start, stop = self._ends(pair)
                 stacks.put(at, product(start, stop), self.offsets[2 * pair + 1] - start)
@@ -140,7 +143,7 @@ class _Kernel:
 
     def _product(self, start: int, stop: int) -> Array:
         """Return the cosines (n, n) of the rows from start to stop, in their own type."""
-        X = self.rows[start:stop, :]
+        X = self.take(start, stop)
         G = X @ transpose(X)
         if self.scale is not None:
             scale = self.scale[start:stop]

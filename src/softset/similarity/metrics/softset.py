@@ -65,13 +65,13 @@ class SoftSet(MembershipMetric):
         places = np.flatnonzero(kept)
         copies = np.bincount(first, minlength=len(first))[places]
         whole = len(places) == len(first)
-        given, lengths = (pairs.vectors, pairs.norms) if pairs.plain else (pairs.units, np.ones(len(pairs.norms)))
+        given, lengths = pairs.for_kernel(None if whole else places)
         found: np.ndarray = relative_memberships(
-            given if whole else given[places],
+            given,
             np.concatenate([[0], np.cumsum(kept)])[pairs.offsets],
             cut=pairs.cut,
             ridge=self.ridge / copies,  # a row that occurs twice counts twice
-            lengths=lengths if whole else lengths[places],
+            lengths=lengths,
             exact=lambda start, stop: pairs.exact_rows(places[start:stop]),
         )
         return found[np.searchsorted(places, first)]

@@ -45,12 +45,12 @@ class Subspace(MembershipMetric):
         """Return each row's membership in the other side; `tally` counts the paths of the kernel."""
         rows = self._distinct(pairs)
         whole = len(rows.places) == len(rows.first)
-        given, lengths = (pairs.vectors, pairs.norms) if pairs.plain else (pairs.units, np.ones(len(pairs.norms)))
+        given, lengths = pairs.for_kernel(None if whole else rows.places)
         found: np.ndarray = memberships(
-            given if whole else given[rows.places],
+            given,
             rows.offsets,
             cut=pairs.cut,
-            lengths=lengths if whole else lengths[rows.places],
+            lengths=lengths,
             exact=lambda start, stop: pairs.exact_rows(rows.places[start:stop]),
             ridge=rows.ridge,
             tally=tally,
