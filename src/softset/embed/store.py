@@ -99,11 +99,13 @@ def _write_rows(
 
 
 def _read_back(target: Path, scales: np.ndarray | None) -> Iterator[np.ndarray]:
-    """Yield the rows of a folder in float32, block by block."""
-    rows = np.load(target / "vectors.npy", mmap_mode="r", allow_pickle=False)
-    for at in range(0, len(rows), BLOCK):
-        some = np.asarray(rows[at : at + BLOCK])
-        yield some if scales is None else some * scales[at : at + BLOCK, None]
+    """Yield the rows of a folder in float32, block by block; read, for mapped pages would count as memory in use."""
+    with (target / "vectors.npy").open("rb") as file:
+        np.lib.format.read_magic(file)
+        (n, d), _, dtype = np.lib.format.read_array_header_1_0(file)
+        for at in range(0, n, BLOCK):
+            some = np.fromfile(file, dtype, min(BLOCK, n - at) * d).reshape(-1, d)
+            yield some if scales is None else some * scales[at : at + BLOCK, None]
 
 
 def _write_header(file: BinaryIO, dtype: np.dtype[Any], n: int, d: int) -> None:
