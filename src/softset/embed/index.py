@@ -5,6 +5,7 @@ look-up is a binary search, and the word found is compared with the word asked f
 unnoticed.
 """
 
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from itertools import pairwise
@@ -43,12 +44,14 @@ class WordIndex(Sequence[str]):
     @classmethod
     def of(cls, words: Iterable[str]) -> Self:
         """Return the index of some distinct words."""
-        encoded = [word.encode() for word in words]
-        offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
-        np.cumsum([len(word) for word in encoded], out=offsets[1:])
-        hashes = np.array([word_hash(word.decode()) for word in encoded], dtype=np.uint64)
+        text, ends, filed = bytearray(), array("q", [0]), array("Q")  # flat, for lists of them would outweigh the words
+        for word in words:
+            text += word.encode()
+            ends.append(len(text))
+            filed.append(word_hash(word))
+        hashes = np.array(filed, dtype=np.uint64)
         places = np.argsort(hashes, kind="stable").astype(np.uint32)
-        return cls(b"".join(encoded), offsets, hashes[places], places)
+        return cls(bytes(text), np.array(ends, dtype=np.int64), hashes[places], places)
 
     def restricted(self, n: int) -> Self:
         """Return the first n words."""

@@ -28,6 +28,7 @@ __all__ = ["BLOCK", "Stored", "open_store", "verify_store", "write_store"]
 
 SEAL = Seal("WordVectors", 1, "a folder of word vectors", "import it again with softset vectors import")
 BLOCK = 16_384  # rows: 20 MB of 300 float32, which stays in a processor's cache long enough to be used twice
+FEW = 4_096  # rows that are read back at once
 FILES = ("vectors.npy", "norms.npy", "words.bin", "offsets.npy", "hashes.npy", "places.npy")
 
 
@@ -103,9 +104,9 @@ def _read_back(target: Path, scales: np.ndarray | None) -> Iterator[np.ndarray]:
     with (target / "vectors.npy").open("rb") as file:
         np.lib.format.read_magic(file)
         (n, d), _, dtype = np.lib.format.read_array_header_1_0(file)
-        for at in range(0, n, BLOCK):
-            some = np.fromfile(file, dtype, min(BLOCK, n - at) * d).reshape(-1, d)
-            yield some if scales is None else some * scales[at : at + BLOCK, None]
+        for at in range(0, n, FEW):
+            some = np.fromfile(file, dtype, min(FEW, n - at) * d).reshape(-1, d)
+            yield some if scales is None else some * scales[at : at + FEW, None]
 
 
 def _write_header(file: BinaryIO, dtype: np.dtype[Any], n: int, d: int) -> None:

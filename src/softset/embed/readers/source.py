@@ -20,7 +20,7 @@ MAX_CONTENT_BYTES = 64 << 30
 MAX_RATIO = 1_000
 RATIO_FREE_BYTES = 1 << 30
 BLOCK_ROWS = 4_096
-BLOCK_NUMBERS = 1 << 20  # as Python floats on their way to an array these are 32 MB
+BLOCK_NUMBERS = 1 << 17  # as Python floats on their way to an array these are 4 MB
 
 Block = tuple[list[str], np.ndarray]
 
