@@ -43,7 +43,6 @@ class Maker:
             "sts-minilm-layer-4": lambda: ["sts", "--layer", "4", "--transport"],
             "sts-minilm-last": lambda: ["sts", "--transport"],
             "sts-minilm-layer-2": lambda: ["sts", "--layer", "2", "--metrics", MAIN],
-            "sts-mpnet-layer-8": lambda: ["sts", "--model", str(mpnet(CACHE)), "--layer", "8", "--metrics", MAIN],
             "sts-mpnet-last": lambda: ["sts", "--model", str(mpnet(CACHE)), "--metrics", MAIN],
             "sts-correlations": lambda: [
                 *["sts", "--layer", "4", "--metrics", "bertscore,subspace,softset", "--all-correlations"],
@@ -61,7 +60,6 @@ class Maker:
             ],
             "table-6": lambda: ["sts", "--table", "6"],
             "lengths": lambda: ["lengths", "--layer", "4"],
-            "wmt-minilm-layer-4": lambda: ["wmt", "--pair", "all", "--layer", "4"],
             "wmt-minilm-last": lambda: ["wmt", "--pair", "all"],
             "figure-1": lambda: ["figure"],
         }

@@ -143,8 +143,8 @@ def save_figure_1(
         of_words: two methods of the second.
     """
     check_plot(path)
-    figure = _figure(8.4, 3.2)
-    left, right = figure.subplots(1, 2)
+    figure = _figure(10.4, 3.2)
+    left, right = figure.subplots(1, 2, width_ratios=[3, 2])
     _paired(left, sts, "spearman", of_texts, "Similarity of texts: Spearman's rho")
     _paired(right, sets, "R@100", of_words, "Retrieval of sets: recall among the first 100")
     _write(figure, path)

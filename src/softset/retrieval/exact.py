@@ -11,13 +11,16 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from softset.algebra.threads import in_threads
 from softset.retrieval.centroid import Centroid
 from softset.retrieval.plan import Members, Plan
+from softset.retrieval.tree import Examples, Named
 
 __all__ = ["Items", "Ranking", "projected", "rescored", "search"]
 
 BLOCK_BYTES = 16 * 2**20
 FEW_COLUMNS = 32
+ROWS_AT_ONCE = 4_096  # that are scored again
 MOST_COLUMNS = 2_048  # directions of all sets that share a pass: 8 KB for an item
 
 
@@ -59,9 +62,7 @@ class Ranking:
     def merged(self, start: int, scores: np.ndarray, top: int, left_out: np.ndarray) -> "Ranking":
         """Return the best of this ranking and of later items, consecutive from `start` on, but for those left out."""
         here = left_out[(left_out >= start) & (left_out < start + len(scores))] - start
-        if len(here):
-            scores = scores.copy()
-            scores[here] = -np.inf
+        scores = _without(scores, here, -np.inf)
         least = self.scores[-1] if len(self.places) == top else -np.inf
         at = np.flatnonzero(scores > least)
         if len(at) > top:  # only those that can be among the best
@@ -82,7 +83,18 @@ def search(
     rankings: list[Ranking] = []
     for first, last in _batches(plans):
         rankings += _pass(items, plans[first:last], margin, excluded[first:last], n)
-    return [rescored(items, plan, ranking.places, top) for plan, ranking in zip(plans, rankings, strict=True)]
+    some = max(1, ROWS_AT_ONCE // margin)
+    found = [
+        _all_rescored(items, plans[at : at + some], rankings[at : at + some], top) for at in range(0, len(plans), some)
+    ]
+    return [ranking for part in found for ranking in part]
+
+
+def _all_rescored(items: Items, plans: Sequence[Plan], rankings: Sequence[Ranking], top: int) -> list[Ranking]:
+    """Return `rescored` of some plans; the rows of all are read at once, which costs less than a look for each."""
+    rows = items.take(np.concatenate([one.places for one in rankings]).tolist())
+    parts = np.split(rows, np.cumsum([len(one.places) for one in rankings])[:-1])
+    return [_rescored(*given, top) for given in zip(plans, parts, (one.places for one in rankings), strict=True)]
 
 
 def _batches(plans: Sequence[Plan]) -> Iterator[tuple[int, int]]:
@@ -99,30 +111,43 @@ def _batches(plans: Sequence[Plan]) -> Iterator[tuple[int, int]]:
 
 
 def _pass(items: Items, plans: Sequence[Plan], top: int, excluded: Sequence[frozenset[int]], n: int) -> list[Ranking]:
+    """Return the best items of some plans; blocks are scored on several threads, and ranked in their order."""
     left_out = [np.array(sorted(places), dtype=np.int64) for places in excluded]
     rankings = [Ranking.empty() for _ in plans]
     # Of one set alone, chances and cosines have one order: what counts is scored again anyway.
-    scorer = Scorer(
-        [one for plan in plans for one in plan.sets], [len(plan.sets) == 1 for plan in plans for _ in plan.sets]
-    )
+    plain = [isinstance(plan.tree, Examples | Named) for plan in plans for _ in plan.sets]
+    scorer = Scorer([one for plan in plans for one in plan.sets], plain)
     size = max(BLOCK_BYTES // (4 * (items.dimensions + scorer.columns)), 256)
-    for start in range(0, n, size):
-        stop = min(start + size, n)
-        memberships = iter(scorer(items, start, stop))
-        lengths = items.norms[start:stop]
-        nowhere = np.flatnonzero(~(lengths > 0))
-        for i, plan in enumerate(plans):
-            scores = np.asarray(plan.score([next(memberships) for _ in plan.sets]))
-            if len(nowhere):
-                scores = scores.copy()
-                scores[nowhere] = 0
+    all_norms = items.norms
+
+    def block(start: int) -> tuple[int, list[np.ndarray]]:
+        memberships = iter(scorer(items, start, min(start + size, n)))
+        nowhere = np.flatnonzero(~(all_norms[start : min(start + size, n)] > 0))
+        found = [np.asarray(plan.score([next(memberships) for _ in plan.sets])) for plan in plans]
+        return start, [_without(scores, nowhere, 0.0) for scores in found]
+
+    for start, found in in_threads(block, range(0, n, size)):
+        for i, scores in enumerate(found):
             rankings[i] = rankings[i].merged(start, scores, top, left_out[i])
     return rankings
 
 
+def _without(scores: np.ndarray, places: np.ndarray, value: float) -> np.ndarray:
+    """Return scores (n,) with another value at some places."""
+    if not len(places):
+        return scores
+    scores = scores.copy()
+    scores[places] = value
+    return scores
+
+
 def rescored(items: Items, plan: Plan, places: np.ndarray, top: int) -> Ranking:
     """Return the best of some items by their scores in float64; an item without a direction has 0."""
-    rows = items.take(places.tolist()).astype(np.float64)
+    return _rescored(plan, items.take(places.tolist()), places, top)
+
+
+def _rescored(plan: Plan, vectors: np.ndarray, places: np.ndarray, top: int) -> Ranking:
+    rows = vectors.astype(np.float64)
     scores = np.asarray(plan.score([np.asarray(one.membership(rows)) for one in plan.sets]), dtype=np.float64)
     scores = np.where(rows.any(axis=1), scores, 0)
     order = np.lexsort((places, -scores.round(12)))[:top]
@@ -136,7 +161,7 @@ def projected(rows: np.ndarray, norms: np.ndarray, directions: np.ndarray) -> np
     # A product with a slim matrix is quicker with the items first, and with one direction as a vector.
     slim = (rows @ Q[0])[None, :] if len(Q) == 1 else None
     coordinates: np.ndarray = slim if slim is not None else (rows @ Q.T).T if len(Q) < FEW_COLUMNS else Q @ rows.T
-    coordinates /= np.where(norms > 0, norms, 1)
+    coordinates *= 1 / np.where(norms > 0, norms, 1)  # one division an item, not one for each direction
     return coordinates
 
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from softset.algebra.threads import in_threads
 from softset.embed.encoders.loading import load_encoder
 from softset.embed.encoders.protocol import Encoder, Progress
 from softset.embed.encoders.signature import format_signature
@@ -19,7 +20,6 @@ from softset.similarity.chance import Levels, rescaling
 from softset.similarity.explanation import Explanation
 from softset.similarity.idf import Idf, as_facts
 from softset.similarity.inputs import Job, Side, read_job, read_side
-from softset.similarity.kernels.threads import in_threads
 from softset.similarity.metrics import DEFAULT, PRF, Metric
 from softset.similarity.metrics import metric as named
 from softset.similarity.pairs import Pairs, block_bounds

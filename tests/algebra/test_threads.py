@@ -6,7 +6,7 @@ import numpy as np  # noqa: F401 (brings the library that is looked for)
 import pytest
 from threadpoolctl import ThreadpoolController, threadpool_info, threadpool_limits
 
-from softset.similarity.kernels.threads import on_one_thread
+from softset.algebra.threads import on_one_thread
 
 
 def blas_threads() -> set[int]:
