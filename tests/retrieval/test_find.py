@@ -3,6 +3,7 @@
 import json
 import time
 from math import inf
+from threading import Thread
 
 import numpy as np
 import pytest
@@ -238,10 +239,43 @@ def _noting(call, seen):
     """Wrap the scoring of a block to note how many threads the libraries may use meanwhile."""
 
     def noted(*arguments):
-        seen.append([pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"])
+        ours = [pool for pool in threadpool_info() if pool["user_api"] == "blas" and "numpy" in pool["filepath"]]
+        seen.append([pool["num_threads"] for pool in ours])  # SciPy and torch bring others, which do no work here
         return call(*arguments)
 
     return noted
+
+
+def test_items_without_a_direction_push_no_other_out() -> None:
+    rows = np.random.default_rng(3).standard_normal((301, 6))
+    rows[0], rows[1:101] = np.eye(6)[0], 0
+    rows[101:, 0] = -np.abs(rows[101:, 0]) - 0.1
+    words = WordVectors.of(["q", *(f"w{at}" for at in range(300))], rows)
+    few, many = (words.find("q", top, preprocessing="none") for top in (3, 150))
+    assert names(few) == ["w100", "w101", "w102"] == names(many)[:3]  # alike in nothing, so in their order
+    assert names(few) == names(words.find("q & q", 3, preprocessing="none"))
+
+
+def test_a_limit_beside_a_search_without_one_leaves_the_threads_as_they_were(words: WordVectors) -> None:
+    def threads() -> list[int]:
+        return [pool["num_threads"] for pool in threadpool_info() if "numpy" in pool["filepath"]]
+
+    before, stop = threads(), time.monotonic() + 1.5
+
+    def search(**options: int) -> None:
+        while time.monotonic() < stop:
+            words.find("red - blue", **options)
+
+    both = [Thread(target=search, kwargs=options) for options in ({"threads": 1}, {})]
+    for one in both:
+        one.start()
+    for one in both:
+        one.join(30)
+    assert threads() == before
+
+
+def test_a_named_set_may_be_one_word(words: WordVectors) -> None:
+    assert names(words.find("@c", 3, sets={"c": "red"})) == names(words.find("red", 3))
 
 
 def test_equal_vectors_are_tied_in_their_order() -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from softset import load_words
+from softset.errors import InputError
 from softset.retrieval.centroid import Centroid
 from softset.retrieval.finding import FEW
 from softset.retrieval.words import WordVectors
@@ -64,9 +65,11 @@ def test_weights_of_examples_move_the_middle() -> None:
     assert Centroid.of(rows, np.array([3.0, 1.0])).direction == pytest.approx([3 / sqrt(10), 1 / sqrt(10)])
 
 
-def test_examples_that_cancel_have_no_middle_and_no_error() -> None:
+def test_examples_that_cancel_have_no_middle() -> None:
     words = WordVectors.of(["a", "b", "c"], [[1, 0], [-1, 0], [0, 1]])
-    assert len(words.find("{a, b}", logic="logistic")) == 1
+    with pytest.raises(InputError, match=r"the examples of \{a, b\} point opposite ways and have no middle"):
+        words.find("{a, b}")
+    assert len(words.find("{a, b}", logic="lattice")) == 0
 
 
 def test_fewer_words_have_another_border(words) -> None:

@@ -7,13 +7,14 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache, wraps
 from threading import Lock
 from typing import ParamSpec, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["in_threads", "on_one_thread"]
+__all__ = ["in_threads", "limited_to", "on_one_thread"]
 
 Given = ParamSpec("Given")
 Job = TypeVar("Job")
@@ -45,6 +46,7 @@ class _OneThread:
 
 
 ONE_THREAD = _OneThread()
+WANTED: ContextVar[int | None] = ContextVar("threads that the caller wants", default=None)
 
 
 @cache
@@ -53,13 +55,35 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
+@contextmanager
+def limited_to(threads: int | None) -> Iterator[None]:
+    """Let `in_threads` use so many threads in here, and linear algebra one; no limit unless a number is given.
+
+    It goes through the same lock as all others: a second limit of the process's threads could outlive its first.
+
+    >>> with limited_to(1):
+    ...     list(in_threads(len, ["a", "bb"]))
+    [1, 2]
+    """
+    if threads is None:
+        yield
+        return
+    token = WANTED.set(threads)
+    try:
+        with ONE_THREAD():
+            yield
+    finally:
+        WANTED.reset(token)
+
+
 def in_threads(function: Callable[[Job], Result], jobs: Iterable[Job]) -> Iterator[Result]:
     """Yield what a function makes of jobs, in their order; a few of them are done at once, each on one thread.
 
     >>> list(in_threads(len, ["a", "bb"]))
     [1, 2]
     """
-    with ONE_THREAD() as allowed:
+    with ONE_THREAD() as found:
+        allowed = WANTED.get() or found
         if allowed == 1:
             yield from map(function, jobs)
             return

@@ -107,8 +107,13 @@ def find(
         "sets": read_sets(sets_file) if sets_file else None,
         "skip_unknown": skip_unknown,
     }
-    given = {"alpha": alpha, "aperture": aperture, "floor": floor}
-    options |= {name: value for name, value in given.items() if value is not None}
+    given = {name: one for name, one in (("alpha", alpha), ("aperture", aperture), ("floor", floor)) if one is not None}
+    idle = [name for name in given if name not in Logic(logic or DEFAULT.name).parameters]
+    if idle:
+        raise click.UsageError(f"--{idle[0]} does nothing in the logic {logic or DEFAULT.name}: see docs/queries.md")
+    if recall_check and restrict:
+        raise click.UsageError("--recall-check is about all items: leave out --restrict")
+    options |= given
     if plan:
         click.echo("\n\n".join(str(items.plan(one, **options)) for _, one in asked))
         return

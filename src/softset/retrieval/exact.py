@@ -124,7 +124,7 @@ def _pass(items: Items, plans: Sequence[Plan], top: int, excluded: Sequence[froz
         memberships = iter(scorer(items, start, min(start + size, n)))
         nowhere = np.flatnonzero(~(all_norms[start : min(start + size, n)] > 0))
         found = [np.asarray(plan.score([next(memberships) for _ in plan.sets])) for plan in plans]
-        return start, [_without(scores, nowhere, 0.0) for scores in found]
+        return start, [_without(scores, nowhere, -1.0) for scores in found]  # below all that have a direction
 
     for start, found in in_threads(block, range(0, n, size)):
         for i, scores in enumerate(found):
@@ -201,7 +201,7 @@ class Scorer:
             part = coordinates[at : at + len(factor)]
             at += len(factor)
             if isinstance(one, Centroid):
-                found.append(part[0] if alone else one.chances(part[0]))
+                found.append(np.maximum(part[0], 0) if alone else one.chances(part[0]))
             else:
                 found.append(np.minimum(np.sqrt(np.einsum("ij,ij->j", part, part)), 1))
         return found

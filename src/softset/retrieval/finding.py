@@ -2,15 +2,14 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
 from dataclasses import replace
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
 from softset import __version__
+from softset.algebra.threads import limited_to
 from softset.errors import InputError
 from softset.retrieval.approximate import Approximate
 from softset.retrieval.centroid import Centroid, presumed
@@ -184,7 +183,7 @@ class Searchable(ABC):
                 raise InputError(f"{name} must be a whole number from 1 on, but {given!r} was given")
         if approximate and restrict is not None:
             raise InputError("an approximate search cannot be restricted: search exactly, or all items")
-        with nullcontext() if threads is None else _libraries().limit(limits=threads):
+        with limited_to(threads):
             items, plans = self._plans(
                 queries, logic=logic, preprocessing=preprocessing, sets=sets, skip_unknown=skip_unknown, **parameters
             )
@@ -228,12 +227,6 @@ def _result(
     ]
     signature = f"{where}|logic:{plan.logic}|softset:{__version__}"
     return Result(plan.query, plan.logic.name, signature, tuple(hits), plan, plan.notes, plan.unknown)
-
-
-@cache
-def _libraries() -> ThreadpoolController:
-    """Return the libraries that use threads; looking them up takes longer than a search."""
-    return ThreadpoolController()
 
 
 def _spread(n: int) -> Iterator[tuple[int, int]]:

@@ -164,12 +164,19 @@ def _leaf(
     if not kept:
         raise InputError(f"no example of {tree} has a vector here: give others")
     if not any(found.vector.any() for _, found in kept):
-        raise InputError(f"every example of {tree} has the zero vector, which has no direction: give others")
+        done = getattr(resolver, "preprocessing", "none")
+        after = "" if done == "none" else f" after {done} (--preprocessing none leaves vectors as they are)"
+        raise InputError(f"every example of {tree} has the zero vector, which has no direction{after}: give others")
     texts, found = zip(*kept, strict=True)
     weights = np.array([example.weight for example in texts])
     rows = np.stack([one.vector for one in found])
     if logic.name == "logistic":
-        return Leaf(tree, texts, found, Centroid.of(rows, weights))
+        middle = Centroid.of(rows, weights)
+        if not middle.direction.any():
+            raise InputError(
+                f"the examples of {tree} point opposite ways and have no middle: give others, or a --logic"
+            )
+        return Leaf(tree, texts, found, middle)
     return Leaf(tree, texts, found, leaf_set(logic, rows, weights))
 
 
@@ -177,4 +184,5 @@ def _examples_of(tree: Named, named: NamedSets) -> tuple[Example, ...]:
     if tree.name not in named:
         known = f"known are {', '.join(sorted(named)[:20])}" if named else "no named sets were given: use --sets FILE"
         raise InputError(f"there is no set named @{tree.name}; {known}")
-    return tuple(Example(text) for text in named[tree.name])
+    given = named[tree.name]
+    return tuple(Example(text) for text in ([given] if isinstance(given, str) else given))

@@ -78,7 +78,7 @@ class WordVectors(Vocabulary, Searchable):
         coordinates = self._stored_words.projections(Q, start, stop)
         lengths = self.norms[start:stop]
         coordinates -= (Q @ done.mean)[:, None].astype(coordinates.dtype)
-        coordinates *= 1 / np.where(lengths > 0, lengths, 1)
+        coordinates *= np.where(lengths > 0, 1 / np.where(lengths > 0, lengths, 1), 0)
         return coordinates
 
     @cached_property
