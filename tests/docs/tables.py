@@ -16,7 +16,8 @@ from softset.evaluation.results import Table
 
 ROOT = Path(__file__).parent.parent.parent
 BLOCK = re.compile(r"(<!-- (table|across): (.*?) -->\n)((?:\|.*\n)*)")
-NUMBER = re.compile(r"(?<![\w.])-?(?:\d{1,3}\.\d|\.\d{3})(?![\w.])")  # as `shown` writes recalls and correlations
+CELL = re.compile(r"<!-- cell: (.*?) -->")
+NUMBER = re.compile(r"(?<![\w.])-?(?:\d{1,3}\.\d|\.\d{3})(?!\w|\.\d)")  # as `shown` writes recalls and correlations
 
 
 @cache
@@ -57,23 +58,17 @@ def _cell(file: str, method: str, dataset: str, metric: str) -> str:
     return "" if row is None else shown(row)
 
 
-@cache
-def all_numbers() -> frozenset[str]:
-    """Return every number of results/ as a page would show it, with the ends of its interval."""
-    found = set()
-    for path in (ROOT / "results").glob("*/*.json"):
-        if path.stem.endswith(".part"):  # of a run under way
-            continue
-        for row in Table.load(path).rows:
-            ends = [one for one in (row.low, row.high) if one is not None]
-            found |= {shown(type(row)(row.task, "", "", row.metric, one, 0)) for one in (row.value, *ends)}
-    return frozenset(found)
-
-
 def strange_numbers(text: str) -> list[str]:
-    """Return the numbers of a page's prose that no result has; tables and code are left out."""
-    prose = re.sub(r"```.*?```|`[^`]*`|^\|.*$|<!--.*?-->|\]\([^)]*\)", "", text, flags=re.DOTALL | re.MULTILINE)
-    return [number for number in NUMBER.findall(prose) if number not in all_numbers()]
+    """Return the numbers of a page's prose that are in none of its tables; tables and code themselves are left out.
+
+    A number that no table of the page shows can be named by a comment, <!-- cell: FOLDER/FILE | method | dataset |
+    metric -->.
+    """
+    cells = [[part.strip() for part in found.split("|")] for found in CELL.findall(text)]
+    known = {one.rstrip("*") for line in re.findall(r"^\|.*$", text, re.MULTILINE) for one in NUMBER.findall(line)}
+    known |= {_cell(*cell).rstrip("*") for cell in cells}
+    prose = re.sub(r"```.*?```|`[^`]*`|^\|[^\n]*$|<!--.*?-->|\]\([^)]*\)", "", text, flags=re.DOTALL | re.MULTILINE)
+    return [number for number in NUMBER.findall(prose) if number not in known]
 
 
 if __name__ == "__main__":
