@@ -294,3 +294,13 @@ def test_kernel_rows_are_those_of_the_sets() -> None:
     for at, (i, j) in enumerate(zip(left, right, strict=True)):
         members = literal.memberships(sets[int(i)], sets[int(j)], 1e-7)
         assert found.precision[at] == pytest.approx(members[: len(sets[int(i)])].mean(), abs=1e-9)
+
+
+def test_a_text_of_unknown_tokens_is_like_itself_in_pairs_and_in_a_matrix() -> None:
+    texts = ["red", "", "zzzqqq", "qqqzzz"]
+    for name in ("softset", "subspace", "johnson", "bertscore", "average"):
+        scorer = Scorer("words", metric=name)
+        best = scorer.metric.BEST
+        assert scorer.score(texts, texts).f1 == pytest.approx(np.full(4, best))
+        for found in (scorer.matrix(texts).f1, scorer.matrix(texts, list(texts)).f1):
+            assert np.diag(found) == pytest.approx(np.full(4, best)) and found[2, 3] == found[3, 2] == 0

@@ -24,7 +24,7 @@ __all__ = ["Searchable"]
 MIDDLES_AT_ONCE = 64  # whose borders are sought together: 17 MB of cosines
 FEW = 65_536  # items up to which the border of a set is sought among all of them
 SAMPLE = 32_768  # of more: the border of a set among a million is then a quantile over some 30 items
-PIECE = 1_024  # items in a row of such a sample: they can be read without being copied
+PIECE = 4_096  # items in a row of such a sample: they can be read without being copied
 
 
 class Searchable(ABC):

@@ -174,14 +174,18 @@ class Scorer:
         array([[1.  , 0.78, 0.33],
                [0.84, 0.76, 0.35]])
         """
-        A = self._sets(read_side(candidates, "candidate"))
-        B = A if references is None else self._sets(read_side(references, "reference"))
+        left = read_side(candidates, "candidate")
+        right = left if references is None else read_side(references, "reference")
+        A = self._sets(left)
+        B = A if references is None else self._sets(right)
         _must_agree(A, B)
         idf = self.weights_for(B)
         metric, moment = self.served(A)
         numbers = metric.of_all(A, B, idf, moment)
         if self._rescaling is not None:
             numbers = self._rescaling.of_all(numbers, A, B, moment, self._base_signature(A.signature, idf))
+        if isinstance(left, list) and isinstance(right, list) and left is not right:
+            numbers = _same_texts_alike(numbers, left, right, A.counts == 0, metric.BEST)
         return ScoreMatrix(*numbers, signature=self._signature(A.signature, idf, several=False))
 
     def explain(self, candidate: Any, reference: Any, *, metrics: Sequence[str | Metric] | None = None) -> Explanation:
@@ -343,6 +347,18 @@ class Scorer:
         how = None if self._rescaling is None else self._rescaling.name
         facts = {"softset": __version__, "rescale": how, "several": self.several if several else None}
         return f"{format_signature(facts)}|{self._base_signature(of_sets, idf)}"
+
+
+def _same_texts_alike(numbers: PRF, left: Sequence[str], right: Sequence[str], empty: np.ndarray, best: float) -> PRF:
+    """Return the numbers (n, m) with full scores for a text and itself where the model knows none of its tokens.
+
+    Sets of texts are empty then, and cannot tell that the texts are the same.
+    """
+    for i in np.flatnonzero(empty).tolist():
+        same = [j for j, text in enumerate(right) if text == left[i]]
+        for values, full in zip(numbers, (1.0, 1.0, best), strict=True):
+            values[i, same] = full
+    return numbers
 
 
 def _must_agree(A: TokenSets, B: TokenSets) -> None:
