@@ -90,3 +90,16 @@ def test_what_a_page_of_the_docs_calls_a_failure_works() -> None:
     """BUT NOT takes away the sense that is not meant."""
     found = [hit.item for hit in load_words().find("bass - {guitar, drums}", top=3, logic="logistic")]
     assert {"trout", "catfish"} <= set(found)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-30, 1e30])
+def test_coordinates_of_whitened_words_are_those_of_their_whitened_vectors(scale: float) -> None:
+    rows = RANDOM.normal(size=(400, 6)) * RANDOM.uniform(0.5, 2, size=(400, 1))
+    rows[7], rows[3] = 0, rows[3] * scale
+    words = WordVectors.of([f"w{at}" for at in range(400)], rows).preprocess("whiten")
+    directions = RANDOM.normal(size=(40, 6))
+    lengths = np.linalg.norm(words.matrix, axis=1, keepdims=True)
+    units = words.matrix / np.where(lengths > 0, lengths, 1)
+    for k in (1, 3, 40):
+        found = words.projections(directions[:k], 0, 400)
+        assert found == pytest.approx(directions[:k] @ units.T, abs=1e-5) and not found[:, 7].any()

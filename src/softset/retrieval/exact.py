@@ -16,7 +16,7 @@ from softset.retrieval.centroid import Centroid
 from softset.retrieval.plan import Members, Plan
 from softset.retrieval.tree import Examples, Named
 
-__all__ = ["Items", "Ranking", "projected", "rescored", "search"]
+__all__ = ["Items", "Ranking", "multiplied", "projected", "rescored", "search"]
 
 BLOCK_BYTES = 16 * 2**20
 FEW_COLUMNS = 32
@@ -111,7 +111,7 @@ def _batches(plans: Sequence[Plan]) -> Iterator[tuple[int, int]]:
 
 
 def _pass(items: Items, plans: Sequence[Plan], top: int, excluded: Sequence[frozenset[int]], n: int) -> list[Ranking]:
-    """Return the best items of some plans; blocks are scored on several threads, and ranked in their order."""
+    """Return the best items of some plans, scored in blocks and ranked in their order."""
     left_out = [np.array(sorted(places), dtype=np.int64) for places in excluded]
     rankings = [Ranking.empty() for _ in plans]
     # Of one set alone, chances and cosines have one order: what counts is scored again anyway.
@@ -126,7 +126,9 @@ def _pass(items: Items, plans: Sequence[Plan], top: int, excluded: Sequence[froz
         found = [np.asarray(plan.score([next(memberships) for _ in plan.sets])) for plan in plans]
         return start, [_without(scores, nowhere, -1.0) for scores in found]  # below all that have a direction
 
-    for start, found in in_threads(block, range(0, n, size)):
+    # With few directions a block is one product, which has threads of its own; with many, there is more to do.
+    blocks = (map if scorer.columns < FEW_COLUMNS else in_threads)(block, range(0, n, size))
+    for start, found in blocks:
         for i, scores in enumerate(found):
             rankings[i] = rankings[i].merged(start, scores, top, left_out[i])
     return rankings
@@ -157,12 +159,20 @@ def _rescored(plan: Plan, vectors: np.ndarray, places: np.ndarray, top: int) -> 
 def projected(rows: np.ndarray, norms: np.ndarray, directions: np.ndarray) -> np.ndarray:
     """Return the coordinates (k, n) of rows (n, d) of known lengths, scaled to length 1, along k directions (k, d)."""
     rows, norms = _tamed(rows, norms)
-    Q = directions.astype(rows.dtype)
-    # A product with a slim matrix is quicker with the items first, and with one direction as a vector.
-    slim = (rows @ Q[0])[None, :] if len(Q) == 1 else None
-    coordinates: np.ndarray = slim if slim is not None else (rows @ Q.T).T if len(Q) < FEW_COLUMNS else Q @ rows.T
+    coordinates = multiplied(rows, directions)
     coordinates *= 1 / np.where(norms > 0, norms, 1)  # one division an item, not one for each direction
     return coordinates
+
+
+def multiplied(rows: np.ndarray, directions: np.ndarray) -> np.ndarray:
+    """Return the products (k, n) of rows (n, d) and directions (k, d), in the rows' own type.
+
+    One with a slim matrix is quicker with the items first, and with one direction as a vector.
+    """
+    Q = directions.astype(rows.dtype)
+    slim = (rows @ Q[0])[None, :] if len(Q) == 1 else None
+    products: np.ndarray = slim if slim is not None else (rows @ Q.T).T if len(Q) < FEW_COLUMNS else Q @ rows.T
+    return products
 
 
 def _tamed(rows: np.ndarray, norms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

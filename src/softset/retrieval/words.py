@@ -11,7 +11,7 @@ from softset.embed.library import vectors_folder
 from softset.embed.vocabulary import Vocabulary
 from softset.embed.whitening import can_be_whitened
 from softset.errors import InputError
-from softset.retrieval.exact import Ranking
+from softset.retrieval.exact import Ranking, multiplied
 from softset.retrieval.finding import Searchable
 from softset.retrieval.logic import Logic
 from softset.retrieval.plan import Resolved
@@ -75,15 +75,28 @@ class WordVectors(Vocabulary, Searchable):
         if done is None or not done.unit or self._unit:
             return super().projections(directions, start, stop)
         Q = directions @ done.matrix
-        coordinates = self._stored_words.projections(Q, start, stop)
-        lengths = self.norms[start:stop]
-        coordinates -= (Q @ done.mean)[:, None].astype(coordinates.dtype)
-        coordinates *= np.where(lengths > 0, 1 / np.where(lengths > 0, lengths, 1), 0)
+        scales, shifts = self._whitened_scales
+        if scales is None:  # lengths of the stored words, which are odd, cannot be one with those after whitening
+            coordinates = self._stored_words.projections(Q, start, stop)
+            coordinates *= shifts[start:stop]
+        else:
+            coordinates = multiplied(self._stored_words.rows(start, stop), Q)
+            coordinates *= scales[start:stop]
+        coordinates -= (Q @ done.mean).astype(coordinates.dtype)[:, None] * shifts[start:stop]
         return coordinates
 
     @cached_property
     def _stored_words(self) -> "WordVectors":
         return self.original
+
+    @cached_property
+    def _whitened_scales(self) -> tuple[np.ndarray | None, np.ndarray]:
+        """What products with the stored words, and with their unit vectors, are multiplied by, (n,) each."""
+        before, after = self._stored_words.norms.astype(np.float64), self.norms.astype(np.float64)
+        shifts = np.where(after > 0, 1 / np.where(after > 0, after, 1), 0)
+        odd = (before > 0) & ~((before > 1e-15) & (before < 1e15))  # products of such rows overflow or vanish
+        scales = None if odd.any() else (shifts / np.where(before > 0, before, 1)).astype(np.float32)
+        return scales, shifts.astype(np.float32)
 
     def can_read(self, text: str) -> bool:
         """Tell whether a word or phrase has a vector.
