@@ -72,7 +72,8 @@ class _Watch:
         self.whole = 0.0
         self.inside = {"encoder": 0.0, "network": 0.0}
         encoder.encode = self._watched(encoder.encode, "encoder")
-        encoder._network._session = _Session(encoder._network._session, self._watched)  # noqa: SLF001
+        network = encoder._network  # noqa: SLF001 (only there can the network's own time be told from the encoder's)
+        network._session = _Session(network._session, self._watched)  # noqa: SLF001 (the same)
 
     def _watched(self, function: Callable[..., Any], name: str) -> Callable[..., Any]:
         def timed(*given: Any, **options: Any) -> Any:

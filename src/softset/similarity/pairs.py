@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from softset.errors import InputError
 from softset.similarity.idf import Idf
 from softset.similarity.sides import Gathered, Side, scaled
 
-__all__ = ["Pairs", "alike_all", "alone", "block_bounds", "blocks"]
+__all__ = ["Distinct", "Pairs", "alike_all", "alone", "block_bounds", "blocks"]
 
 BYTES = 12 << 20  # of token vectors in float32 at once: 8,192 of 384 dimensions; larger blocks were slower
 MOST_ROWS = 16_384
@@ -113,8 +113,9 @@ class Pairs:
     def _dtype(self) -> np.dtype[Any]:
         return np.result_type(np.float32, *(side.sets.vectors.dtype for side in self.sides))
 
-    def for_kernel(self, places: np.ndarray | None) -> tuple[np.ndarray | Gathered, np.ndarray]:
-        """Return all rows, or those at some places, and their lengths; all of them are read from where they are."""
+    def for_kernel(self, rows: "Distinct") -> tuple[np.ndarray | Gathered, np.ndarray]:
+        """Return the rows that make the sets, and their lengths; if that is all of them, read where they lie."""
+        places = None if rows.whole else rows.places
         if not self.plain:
             units = self.units if places is None else self.units[places]
             return units, np.ones(len(units))
@@ -204,6 +205,11 @@ class Pairs:
         shares: np.ndarray = weights / np.repeat(total, self.counts)
         return shares
 
+    def distinct_rows(self) -> "Distinct":
+        """Return the rows that make the sets, each once."""
+        kept, first = self.distinct()
+        return Distinct(np.flatnonzero(kept), first, np.concatenate([[0], np.cumsum(kept)])[self.offsets])
+
     def distinct(self) -> "tuple[np.ndarray, np.ndarray]":
         """Return which rows are the first of their kind in their set (rows,), and for each row the place of that first.
 
@@ -222,6 +228,29 @@ class Pairs:
         first = np.empty_like(rows)
         first[order] = order[begins][np.cumsum(begins) - 1]
         return first == rows, first
+
+
+class Distinct(NamedTuple):
+    """Where the different rows of all sets are, which of them stands for each row, and where each set's begin."""
+
+    places: np.ndarray
+    first: np.ndarray
+    offsets: np.ndarray
+
+    @property
+    def whole(self) -> bool:
+        """Whether no row is a copy of another."""
+        return len(self.places) == len(self.first)
+
+    @property
+    def copies(self) -> np.ndarray:
+        """How often each of them occurs in its set."""
+        counts: np.ndarray = np.bincount(self.first, minlength=len(self.first))[self.places]
+        return counts
+
+    def for_all(self, found: np.ndarray) -> np.ndarray:
+        """Return what was found for each of them, for every row."""
+        return found if self.whole else found[np.searchsorted(self.places, self.first)]
 
 
 def alike_all(candidates: TokenSets, references: TokenSets) -> np.ndarray:

@@ -13,7 +13,16 @@ from softset.similarity.idf import Idf
 from softset.similarity.pairs import Pairs, blocks
 from softset.similarity.weights import WEIGHTS, Weights, weigh
 
-__all__ = ["PRF", "MembershipMetric", "Metric", "SimilarityMetric", "Summed", "Weighted", "harmonic_mean"]
+__all__ = [
+    "PRF",
+    "MembershipMetric",
+    "Metric",
+    "SimilarityMetric",
+    "Summed",
+    "Weighted",
+    "harmonic_mean",
+    "parts_of_memberships",
+]
 
 
 class PRF(NamedTuple):
@@ -164,6 +173,24 @@ def harmonic_mean(P: np.ndarray, R: np.ndarray) -> np.ndarray:
     alike = P * R > 0
     F: np.ndarray = np.minimum(np.where(alike, 2 * P * R / np.where(alike, P + R, 1.0), 0.0), 1.0)
     return F
+
+
+def parts_of_memberships(rows: np.ndarray, others: np.ndarray, ridge: float) -> np.ndarray:
+    """Return (k, l): the part of each of l other unit rows in the squared membership of k unit rows, which sum to 1.
+
+    m^2 is a sum of coefficient times cosine over the others, whose set is crisp without a ridge.
+
+    >>> parts_of_memberships(np.array([[0.6, 0.8]]), np.eye(2), 0.0).round(2).tolist()
+    [[0.36, 0.64]]
+    """
+    if not len(rows) or not len(others):
+        return np.zeros((len(rows), len(others)))
+    G, C = others @ others.T, others @ rows.T
+    # Copies make G singular, unless there is a ridge.
+    parts = (np.linalg.pinv(G + ridge * np.eye(len(G)), rtol=1e-10, hermitian=True) @ C * C).T
+    total = parts.sum(axis=1, keepdims=True)
+    shares: np.ndarray = parts / np.where(total > 0, total, 1)
+    return shares
 
 
 def must_be_one_of(metric: Metric, name: str, choices: tuple[str, ...]) -> None:

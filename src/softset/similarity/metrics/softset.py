@@ -18,7 +18,7 @@ from softset.similarity.idf import Idf
 from softset.similarity.kernels.all_pairs import mean_of_two
 from softset.similarity.kernels.bases import bases
 from softset.similarity.kernels.gram import relative_memberships
-from softset.similarity.metrics.base import PRF, MembershipMetric, must_be_one_of
+from softset.similarity.metrics.base import PRF, MembershipMetric, must_be_one_of, parts_of_memberships
 from softset.similarity.pairs import Pairs, alike_all, alone
 from softset.similarity.weights import WEIGHTS, Weights, weigh
 
@@ -61,20 +61,17 @@ class SoftSet(MembershipMetric):
 
     def memberships(self, pairs: Pairs) -> np.ndarray:
         """Return each row's membership in the other side, measured by that in its own."""
-        kept, first = pairs.distinct()
-        places = np.flatnonzero(kept)
-        copies = np.bincount(first, minlength=len(first))[places]
-        whole = len(places) == len(first)
-        given, lengths = pairs.for_kernel(None if whole else places)
+        rows = pairs.distinct_rows()
+        given, lengths = pairs.for_kernel(rows)
         found: np.ndarray = relative_memberships(
             given,
-            np.concatenate([[0], np.cumsum(kept)])[pairs.offsets],
+            rows.offsets,
             cut=pairs.cut,
-            ridge=self.ridge / copies,  # a row that occurs twice counts twice
+            ridge=self.ridge / rows.copies,  # a row that occurs twice counts twice
             lengths=lengths,
-            exact=lambda start, stop: pairs.exact_rows(places[start:stop]),
+            exact=lambda start, stop: pairs.exact_rows(rows.places[start:stop]),
         )
-        return found[np.searchsorted(places, first)]
+        return rows.for_all(found)
 
     def shares(self, pairs: Pairs) -> np.ndarray:
         """Return what each row counts in its set's mean, (rows,): the less it belongs, the more."""
@@ -137,10 +134,4 @@ class SoftSet(MembershipMetric):
 
     def links(self, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
         """Return the part of each other row in the membership: m^2 is a sum of coefficient times cosine."""
-        if not len(rows) or not len(others):
-            return np.zeros((len(rows), len(others)))
-        G, C = others @ others.T, others @ rows.T
-        parts = (np.linalg.solve(G + self.ridge * np.eye(len(G)), C) * C).T
-        total = parts.sum(axis=1, keepdims=True)
-        shares: np.ndarray = parts / np.where(total > 0, total, 1)
-        return shares
+        return parts_of_memberships(rows, others, self.ridge)

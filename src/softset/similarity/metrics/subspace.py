@@ -2,7 +2,7 @@
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 
@@ -13,8 +13,8 @@ from softset.similarity.idf import Idf
 from softset.similarity.kernels.all_pairs import mean_membership
 from softset.similarity.kernels.bases import bases
 from softset.similarity.kernels.gram import memberships
-from softset.similarity.metrics.base import PRF, MembershipMetric, Summed
-from softset.similarity.pairs import Pairs, alike_all, alone
+from softset.similarity.metrics.base import PRF, MembershipMetric, Summed, parts_of_memberships
+from softset.similarity.pairs import Distinct, Pairs, alike_all, alone
 
 __all__ = ["Johnson", "Subspace"]
 
@@ -43,42 +43,30 @@ class Subspace(MembershipMetric):
 
     def memberships(self, pairs: Pairs, tally: Counter[str] | None = None) -> np.ndarray:
         """Return each row's membership in the other side; `tally` counts the paths of the kernel."""
-        rows = self._distinct(pairs)
-        whole = len(rows.places) == len(rows.first)
-        given, lengths = pairs.for_kernel(None if whole else rows.places)
+        rows = pairs.distinct_rows()
+        given, lengths = pairs.for_kernel(rows)
         found: np.ndarray = memberships(
             given,
             rows.offsets,
             cut=pairs.cut,
             lengths=lengths,
             exact=lambda start, stop: pairs.exact_rows(rows.places[start:stop]),
-            ridge=rows.ridge,
+            ridge=self._ridge(pairs, rows),
             tally=tally,
         )
-        return found if whole else found[np.searchsorted(rows.places, rows.first)]
+        return rows.for_all(found)
 
-    def _distinct(self, pairs: Pairs) -> "_Distinct":
-        """Return the rows that make the sets: a copy adds nothing to a crisp one, and counts in a graded one."""
-        kept, first = pairs.distinct()
-        places = np.flatnonzero(kept)
-        offsets = np.concatenate([[0], np.cumsum(kept)])[pairs.offsets]
+    def _ridge(self, pairs: Pairs, rows: Distinct) -> np.ndarray | None:
+        """Return what makes the sets graded: a copy adds nothing to a crisp set, and counts in a graded one."""
         if self.aperture**-2 == 0:  # crisp, or as good as
-            return _Distinct(places, first, offsets, None)
-        copies = np.bincount(first, minlength=len(first))[places]
-        sizes = np.repeat(pairs.counts, pairs.counts)[places]
-        return _Distinct(places, first, offsets, self.aperture**-2 * sizes / copies)
+            return None
+        sizes = np.repeat(pairs.counts, pairs.counts)[rows.places]
+        ridge: np.ndarray = self.aperture**-2 * sizes / rows.copies
+        return ridge
 
     def links(self, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
         """Return the part of each other row in the projection: m^2 = sum of coefficient times cosine."""
-        if not len(rows) or not len(others):
-            return np.zeros((len(rows), len(others)))
-        G, C = others @ others.T, others @ rows.T
-        ridge = self.aperture**-2 * len(G) * np.eye(len(G))
-        coefficients = np.linalg.pinv(G + ridge, rtol=1e-10, hermitian=True) @ C  # copies make it singular
-        parts = (coefficients * C).T
-        total = parts.sum(axis=1, keepdims=True)
-        shares: np.ndarray = parts / np.where(total > 0, total, 1)
-        return shares
+        return parts_of_memberships(rows, others, self.aperture**-2 * len(others))
 
     def chance(self, pairs: Pairs, moment: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return each set's chance level sqrt(tr(P S)) (2n,), and its rank (2n,), for a second moment S (d, d)."""
@@ -91,13 +79,13 @@ class Subspace(MembershipMetric):
 
     def bases(self, pairs: Pairs) -> tuple[np.ndarray, np.ndarray]:
         """Return the sets ready to be asked: see `kernels.bases`."""
-        rows = self._distinct(pairs)
+        rows = pairs.distinct_rows()
         return bases(
             lambda at: pairs.exact_rows(rows.places[at]),
             rows.offsets,
             d=pairs.dimensions,
             cut=pairs.cut,
-            ridge=rows.ridge,
+            ridge=self._ridge(pairs, rows),
         )
 
     def of_all(
@@ -137,12 +125,3 @@ def chance_levels(factors: np.ndarray, ends: np.ndarray, moment: np.ndarray) -> 
         levels[filled] = np.add.reduceat(squares, ends[:-1][filled])
     found: np.ndarray = np.sqrt(np.clip(levels, 0.0, 1.0))
     return found
-
-
-class _Distinct(NamedTuple):
-    """Where the different rows of all sets are, which of them stands for each row, and the ridge of graded sets."""
-
-    places: np.ndarray
-    first: np.ndarray
-    offsets: np.ndarray
-    ridge: np.ndarray | None
