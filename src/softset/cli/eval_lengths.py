@@ -1,13 +1,12 @@
 """`softset eval lengths`: how scores move with the length of the texts."""
 
 import sys
-from pathlib import Path
 from typing import Any
 
 import click
 
 from softset.cli.encoder_options import encoder_options
-from softset.cli.eval_options import check_ends, eval_options, note, noted, show
+from softset.cli.eval_options import Asked, asked_options, note, noted
 from softset.cli.progress import Progress
 
 __all__ = ["lengths"]
@@ -23,20 +22,13 @@ __all__ = ["lengths"]
 )
 @click.option("--transport", is_flag=True, help="Let all include wmd and wrd, which take long.")
 @encoder_options
-@eval_options
+@asked_options
 def lengths(
     datasets: tuple[str, ...],
     text: Any,
     metrics: tuple[str, ...],
     transport: bool,
-    data: str | None,
-    limit: int | None,
-    samples: int,
-    seed: int,
-    form: str | None,
-    plot: str | None,
-    out: str | None,
-    resume: bool,
+    asked: Asked,
     **options: Any,
 ) -> None:
     """Correlate scores with the number of tokens, of the reference and of the candidate: 0 if length does not matter.
@@ -59,15 +51,16 @@ def lengths(
     from softset.evaluation.parts import Parts
     from softset.evaluation.sts_data import chosen_datasets, read_datasets, text_form
 
-    check_ends(plot, out, resume=resume)
     methods = chosen_methods(metrics or METRICS, transport=transport, note=note)
-    folder = Data(data)
+    folder = Data(asked.data)
     names = chosen_datasets([part.strip() for one in datasets for part in one.split(",")])
     given = read_datasets(folder, names, text, None)
     about = {"text": text_form(folder, text), "datasets": names, "data": dict(sorted(folder.checksums.items()))}
     progress = Progress("sentences") if sys.stderr.isatty() else None
-    run = LengthsRun(load_encoder(**options), methods, samples, seed, noted(progress), progress, limit=limit)
-    parts = Parts(Path(out, "lengths.part.json") if out else None, run.made_by(about), resume=resume)
+    run = LengthsRun(
+        load_encoder(**options), methods, asked.samples, asked.seed, noted(progress), progress, limit=asked.limit
+    )
+    parts = Parts(asked.part("lengths"), run.made_by(about), resume=asked.resume)
     table = run.table(given, parts=parts, facts=about)
-    show(table, name="lengths", form=form, plot=plot, out=out)
+    asked.show(table, "lengths")
     parts.finish()

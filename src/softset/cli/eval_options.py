@@ -1,6 +1,8 @@
 """What every task of `softset eval` has in common: where data are, how the table is shown and kept."""
 
 from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +11,7 @@ import click
 from softset.cli.progress import Progress
 from softset.evaluation.results import Table
 
-__all__ = ["check_ends", "eval_options", "note", "noted", "show"]
+__all__ = ["Asked", "asked_options", "check_ends", "eval_options", "note", "noted", "show"]
 
 OPTIONS = (
     click.option("--data", type=click.Path(), help="The folder of evaluation data.  [default: SOFTSET_DATA]"),
@@ -30,6 +32,40 @@ def eval_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed(OPTIONS):
         command = option(command)
     return command
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the options of a long evaluation say, in one piece."""
+
+    data: str | None
+    limit: int | None
+    samples: int
+    seed: int
+    form: str | None
+    plot: str | None
+    out: str | None
+    resume: bool
+
+    def part(self, name: str) -> Path | None:
+        """Return the file that keeps what is done of a table, if it is kept at all."""
+        return Path(self.out, f"{name}.part.json") if self.out else None
+
+    def show(self, table: Table, name: str) -> None:
+        """Print a table, and keep it and its picture where that is wanted."""
+        show(table, name=name, form=self.form, plot=self.plot, out=self.out)
+
+
+def asked_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options, and hand them over as one `asked`; what could not be done with the table is refused first."""
+
+    @wraps(command)
+    def packed(**options: Any) -> Any:
+        asked = Asked(**{one.name: options.pop(one.name) for one in fields(Asked)})
+        check_ends(asked.plot, asked.out, resume=asked.resume)
+        return command(asked=asked, **options)
+
+    return eval_options(packed)
 
 
 def check_ends(plot: str | None, out: str | None, *, resume: bool) -> None:

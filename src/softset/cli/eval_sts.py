@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from softset.cli.encoder_options import encoder_options
-from softset.cli.eval_options import check_ends, eval_options, note, noted, show
+from softset.cli.eval_options import Asked, asked_options, note, noted
 from softset.cli.progress import Progress
 
 __all__ = ["sts"]
@@ -25,7 +25,7 @@ __all__ = ["sts"]
 @click.option("--table", "number", type=click.Choice(["1", "6"]), default="1", help="The paper's table 6 instead of 1.")
 @click.option("--paper-code", type=click.IntRange(1), metavar="BATCH", help="Also with marks and padding as tokens.")
 @encoder_options
-@eval_options
+@asked_options
 def sts(
     datasets: tuple[str, ...],
     text: Any,
@@ -34,14 +34,7 @@ def sts(
     all_correlations: bool,
     number: str,
     paper_code: int | None,
-    data: str | None,
-    limit: int | None,
-    samples: int,
-    seed: int,
-    form: str | None,
-    plot: str | None,
-    out: str | None,
-    resume: bool,
+    asked: Asked,
     **options: Any,
 ) -> None:
     """Correlate metrics with people's judgements of pairs of sentences: Spearman's rho over all pairs of a dataset.
@@ -60,16 +53,14 @@ def sts(
     from softset.evaluation.data import Data
     from softset.evaluation.sts_data import chosen_datasets, read_datasets, text_form
 
-    check_ends(plot, out, resume=resume)
-    folder = Data(data)
+    folder = Data(asked.data)
     names = chosen_datasets([part.strip() for one in datasets for part in one.split(",")])
-    given = read_datasets(folder, ["STS-B"] if number == "6" and not datasets else names, text, limit)
-    about = {"text": text_form(folder, text), "limit": limit, "data": dict(sorted(folder.checksums.items()))}
-    make = Maker(metrics, transport, all_correlations, paper_code, samples, seed, options)
+    given = read_datasets(folder, ["STS-B"] if number == "6" and not datasets else names, text, asked.limit)
+    about = {"text": text_form(folder, text), "limit": asked.limit, "data": dict(sorted(folder.checksums.items()))}
+    make = Maker(metrics, transport, all_correlations, paper_code, asked.samples, asked.seed, options)
     name = "sts" if number == "1" else "sts-layers"
-    kept = Path(out, f"{name}.part.json") if out else None
-    table, parts = (make.table if number == "1" else make.layers)(given, about, kept, resume)
-    show(table, name=name, form=form, plot=plot, out=out)
+    table, parts = (make.table if number == "1" else make.layers)(given, about, asked.part(name), asked.resume)
+    asked.show(table, name)
     parts.finish()
 
 

@@ -2,13 +2,12 @@
 
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import click
 
 from softset.cli.encoder_options import encoder_options
-from softset.cli.eval_options import check_ends, eval_options, note, noted, show
+from softset.cli.eval_options import Asked, asked_options, note, noted
 from softset.cli.progress import Progress
 
 __all__ = ["wmt"]
@@ -23,19 +22,12 @@ __all__ = ["wmt"]
 )
 @click.option("--transport", is_flag=True, help="Let all include wmd and wrd, which take long.")
 @encoder_options
-@eval_options
+@asked_options
 def wmt(
     pairs: tuple[str, ...],
     metrics: tuple[str, ...],
     transport: bool,
-    data: str | None,
-    limit: int | None,
-    samples: int,
-    seed: int,
-    form: str | None,
-    plot: str | None,
-    out: str | None,
-    resume: bool,
+    asked: Asked,
     **options: Any,
 ) -> None:
     """Measure how well metrics agree with people's judgements of single translations into English, by Kendall's tau.
@@ -58,17 +50,16 @@ def wmt(
     from softset.evaluation.wmt import METRICS, WmtRun, with_parts
     from softset.evaluation.wmt_data import chosen_pairs, read_pair
 
-    check_ends(plot, out, resume=resume)
     methods = with_parts(chosen_methods(metrics or METRICS, transport=transport, note=note))
-    folder = Data(data)
-    given = [read_pair(folder, name, limit) for name in chosen_pairs(folder, pairs)]
+    folder = Data(asked.data)
+    given = [read_pair(folder, name, asked.limit) for name in chosen_pairs(folder, pairs)]
     chrf, sacrebleu = _chrf()
-    about = {"limit": limit, "sacrebleu": sacrebleu, "data": dict(sorted(folder.checksums.items()))}
+    about = {"limit": asked.limit, "sacrebleu": sacrebleu, "data": dict(sorted(folder.checksums.items()))}
     progress = Progress("translations") if sys.stderr.isatty() else None
-    run = WmtRun(load_encoder(**options), methods, samples, seed, noted(progress), progress, chrf=chrf)
-    parts = Parts(Path(out) / "wmt.part.json" if out else None, run.made_by(about), resume=resume)
+    run = WmtRun(load_encoder(**options), methods, asked.samples, asked.seed, noted(progress), progress, chrf=chrf)
+    parts = Parts(asked.part("wmt"), run.made_by(about), resume=asked.resume)
     table = run.table(given, parts=parts, facts={name: one for name, one in about.items() if one is not None})
-    show(table, name="wmt", form=form, plot=plot, out=out)
+    asked.show(table, "wmt")
     parts.finish()
 
 

@@ -110,7 +110,8 @@ def find(
     given = {name: one for name, one in (("alpha", alpha), ("aperture", aperture), ("floor", floor)) if one is not None}
     idle = [name for name in given if name not in Logic(logic or DEFAULT.name).parameters]
     if idle:
-        raise click.UsageError(f"--{idle[0]} does nothing in the logic {logic or DEFAULT.name}: see docs/queries.md")
+        others = " or ".join(name for name in Logic.NAMES if idle[0] in Logic(name).parameters)
+        raise click.UsageError(f"--{idle[0]} does nothing in the logic {logic or DEFAULT.name}: name --logic {others}")
     if recall_check and restrict:
         raise click.UsageError("--recall-check is about all items: leave out --restrict")
     options |= given
