@@ -19,6 +19,7 @@ import softset
 __all__ = ["Process", "Sgemm", "Task", "alternating", "cores", "machine", "process", "shown", "threads"]
 
 Task = Callable[[], object]
+PAUSE = 0.1  # seconds
 
 # A process of its own starts the command: a child's peak memory begins with that of whoever started it (Linux), so
 # that the starter has to be small.
@@ -37,10 +38,15 @@ print(json.dumps({"seconds": seconds, "peak": peak, "code": os.waitstatus_to_exi
 def alternating(
     tasks: Mapping[str, Task], repeats: int, warm: int = 1, clock: Callable[[], float] = time.perf_counter
 ) -> dict[str, float]:
-    """Return the median seconds of each task. They run in turns, so that a busy moment of the machine meets all."""
+    """Return the median seconds of each task. They run in turns, so that a busy moment of the machine meets all.
+
+    The pause before each is for the threads of the one before: OpenBLAS's wait for more work without sleeping, and would
+    take a core from whoever comes next.
+    """
     times: dict[str, list[float]] = {name: [] for name in tasks}
     for turn in range(warm + repeats):
         for name, task in tasks.items():
+            time.sleep(PAUSE)
             start = clock()
             task()
             seconds = clock() - start

@@ -33,6 +33,11 @@ class Job:
         """Whether a candidate has more than one reference."""
         return len(self.owner) > len(self.candidates)
 
+    @property
+    def texts(self) -> bool:
+        """Whether anything has to be encoded."""
+        return isinstance(self.candidates, list) or isinstance(self.references, list)
+
 
 def read_side(given: Any, what: str, first: int = 0) -> Side:
     """Return texts as a list, and token sets or arrays as token sets.

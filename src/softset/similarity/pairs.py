@@ -208,6 +208,8 @@ class Pairs:
     def distinct_rows(self) -> "Distinct":
         """Return the rows that make the sets, each once."""
         kept, first = self.distinct()
+        if kept.all():
+            return Distinct(first, first, self.offsets)
         return Distinct(np.flatnonzero(kept), first, np.concatenate([[0], np.cumsum(kept)])[self.offsets])
 
     def distinct(self) -> "tuple[np.ndarray, np.ndarray]":
@@ -217,15 +219,18 @@ class Pairs:
         lengths, so that only rows of one length have to be compared.
         """
         rows = np.arange(len(self.norms))
-        owner = np.repeat(np.arange(len(self.counts)), self.counts)
-        order = np.lexsort((rows, self.norms, owner))
+        sizes = np.sort(self.norms)
+        repeated = np.flatnonzero(np.isin(self.norms, sizes[1:][sizes[1:] == sizes[:-1]]))  # few, in contexts
+        owner = np.searchsorted(self.offsets, repeated, side="right")
+        order = repeated[np.lexsort((self.norms[repeated], owner))]
         a, b = order[:-1], order[1:]
-        same = (owner[a] == owner[b]) & (self.norms[a] == self.norms[b])
-        same[same] = (self.vectors[a[same]] == self.vectors[b[same]]).all(axis=1)
+        same = (owner[:-1] == owner[1:]) & (self.norms[a] == self.norms[b])  # owners rise, in their order and in this
+        if same.any():
+            same[same] = (self.vectors[a[same]] == self.vectors[b[same]]).all(axis=1)
         if not same.any():
             return np.ones(len(rows), dtype=bool), rows
         begins = np.concatenate([[True], ~same])
-        first = np.empty_like(rows)
+        first = rows.copy()
         first[order] = order[begins][np.cumsum(begins) - 1]
         return first == rows, first
 

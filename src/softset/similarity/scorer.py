@@ -29,6 +29,7 @@ from softset.similarity.scores import Row, ScoreMatrix, Scores
 __all__ = ["Rescale", "Scorer"]
 
 BLOCK = 1_024  # pairs that are encoded together: enough to sort by length; 60 MB of vectors for sentences of 20 tokens
+GIVEN = 16_384  # pairs of given vectors between two reports of progress: threads wait for each other only there
 
 Rescale = Literal["chance"] | Calibration | None
 
@@ -140,10 +141,12 @@ class Scorer:
             job = self._encoded_first(job)
         idf = self.weights_for(job.references)
         parts = []
-        for start in range(0, max(len(job), 1), BLOCK):
-            parts.append(self._block(job, start, min(start + BLOCK, len(job)), idf))
+        united = job.several and self.several == "union"
+        size = BLOCK if job.texts or united else GIVEN
+        for start in range(0, max(len(job), 1), size):
+            parts.append(self._block(job, start, min(start + size, len(job)), idf))
             if progress is not None:
-                progress(min(start + BLOCK, len(job)), len(job))
+                progress(min(start + size, len(job)), len(job))
         return Scores.concatenate(parts)
 
     def stream(self, pairs: Iterable[tuple[Any, Any]], *, block: int = BLOCK) -> Iterator[Row]:

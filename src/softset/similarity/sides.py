@@ -2,6 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Iterator
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -62,12 +63,12 @@ class Side(NamedTuple):
         given = self.sets.vectors
         consecutive = len(self.starts) > 0 and bool((self.starts[1:] == (self.starts + self.counts)[:-1]).all())
         if consecutive:
-            norms[self.target] = _lengths(given[int(self.starts[0]) : int(self.starts[-1] + self.counts[-1])])
+            found = _lengths(given[int(self.starts[0]) : int(self.starts[-1] + self.counts[-1])])
         else:
-            for start, stop, begin in self.runs():
-                norms[begin : begin + stop - start] = _lengths(given[start:stop])
-        if not np.isfinite(norms[self.target]).all():
-            bad = self.source[~np.isfinite(norms[self.target])]
+            found = np.concatenate([np.empty(0), *(_lengths(given[start:stop]) for start, stop, _ in self.runs())])
+        norms[self.target] = found
+        if not np.isfinite(found).all():
+            bad = self.source[~np.isfinite(found)]
             text = int(np.searchsorted(self.sets.offsets, bad[0], side="right")) - 1
             raise NotFiniteError(
                 f"a vector of text {text} of the token sets has a number that is not finite: encode the texts again"
@@ -75,21 +76,36 @@ class Side(NamedTuple):
 
 
 class Gathered:
-    """The rows of one pair after the other, copied together into one place that stays in the processor's cache."""
+    """The rows of one pair after the other, copied together into one place that stays in the processor's cache.
+
+    Attributes:
+        like: an array of their type and length.
+        given: the vectors of both sides' token sets.
+        starts: (n, 2) where in these each pair's sides begin.
+    """
 
     def __init__(self, sides: tuple[Side, Side], offsets: np.ndarray, like: np.ndarray) -> None:
         self.like = like
         self._begins = offsets[::2].tolist()
-        self._given = [side.sets.vectors for side in sides]
-        self._runs = [list(side.runs()) for side in sides]
-        self._room = np.empty((max(np.diff(offsets[::2]), default=0), like.shape[1]), dtype=like.dtype)
+        self.given = tuple(side.sets.vectors for side in sides)
+        self.starts = np.stack([side.starts for side in sides], axis=1)
+        self._sides = sides
+        self._longest = int(np.diff(offsets[::2]).max(initial=0))
+
+    @cached_property
+    def _runs(self) -> list[list[tuple[int, int, int]]]:
+        return [list(side.runs()) for side in self._sides]
+
+    @cached_property
+    def _room(self) -> np.ndarray:
+        return np.empty((self._longest, self.like.shape[1]), dtype=self.like.dtype)
 
     def __call__(self, start: int, stop: int) -> np.ndarray:
         """Return the rows of the pair whose rows are from start to stop; they hold until the next call."""
         pair = bisect_right(self._begins, start) - 1  # of those that begin here, the last: others have no row
         rows = self._room[: stop - start]
         at = 0
-        for given, runs in zip(self._given, self._runs, strict=True):
+        for given, runs in zip(self.given, self._runs, strict=True):
             first, last, _ = runs[pair]
             rows[at : at + last - first] = given[first:last]
             at += last - first
