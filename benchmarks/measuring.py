@@ -40,8 +40,8 @@ def alternating(
 ) -> dict[str, float]:
     """Return the median seconds of each task. They run in turns, so that a busy moment of the machine meets all.
 
-    The pause before each is for the threads of the one before: OpenBLAS's wait for more work without sleeping, and would
-    take a core from whoever comes next.
+    The pause before each is for the threads of the one before: OpenBLAS's wait for more work without sleeping, which
+    would take a core from whoever comes next.
     """
     times: dict[str, list[float]] = {name: [] for name in tasks}
     for turn in range(warm + repeats):

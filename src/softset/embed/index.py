@@ -5,22 +5,17 @@ look-up is a binary search, and the word found is compared with the word asked f
 unnoticed.
 """
 
-from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from hashlib import blake2b
 from itertools import pairwise
 from typing import Any, Self, overload
 
 import numpy as np
 
-__all__ = ["WordIndex", "word_hash"]
+from softset.embed.growing import GrowingWords, word_hash
+
+__all__ = ["WordIndex"]
 
 Integers = np.ndarray[Any, np.dtype[np.integer[Any]]]
-
-
-def word_hash(word: str) -> int:
-    """Return the 64-bit number that a word is filed under."""
-    return int.from_bytes(blake2b(word.encode(), digest_size=8).digest(), "little")
 
 
 class WordIndex(Sequence[str]):
@@ -44,14 +39,15 @@ class WordIndex(Sequence[str]):
     @classmethod
     def of(cls, words: Iterable[str]) -> Self:
         """Return the index of some distinct words."""
-        text, ends, filed = bytearray(), array("q", [0]), array("Q")  # flat, for lists of them would outweigh the words
-        for word in words:
-            text += word.encode()
-            ends.append(len(text))
-            filed.append(word_hash(word))
-        hashes = np.array(filed, dtype=np.uint64)
-        places = np.argsort(hashes, kind="stable").astype(np.uint32)
-        return cls(bytes(text), np.array(ends, dtype=np.int64), hashes[places], places)
+        grown = GrowingWords()
+        grown.append(list(words))
+        return cls.grown(grown)
+
+    @classmethod
+    def grown(cls, words: GrowingWords) -> Self:
+        """Return the index of words that have all come; it looks at the same memory."""
+        hashes, places = words.sorted()
+        return cls(words.text, np.frombuffer(words.ends, dtype=np.int64), hashes, places)
 
     def restricted(self, n: int) -> Self:
         """Return the first n words."""

@@ -10,6 +10,7 @@ hashes.npy     sorted hashes of the words; places.npy says which word each belon
 
 import mmap
 import os
+from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from softset.embed.growing import GrowingWords
 from softset.embed.index import WordIndex
 from softset.embed.lengths import row_lengths
 from softset.embed.whitening import FILES as WHITENING
@@ -57,12 +59,12 @@ def write_store(
     Rows go to disk as they come; only the words stay in memory. `whitened` stores what whitens the vectors as well.
     """
     target = Path(folder)
-    words: list[str] = []
-    norms: list[np.ndarray] = []
+    words = GrowingWords()
+    norms = array("f")  # in one piece: small arrays that stay would keep the memory of blocks between them in use
     with (target / "vectors.npy").open("wb") as file:
         dtype, d = _write_rows(file, blocks, words, norms)
-    lengths = np.concatenate(norms) if norms else np.zeros(0, dtype=np.float32)
-    index = WordIndex.of(words)
+    lengths = np.frombuffer(norms, dtype=np.float32)
+    index = WordIndex.grown(words)
     arrays = {
         "norms.npy": lengths if scales is None else lengths * scales,
         "offsets.npy": index.offsets,
@@ -71,8 +73,8 @@ def write_store(
     }
     if scales is not None:
         arrays["scales.npy"] = scales
-    for name, array in arrays.items():
-        np.save(target / name, array, allow_pickle=False)
+    for name, one in arrays.items():
+        np.save(target / name, one, allow_pickle=False)
     (target / "words.bin").write_bytes(index.text)
     if whitened:
         write_whitened(target, lambda: _read_back(target, scales), len(words), d)
@@ -81,18 +83,18 @@ def write_store(
 
 
 def _write_rows(
-    file: BinaryIO, blocks: Iterable[tuple[list[str], np.ndarray]], words: list[str], norms: list[np.ndarray]
+    file: BinaryIO, blocks: Iterable[tuple[list[str], np.ndarray]], words: GrowingWords, norms: "array[float]"
 ) -> tuple[np.dtype[Any], int]:
     """Write a .npy file row block by row block; its header is written again when the number of rows is known."""
     dtype, d = np.dtype(np.float32), 0
     for some_words, rows in blocks:
-        if not words:
+        if not len(words):
             dtype, d = rows.dtype, rows.shape[1]
             _write_header(file, dtype, 0, d)
         file.write(np.ascontiguousarray(rows).tobytes())
-        words.extend(some_words)
-        norms.append(row_lengths(rows))
-    if not words:
+        words.append(some_words)
+        norms.frombytes(row_lengths(rows).tobytes())
+    if not len(words):
         raise FileError("there is nothing with a vector in it: nothing was stored")
     file.seek(0)
     _write_header(file, dtype, len(words), d)

@@ -4,10 +4,10 @@ from array import array
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 
 import numpy as np
 
+from softset.embed.growing import GrowingWords
 from softset.errors import FileError, SoftsetError
 
 __all__ = ["Block", "RowCheck", "Source", "block_rows", "check_dimensions", "shown", "streamed"]
@@ -20,7 +20,7 @@ MAX_CONTENT_BYTES = 64 << 30
 MAX_RATIO = 1_000
 RATIO_FREE_BYTES = 1 << 30
 BLOCK_ROWS = 4_096
-BLOCK_NUMBERS = 1 << 17  # as Python floats on their way to an array these are 4 MB
+BLOCK_NUMBERS = 1 << 16  # as Python floats on their way to an array these are 2 MB
 
 Block = tuple[list[str], np.ndarray]
 
@@ -50,8 +50,7 @@ class RowCheck:
         self._words_unit = "line" if words_name else unit
         self._words_at = f"{words_name or name}, {self._words_unit}"
         self._places = array("q")
-        # A dict takes less memory than a set (its table of 2^k slots holds 4-byte indices), and it keeps the order.
-        self._seen: dict[str, None] = {}
+        self._seen = GrowingWords()
 
     def passed(self, places: Sequence[int], words: Sequence[bytes], vectors: np.ndarray) -> Block:
         """Return the good ones of (b, d) rows as float32 with their words; a bad one is an error, or is skipped."""
@@ -59,9 +58,10 @@ class RowCheck:
         with np.errstate(over="ignore", invalid="ignore"):
             rows = np.array(vectors, dtype=np.float32)
         texts = _decoded(words)
-        if texts is None or not all(map(bytes.strip, words)) or not self._all_new(texts) or not np.isfinite(rows).all():
+        whole = texts is not None and all(map(bytes.strip, words)) and bool(np.isfinite(rows).all())
+        if texts is None or not whole or not self._seen.extend(texts):
             return self._sifted(places, words, rows)
-        self._remember(places, texts)
+        self._places.extend(places)
         return texts, rows
 
     def refuse(self, reason: str, sentence: str) -> None:
@@ -80,13 +80,6 @@ class RowCheck:
                     f"{MAX_WORD_BYTES:,}; is this a file of words and vectors?"
                 )
 
-    def _all_new(self, texts: list[str]) -> bool:
-        return len(set(texts)) == len(texts) and self._seen.keys().isdisjoint(texts)
-
-    def _remember(self, places: Sequence[int], texts: list[str]) -> None:
-        self._places.extend(places)
-        self._seen.update(dict.fromkeys(texts))
-
     def _sifted(self, places: Sequence[int], words: Sequence[bytes], rows: np.ndarray) -> Block:
         """Go row by row, so that the first bad one is named."""
         kept, texts = [], []
@@ -97,7 +90,8 @@ class RowCheck:
                 continue
             texts.append(word.decode())
             kept.append(i)
-            self._remember([place], texts[-1:])
+            self._places.append(place)
+            self._seen.append(texts[-1:])
         return texts, rows[kept]
 
     def _fault(self, place: int, word: bytes, row: np.ndarray) -> tuple[str, str] | None:
@@ -114,14 +108,11 @@ class RowCheck:
                 f"{self.vectors_at} {place} has {row[column]} as number {column + 1} of the word {shown(word)}, "
                 "but every number must be finite and fit float32"
             )
-        if texts[0] in self._seen:
-            first = f"{self._words_unit} {self._place_of(texts[0])}"
+        seen = self._seen.place(texts[0])
+        if seen is not None:
+            first = f"{self._words_unit} {self._places[seen]}"
             return "duplicate word", f"{self._words_at} {place} repeats the word {shown(word)} of {first}"
         return None
-
-    def _place_of(self, text: str) -> int:
-        at = next(i for i, seen in enumerate(self._seen) if seen == text)
-        return next(islice(self._places, at, None))
 
 
 def streamed(kind: str, dimensions: int, rows: int | None, blocks: Iterator[Block], check: RowCheck) -> Source:

@@ -3,14 +3,13 @@
 Libraries for linear algebra lose most of their speed on products as small as those of two sentences, and every call on
 one pair holds Python's lock. Here pairs go through in one call that holds none, so that threads do not wait.
 
-Importing this module imports numba; `kernels.gram` does that where numba is installed, `pip install 'softset[fast]'`.
+Importing this module imports numba, where it is installed, which takes half a second: `kernels.gram` does so when the
+first pairs come.
 """
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
-from numba import njit
+
+from softset.algebra.compiling import compiled
 
 __all__ = ["explain"]
 
@@ -18,20 +17,7 @@ BLOCK = 4  # rows by rows: 16 sums at a time stay in registers, and each number 
 LANES = 8  # numbers: rows are padded to multiples of it, as many as a processor adds at once
 
 
-def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile a function for this processor; what was compiled is kept where numba finds a folder for it.
-
-    Sums may be taken in another order, which vectors need, but NaN and infinity keep their meaning.
-    """
-    options = {"nogil": True, "fastmath": {"reassoc", "contract", "nsz"}, "error_model": "numpy"}
-    try:
-        made: Callable[..., Any] = njit(cache=True, **options)(function)
-    except RuntimeError:  # there is no folder that can be written to
-        made = njit(**options)(function)
-    return made
-
-
-@_compiled
+@compiled
 def _products(A: np.ndarray, B: np.ndarray, G: np.ndarray, below: bool) -> None:
     """Write the products of rows (k, d) with rows (l, d) to G, or with `below` those on and below its diagonal.
 
@@ -58,7 +44,7 @@ def _products(A: np.ndarray, B: np.ndarray, G: np.ndarray, below: bool) -> None:
             G[i + 3, j], G[i + 3, j + 1], G[i + 3, j + 2], G[i + 3, j + 3] = s30, s31, s32, s33
 
 
-@_compiled
+@compiled
 def _cosines(G: np.ndarray, k: int, l: int, scale: np.ndarray, C: np.ndarray) -> None:
     """Write to C the cosines (k + l, k + l) that products below the diagonal stand for; side 1 begins a whole block."""
     gap = -k % BLOCK
@@ -70,7 +56,7 @@ def _cosines(G: np.ndarray, k: int, l: int, scale: np.ndarray, C: np.ndarray) ->
             C[i, k + j] = C[k + j, i] = scale[i] * scale[k + j] * later[j]
 
 
-@_compiled
+@compiled
 def _eliminated(W: np.ndarray, k: int, width: int, squares: np.ndarray) -> bool:
     """Eliminate rows (M | C | I) to (. | L^-1 C | L^-1), and sum the squares of columns; is M (k, k) positive definite?
 
@@ -99,7 +85,7 @@ def _eliminated(W: np.ndarray, k: int, width: int, squares: np.ndarray) -> bool:
     return True
 
 
-@_compiled
+@compiled
 def _side(
     C: np.ndarray,
     at: int,
@@ -140,7 +126,7 @@ def _side(
     return trace
 
 
-@_compiled
+@compiled
 def explain(
     given: tuple[np.ndarray, np.ndarray],
     starts: np.ndarray,

@@ -24,13 +24,13 @@ its i-th row is M_ii - 2 D_i + D_i^2 (M^-1)_ii. What a row has in the other set 
 
 from collections import Counter
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
 from array_api_compat import device
 
 from softset.algebra.arrays import Array, detach, namespace, to_numpy, traces_gradient, transpose, unit_rows
+from softset.algebra.compiling import can_compile
 from softset.algebra.rank import carried, independent
 from softset.similarity.kernels.bases import graded_factor
 from softset.similarity.kernels.stacks import Bucket, stacked
@@ -112,6 +112,7 @@ class _Kernel:
         ridge: np.ndarray | None,
         tally: Counter[str],
     ) -> None:
+        self.take: Callable[[int, int], Array]
         if isinstance(rows, Gathered):
             like, self.take, self.given, self.starts = rows.like, rows, rows.given, rows.starts
         else:
@@ -151,16 +152,17 @@ class _Kernel:
             isinstance(rows, np.ndarray) and rows.dtype == self.like.dtype and rows.flags.c_contiguous
             for rows in self.given
         )
-        return readable and compiled() is not None
+        return readable and can_compile()
 
     def _compiled(self, pairs: np.ndarray) -> np.ndarray:
         """Do what `_path` does on the fast path, by compiled code."""
-        explain = compiled()
-        if explain is None or not len(pairs):
+        if not len(pairs):
             return pairs
+        from softset.similarity.kernels.compiled import explain
+
         counts, traces, rows = self.counts.reshape(-1, 2)[pairs], np.empty((len(pairs), 2)), self.offsets[-1]
         explain(
-            tuple(_read_only(one) for one in self.given),
+            (_read_only(self.given[0]), _read_only(self.given[1])),
             self.starts[pairs],
             counts,
             self.begins[2 * pairs],
@@ -224,7 +226,8 @@ class _Kernel:
             D = self.ridge[own]
             self.own[own] = root(M[own_at, own_row, own_row] - 2 * D + D * D * diagonals[own_at, own_row])
         traces = to_numpy(xp.sum(diagonals, axis=1)) - (M.shape[1] - counts)  # without the pads
-        return whole & self._sure(traces, counts, limit)
+        sure: np.ndarray = whole & self._sure(traces, counts, limit)
+        return sure
 
     def _sure(self, traces: np.ndarray, counts: np.ndarray, limit: float) -> np.ndarray:
         """Return for which sets errors are small enough, by the trace of M^-1, and their rank is beyond question."""
@@ -261,16 +264,6 @@ class _Kernel:
             factor = graded_factor(fixed, self.ridge[start : start + members.shape[0]], self.cut)
         part = rows @ transpose(factor)
         return root(self.xp.sum(part * part, axis=-1))
-
-
-@cache
-def compiled() -> Callable[..., None] | None:
-    """Return the compiled fast path, if numba is here and gets on with this NumPy."""
-    try:
-        from softset.similarity.kernels.compiled import explain
-    except ImportError:
-        return None
-    return explain
 
 
 def _read_only(rows: np.ndarray) -> np.ndarray:

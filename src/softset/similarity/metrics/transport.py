@@ -1,7 +1,9 @@
 """Word Mover's and Word Rotator's Distance: the least work that turns one text's words into the other's."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from functools import cache
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -12,7 +14,9 @@ from softset.similarity.weights import weigh
 
 __all__ = ["Wmd", "Wrd", "require_transport"]
 
-BYTES = 4 << 20
+CLOSE = 1e-6  # of squares: of a distance below a thousandth of the rows' lengths, a product has half of its digits
+MOST_STEPS = 100_000  # of the solver, POT's own default
+OPTIMAL = 1  # what it says then
 
 
 class _Transport(SimilarityMetric):
@@ -28,14 +32,14 @@ class _Transport(SimilarityMetric):
 
     def distances(self, pairs: Pairs) -> np.ndarray:
         """Return the cost of each pair, (n,); NaN where a side is empty."""
-        emd = _solver()
+        work_of = _solver()
         masses, ends = self.masses(pairs), pairs.offsets.tolist()
         found = np.full(len(pairs), np.nan)
         for at in np.flatnonzero(~pairs.empty[0::2] & ~pairs.empty[1::2]).tolist():
             left, right = slice(*ends[2 * at : 2 * at + 2]), slice(*ends[2 * at + 1 : 2 * at + 3])
             costs = self.costs(pairs, left, right)
             scale = float(costs.max())  # the solver's own limits are made for costs of about 1
-            found[at] = scale * emd(masses[left], masses[right], costs / scale) if scale else 0.0
+            found[at] = scale * work_of(masses[left], masses[right], costs / scale) if scale else 0.0
         work: np.ndarray = np.maximum(found, 0.0)
         return work
 
@@ -63,14 +67,10 @@ class Wmd(_Transport):
         """Return the distances of the vectors themselves."""
         A, B = pairs.vectors[left].astype(np.float64), pairs.vectors[right].astype(np.float64)
         longest = max(float(pairs.norms[left].max()), float(pairs.norms[right].max()))
-        scale = longest if longest > 1e150 else 1.0  # squares would overflow
-        A, B = A / scale, B / scale
-        distances = np.empty((len(A), len(B)))
-        step = max(1, BYTES // B.nbytes)
-        # Row by row, for by a product of matrices equal words would not be at distance 0.
-        for start in range(0, len(A), step):
-            here = slice(start, start + step)
-            distances[here] = np.linalg.norm(A[here, None, :] - B, axis=2)
+        scale = 1.0
+        if not 1e-150 < longest < 1e150:  # squares would overflow or vanish
+            scale, A, B = longest, A / longest, B / longest
+        distances = _distances(A, B)
         return distances * (scale / np.sqrt(pairs.dimensions) if self.distance == "rms" else scale)
 
     def similarity(self, pairs: Pairs) -> np.ndarray:
@@ -112,11 +112,45 @@ def require_transport() -> None:
     _solver()
 
 
-def _solver() -> Any:
+def _distances(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """Return the Euclidean distances (k, l) of rows; by a product of matrices, but for those that are close.
+
+    The squares of a product are good to 1e-15 of the rows' own, which leaves nothing of a small distance: equal rows
+    would not be at distance 0.
+
+    >>> _distances(np.array([[3.0, 4.0]]), np.array([[0.0, 0.0], [3.0, 4.0]])).tolist()
+    [[5.0, 0.0]]
+    """
+    sizes = np.vecdot(A, A)[:, None] + np.vecdot(B, B)
+    squares = sizes - 2 * (A @ B.T)
+    i, j = np.nonzero(squares < CLOSE * sizes)
+    distances: np.ndarray = np.sqrt(np.maximum(squares, 0.0))
+    if len(i):
+        gaps = A[i] - B[j]
+        distances[i, j] = np.sqrt(np.vecdot(gaps, gaps))
+    return distances
+
+
+@cache
+def _solver() -> Callable[[np.ndarray, np.ndarray, np.ndarray], float]:
+    """Return what finds the least work for masses (k,) and (l,) and costs (k, l).
+
+    POT's own entry looks at its arguments for ten times as long as it solves a problem of two sentences, so that its
+    solver is called; where that does not come to an end, or is not to be found, the entry has its say.
+    """
     try:
         from ot import emd2
     except ImportError as error:
         raise MissingExtraError(
             "optimal transport needs the package POT: install it with pip install 'softset[transport]'"
         ) from error
-    return emd2
+    try:
+        from ot.lp.emd_wrap import emd_c
+    except ImportError:
+        return lambda a, b, costs: float(emd2(a, b, costs))
+
+    def work(a: np.ndarray, b: np.ndarray, costs: np.ndarray) -> float:
+        _, least, _, _, state = emd_c(a, b * (a.sum() / b.sum()), costs, MOST_STEPS, 1)
+        return float(least if state == OPTIMAL else emd2(a, b, costs, numItermax=100 * MOST_STEPS))
+
+    return work

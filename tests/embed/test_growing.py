@@ -1,0 +1,52 @@
+"""Words that come in blocks: found again whatever the blocks were, and never taken for one another."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from softset.embed import growing
+from softset.embed.growing import GrowingWords
+from softset.embed.index import WordIndex
+
+words = st.text(st.characters(exclude_categories=["Cs"]), max_size=4)
+
+
+@given(st.lists(st.lists(words, max_size=6), max_size=12))
+def test_it_is_a_dictionary_of_first_places(blocks: list[list[str]]) -> None:
+    grown, known = GrowingWords(), dict[str, int]()
+    for block in blocks:
+        fresh = len(set(block)) == len(block) and not known.keys() & set(block)
+        assert grown.extend(block) == fresh
+        if fresh:
+            known.update({word: len(known) + at for at, word in enumerate(block)})
+    assert [grown[at] for at in range(len(grown))] == list(known)
+    assert {word: grown.place(word) for word in known} == known
+    assert grown.place("a word that never came") is None
+
+
+@given(st.lists(words, unique=True, max_size=40), st.integers(1, 7))
+def test_the_index_does_not_know_the_blocks(some: list[str], size: int) -> None:
+    grown = GrowingWords()
+    for at in range(0, len(some), size):
+        grown.append(some[at : at + size])
+    index, whole = WordIndex.grown(grown), WordIndex.of(some)
+    assert list(index) == list(whole) == some
+    assert (index.hashes == whole.hashes).all() and (index.places == whole.places).all()
+    assert (np.diff(index.hashes.astype(object)) >= 0).all()
+
+
+def test_words_that_share_a_hash_are_still_two(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(growing, "word_hash", lambda word: len(word))
+    grown = GrowingWords()
+    assert grown.extend(["red", "blue"]) and grown.extend(["tan"])
+    assert not grown.extend(["pink", "tan"]) and len(grown) == 3
+    assert [grown.place(word) for word in ("red", "tan", "sky", "blue", "")] == [0, 2, None, 1, None]
+
+
+def test_runs_stay_few() -> None:
+    grown = GrowingWords()
+    for at in range(500):
+        grown.append([str(at)])
+    assert len(grown._runs) <= 10
+    assert grown.place("499") == 499
