@@ -14,7 +14,7 @@ from typing import ParamSpec, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["in_threads", "limited_to", "on_one_thread"]
+__all__ = ["in_threads", "limited_to", "on_one_thread", "own_threads"]
 
 Given = ParamSpec("Given")
 Job = TypeVar("Job")
@@ -74,6 +74,28 @@ def limited_to(threads: int | None) -> Iterator[None]:
             yield
     finally:
         WANTED.reset(token)
+
+
+@contextmanager
+def own_threads(wanted: bool = True) -> Iterator[None]:
+    """Leave threads to `in_threads` in here, if that is wanted: linear algebra has one.
+
+    A library's threads wait for more work without sleeping for some time: between products on many threads and blocks
+    in threads of our own, the former would take a core from the latter.
+
+    >>> with own_threads():
+    ...     list(in_threads(len, ["a", "bb"]))
+    [1, 2]
+    """
+    if not wanted:
+        yield
+        return
+    with ONE_THREAD() as found:
+        token = WANTED.set(WANTED.get() or found)
+        try:
+            yield
+        finally:
+            WANTED.reset(token)
 
 
 def in_threads(function: Callable[[Job], Result], jobs: Iterable[Job]) -> Iterator[Result]:

@@ -1,7 +1,8 @@
 """The approximate engine: probes find candidates in an inverted file (faiss), and the exact score ranks them.
 
-Candidates of a set are the neighbours of its examples, of its first directions and of its mean, and of the opposites of
-the last two, for membership does not mind the sign. 341,479 GloVe vectors of 100 dimensions, sets of 5 words, top 100,
+Candidates of a set that is a direction and a border are the neighbours of that direction. Those of other sets are the
+neighbours of its examples, of its first directions and of its mean, and of the opposites of the last two, for
+membership in a subspace does not mind the sign. 341,479 GloVe vectors of 100 dimensions, sets of 5 words, top 100,
 as `python -m benchmarks --case engines` compares them, on two cores:
 
 ==========================  ==========  ============  ==========
@@ -27,6 +28,7 @@ import numpy as np
 
 from softset.embed.shelf import cache_folder
 from softset.errors import InputError, MissingExtraError
+from softset.retrieval.centroid import Centroid
 from softset.retrieval.exact import Items, Ranking, rescored, search
 from softset.retrieval.plan import Leaf, Plan
 from softset.retrieval.tree import And, Minus, Not, Or, Tree, sought
@@ -37,6 +39,7 @@ TRAINING_ROWS_PER_LIST = 64  # faiss wants at least 39
 SHARE_PROBED = 32  # one list in so many is read for a probe, but at least
 LEAST_PROBED = 32
 NEIGHBOURS = 200
+SPARE = 8  # neighbours of a direction beyond those that are wanted: the order in float64 may be another
 ROWS_AT_ONCE = 65_536
 LEAST_WORTH_KEEPING = 10_000  # items; below, making the index takes less than reading the file
 MOST_KEPT = 8
@@ -75,8 +78,13 @@ class Approximate:
 
     def _search(self, plan: Plan, top: int, excluded: frozenset[int]) -> Ranking:
         leaves = _positive(plan)
-        probes = _units(np.concatenate([_probes(leaf) for leaf in leaves] + _between(leaves)))
-        _, found = self._index.search(probes, max(NEIGHBOURS, 2 * top))
+        if len(plan.leaves) == 1 and isinstance(leaves[0].members, Centroid):
+            # Cosines with this direction are the order that is asked for: what comes first is all that is needed.
+            probes, wanted = leaves[0].members.factor().astype(np.float32), top + len(excluded) + SPARE
+        else:
+            probes = _units(np.concatenate([_probes(leaf) for leaf in leaves] + _between(leaves)))
+            wanted = max(NEIGHBOURS, 2 * top)
+        _, found = self._index.search(probes, wanted)
         places = np.setdiff1d(found, [-1, *excluded])
         if len(places) < min(top, len(self._items) - len(excluded)):  # not enough near by: look at all
             return search(self._items, [plan], top, excluded=[excluded])[0]

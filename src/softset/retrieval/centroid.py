@@ -57,7 +57,7 @@ class Centroid:
         >>> Centroid.of(np.array([[2.0, 0], [0, 3.0]]), np.array([1.0, 1.0])).direction.round(3).tolist()
         [0.707, 0.707]
         """
-        middle = (weights[:, None] * unit_rows(rows)).sum(axis=0)
+        middle = weights @ unit_rows(rows)
         length = float(np.linalg.norm(middle))
         return cls(middle / length if length > 1e-12 else middle * 0)  # opposite examples have no middle
 

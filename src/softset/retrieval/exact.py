@@ -3,23 +3,30 @@
 The pass over all items is in float32. What may be among the best is then scored again in float64, alone, so that equal
 vectors have equal scores (a product of matrices rounds its last rows otherwise), ties are in the items' order, and NOT
 of a membership near 1 has its digits.
+
+Of many sets that are asked for by themselves, it is known from their borders which cosines can be among the best: their
+pass looks for those only (`_near`). All others are scored and ranked block by block (`_pass`).
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Protocol
 
 import numpy as np
 
 from softset.algebra.threads import in_threads
-from softset.retrieval.centroid import Centroid
+from softset.retrieval.centroid import LEAST_BORDER, Centroid, presumed
 from softset.retrieval.plan import Members, Plan
+from softset.retrieval.products import FEW_COLUMNS, Beyond, Products
 from softset.retrieval.tree import Examples, Named
 
-__all__ = ["Items", "Ranking", "multiplied", "projected", "rescored", "search"]
+__all__ = ["Items", "Ranking", "rescored", "search"]
 
 BLOCK_BYTES = 16 * 2**20
-FEW_COLUMNS = 32
+NEAR_SETS, NEAR_ROWS = 256, 4_096  # in one product: 4 MB of cosines
+ROUNDING = 1e-5  # of a cosine in float32, with room
+ROOM = 1.5  # so many times as many items as are wanted shall lie beyond a border, for it is known from a sample
 ROWS_AT_ONCE = 4_096  # that are scored again
 MOST_COLUMNS = 2_048  # directions of all sets that share a pass: 8 KB for an item
 
@@ -43,6 +50,9 @@ class Items(Protocol):
 
     def projections(self, directions: np.ndarray, start: int, stop: int) -> np.ndarray:
         """Return the coordinates (k, n) of consecutive items, each scaled to length 1, along k directions (k, d)."""
+
+    def products(self, directions: np.ndarray, start: int, stop: int, *, by_item: bool = False) -> Products:
+        """Return what these coordinates are made of."""
 
     def __len__(self) -> int: ...
 
@@ -80,14 +90,18 @@ def search(
     n = len(items) if stop is None else min(stop, len(items))
     # Float32 scores are good to about 1e-6, those under a NOT to 1e-3: a margin for the order in float64.
     margin = top + max(64, top // 2)
-    rankings: list[Ranking] = []
-    for first, last in _batches(plans):
-        rankings += _pass(items, plans[first:last], margin, excluded[first:last], n)
+    rankings = _near(items, plans, top, margin, excluded, n)
+    rest = [at for at in range(len(plans)) if at not in rankings]
+    for first, last in _batches([plans[at] for at in rest]):
+        these = rest[first:last]
+        found = _pass(items, [plans[at] for at in these], margin, [excluded[at] for at in these], n)
+        rankings |= dict(zip(these, found, strict=True))
     some = max(1, ROWS_AT_ONCE // margin)
-    found = [
-        _all_rescored(items, plans[at : at + some], rankings[at : at + some], top) for at in range(0, len(plans), some)
+    parts = [
+        _all_rescored(items, plans[at : at + some], [rankings[i] for i in range(at, min(at + some, len(plans)))], top)
+        for at in range(0, len(plans), some)
     ]
-    return [ranking for part in found for ranking in part]
+    return [ranking for part in parts for ranking in part]
 
 
 def _all_rescored(items: Items, plans: Sequence[Plan], rankings: Sequence[Ranking], top: int) -> list[Ranking]:
@@ -108,6 +122,50 @@ def _batches(plans: Sequence[Plan]) -> Iterator[tuple[int, int]]:
         columns += size
     if plans:
         yield first, len(plans)
+
+
+def _near(
+    items: Items, plans: Sequence[Plan], top: int, margin: int, excluded: Sequence[frozenset[int]], n: int
+) -> dict[int, Ranking]:
+    """Return what may be among the best of those plans that are one set each, if enough items lie beyond its border."""
+    expected = presumed(len(items)) * n / max(len(items), 1)
+    near = {at: one for at, plan in enumerate(plans) if (one := _alone(plan)) is not None and expected > ROOM * margin}
+    if len(near) < FEW_COLUMNS:
+        return {}
+    rankings = {}
+    for start in range(0, len(near), NEAR_SETS):
+        some = dict(islice(near.items(), start, start + NEAR_SETS))
+        for at, (places, scores) in zip(some, _beyond_borders(items, list(some.values()), n), strict=True):
+            kept = ~np.isin(places, list(excluded[at]))
+            places, scores = places[kept], scores[kept]
+            if len(places) >= margin:  # else the border was too high, and all are looked at
+                kept = scores >= np.partition(scores, -top)[-top] - ROUNDING
+                rankings[at] = Ranking(places[kept], scores[kept])
+    return rankings
+
+
+def _beyond_borders(items: Items, sets: Sequence[Centroid], n: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield for each set the places of the items beyond its border, and their cosines."""
+    directions = np.stack([one.direction for one in sets])
+    least = np.array([one.border for one in sets], dtype=np.float32)
+
+    def block(start: int) -> Beyond:
+        found = items.products(directions, start, min(start + NEAR_ROWS, n), by_item=True).beyond(least)
+        return found._replace(places=found.places + start)
+
+    parts = list(in_threads(block, range(0, n, NEAR_ROWS)))
+    which, places, scores = (np.concatenate(some) for some in zip(*parts, strict=True))
+    order = np.argsort(which.astype(np.uint16), kind="stable")  # few bits are sorted by counting
+    ends = np.cumsum(np.bincount(which, minlength=len(sets)))[:-1]
+    return zip(np.split(places[order], ends), np.split(scores[order], ends), strict=True)
+
+
+def _alone(plan: Plan) -> Centroid | None:
+    """Return the set of a plan that asks for nothing else, if it has a border that is more than the least of all."""
+    members = plan.sets[0]
+    if not isinstance(plan.tree, Examples | Named) or not isinstance(members, Centroid):
+        return None
+    return members if members.border > LEAST_BORDER else None
 
 
 def _pass(items: Items, plans: Sequence[Plan], top: int, excluded: Sequence[frozenset[int]], n: int) -> list[Ranking]:
@@ -154,39 +212,6 @@ def _rescored(plan: Plan, vectors: np.ndarray, places: np.ndarray, top: int) -> 
     scores = np.where(rows.any(axis=1), scores, 0)
     order = np.lexsort((places, -scores.round(12)))[:top]
     return Ranking(places[order], scores[order])
-
-
-def projected(rows: np.ndarray, norms: np.ndarray, directions: np.ndarray) -> np.ndarray:
-    """Return the coordinates (k, n) of rows (n, d) of known lengths, scaled to length 1, along k directions (k, d)."""
-    rows, norms = _tamed(rows, norms)
-    coordinates = multiplied(rows, directions)
-    coordinates *= 1 / np.where(norms > 0, norms, 1)  # one division an item, not one for each direction
-    return coordinates
-
-
-def multiplied(rows: np.ndarray, directions: np.ndarray) -> np.ndarray:
-    """Return the products (k, n) of rows (n, d) and directions (k, d), in the rows' own type.
-
-    One with a slim matrix is quicker with the items first, and with one direction as a vector.
-    """
-    Q = directions.astype(rows.dtype)
-    slim = (rows @ Q[0])[None, :] if len(Q) == 1 else None
-    products: np.ndarray = slim if slim is not None else (rows @ Q.T).T if len(Q) < FEW_COLUMNS else Q @ rows.T
-    return products
-
-
-def _tamed(rows: np.ndarray, norms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows and lengths with those rows scaled to length 1 whose squares would overflow or vanish."""
-    odd = ~((norms > 1e-15) & (norms < 1e15))
-    if not odd.any():
-        return rows, norms
-    some = rows[odd].astype(np.float64)
-    largest = np.abs(some).max(axis=1, keepdims=True)
-    some = some / np.where(largest > 0, largest, 1)
-    lengths = np.linalg.norm(some, axis=1)
-    rows, norms = rows.copy(), norms.copy()
-    rows[odd], norms[odd] = some / np.where(lengths > 0, lengths, 1)[:, None], lengths > 0
-    return rows, norms
 
 
 class Scorer:

@@ -1,7 +1,7 @@
 """`find`: from queries to results, over anything whose items have vectors."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -9,22 +9,25 @@ from typing import Any
 import numpy as np
 
 from softset import __version__
-from softset.algebra.threads import limited_to
+from softset.algebra.threads import in_threads, limited_to, own_threads
 from softset.errors import InputError
 from softset.retrieval.approximate import Approximate
 from softset.retrieval.centroid import Centroid, presumed
-from softset.retrieval.exact import Ranking, projected, search
+from softset.retrieval.exact import Ranking, search
 from softset.retrieval.logic import Logic
 from softset.retrieval.parser import parse
-from softset.retrieval.plan import NamedSets, Plan, Resolved, make_plan
+from softset.retrieval.plan import Known, NamedSets, Plan, Resolved, examples_of, make_plan
+from softset.retrieval.products import FEW_COLUMNS, Products, multiplied, products_of
 from softset.retrieval.results import Entry, Hit, Result, explain
+from softset.retrieval.tree import leaves
 
 __all__ = ["Searchable"]
 
-MIDDLES_AT_ONCE = 64  # whose borders are sought together: 17 MB of cosines
+MIDDLES_AT_ONCE = 16  # whose borders are sought together: 4 MB of cosines
 FEW = 65_536  # items up to which the border of a set is sought among all of them
 SAMPLE = 32_768  # of more: the border of a set among a million is then a quantile over some 30 items
-PIECE = 4_096  # items in a row of such a sample: they can be read without being copied
+GROUP = 32  # of them, in each of which the largest is looked for first
+BLOCK = 4_096  # items whose cosines are taken at once where all are
 
 
 class Searchable(ABC):
@@ -65,6 +68,11 @@ class Searchable(ABC):
     def resolve(self, text: str) -> Resolved:
         """Return what stands for a text of a query, or raise UnknownWordError."""
 
+    def resolved(self, texts: Iterable[str]) -> dict[str, Resolved]:
+        """Return what stands for those of some texts that can be looked up together: here, for none."""
+        del texts
+        return {}
+
     @abstractmethod
     def can_read(self, text: str) -> bool:
         """Tell whether `resolve` would find something."""
@@ -84,7 +92,11 @@ class Searchable(ABC):
 
     def projections(self, directions: np.ndarray, start: int, stop: int) -> np.ndarray:
         """Return the coordinates (k, n) of consecutive items, each scaled to length 1, along k directions (k, d)."""
-        return projected(self.rows(start, stop), self.norms[start:stop], directions)
+        return self.products(directions, start, stop).coordinates()
+
+    def products(self, directions: np.ndarray, start: int, stop: int, *, by_item: bool = False) -> Products:
+        """Return what these coordinates are made of; `by_item` lays those of an item beside each other in memory."""
+        return products_of(self.rows(start, stop), self.norms[start:stop], directions, by_item=by_item)
 
     def prepared(self, preprocessing: str | None, logic: Logic) -> "Searchable":
         """Return what a search looks at: these items as they are, for nothing can be done to their vectors."""
@@ -110,13 +122,18 @@ class Searchable(ABC):
         """Return what is to be searched, and the plans of all queries."""
         wanted = _logic(logic, parameters)
         items = self.prepared(preprocessing, wanted)
+        trees = [parse(query) for query in queries]
+        texts = [one.text for tree in trees for leaf in leaves(tree) for one in examples_of(leaf, sets or {})]
+        known = Known(items, items.resolved(dict.fromkeys(texts)))
         plans = [
-            make_plan(query, parse(query), items, wanted, named=sets, skip_unknown=skip_unknown) for query in queries
+            make_plan(query, tree, known, wanted, named=sets, skip_unknown=skip_unknown)
+            for query, tree in zip(queries, trees, strict=True)
         ]
         middles = [leaf.members for plan in plans for leaf in plan.leaves if isinstance(leaf.members, Centroid)]
-        for at in range(0, len(middles), MIDDLES_AT_ONCE):
-            some = middles[at : at + MIDDLES_AT_ONCE]
-            for one, border in zip(some, items.borders(np.stack([one.direction for one in some])), strict=True):
+        parts = [middles[at : at + MIDDLES_AT_ONCE] for at in range(0, len(middles), MIDDLES_AT_ONCE)]
+        found = (map if len(parts) == 1 else in_threads)(items.borders, [_directions(some) for some in parts])
+        for some, borders in zip(parts, found, strict=True):
+            for one, border in zip(some, borders.tolist(), strict=True):
                 one.end_at(border)
         return items, plans
 
@@ -125,16 +142,35 @@ class Searchable(ABC):
 
         Of many items, a sample tells.
         """
-        pieces = list(_spread(len(self)))
-        cosines = np.concatenate([self.projections(directions, start, stop) for start, stop in pieces], axis=1)
         n = len(self) - len(self.hidden)
+        if len(self) <= FEW:
+            blocks = [(at, min(at + BLOCK, len(self))) for at in range(0, len(self), BLOCK)]
+            cosines = np.concatenate([self.projections(directions, start, stop) for start, stop in blocks], axis=1)
+            places = np.arange(len(self))
+        else:
+            units, places = self._sample
+            cosines = multiplied(units, directions)
         if self.hidden:
-            places = np.concatenate([np.arange(start, stop) for start, stop in pieces])
             cosines = cosines[:, ~np.isin(places, list(self.hidden))]
         if not cosines.shape[1]:
             return np.zeros(len(directions))
         rank = max(1, round(presumed(n) * cosines.shape[1] / n))
-        return np.clip(np.partition(cosines, -rank, axis=1)[:, -rank], 0.0, 1.0)
+        return np.clip([largest(row, rank) for row in cosines], 0.0, 1.0)
+
+    @cached_property
+    def _sample(self) -> tuple[np.ndarray, np.ndarray]:
+        """Some of many items, scaled to length 1 (m, d), and their places (m,), each as far from the next.
+
+        Pieces in a row would take less time to read, but words often come by how frequent they are, and frequent words
+        are near each other.
+        """
+        places = np.linspace(0, len(self) - 1, SAMPLE).astype(np.int64)
+        units = np.empty((SAMPLE, self.dimensions), dtype=np.float32)
+        for at in range(0, SAMPLE, BLOCK):
+            some = places[at : at + BLOCK]
+            lengths = np.asarray(self.norms)[some, None]
+            units[at : at + BLOCK] = self.take(some.tolist()) / np.where(lengths > 0, lengths, 1)
+        return units, places
 
     def find(self, query: str, top: int = 10, **options: Any) -> Result:
         """Return the items that belong most to a query; the options are those of `find_many`."""
@@ -183,7 +219,7 @@ class Searchable(ABC):
                 raise InputError(f"{name} must be a whole number from 1 on, but {given!r} was given")
         if approximate and restrict is not None:
             raise InputError("an approximate search cannot be restricted: search exactly, or all items")
-        with limited_to(threads):
+        with limited_to(threads), own_threads(len(queries) >= FEW_COLUMNS):
             items, plans = self._plans(
                 queries, logic=logic, preprocessing=preprocessing, sets=sets, skip_unknown=skip_unknown, **parameters
             )
@@ -229,12 +265,23 @@ def _result(
     return Result(plan.query, plan.logic.name, signature, tuple(hits), plan, plan.notes, plan.unknown)
 
 
-def _spread(n: int) -> Iterator[tuple[int, int]]:
-    """Yield where pieces of n items start and stop, evenly spread: all of them, or a sample of many."""
-    if n <= FEW:
-        yield from ((at, min(at + PIECE, n)) for at in range(0, n, PIECE))
-    else:
-        yield from ((at, at + PIECE) for at in np.linspace(0, n - PIECE, SAMPLE // PIECE).astype(int).tolist())
+def _directions(middles: list[Centroid]) -> np.ndarray:
+    return np.stack([one.direction for one in middles])
+
+
+def largest(values: np.ndarray, rank: int) -> float:
+    """Return the rank-th largest of some values.
+
+    So many groups have a maximum at least as large as the rank-th largest maximum of groups: what is below it does not
+    count, and that is nearly everything.
+
+    >>> largest(np.array([0.1, 0.7, 0.3]), 2)
+    0.3
+    """
+    groups = values[: len(values) // GROUP * GROUP].reshape(GROUP, -1).max(axis=0) if len(values) >= GROUP else values
+    if len(groups) > rank:
+        values = values[values >= np.partition(groups, -rank)[-rank]]
+    return float(np.partition(values, -rank)[-rank])
 
 
 def _logic(logic: str | Logic | None, parameters: dict[str, Any]) -> Logic:

@@ -13,7 +13,7 @@ from softset.retrieval.combining import combined_memberships, combined_set, leaf
 from softset.retrieval.logic import Logic
 from softset.retrieval.tree import Example, Examples, Named, Tree, leaves
 
-__all__ = ["Leaf", "Members", "Plan", "Resolved", "Resolver", "make_plan"]
+__all__ = ["Known", "Leaf", "Members", "Plan", "Resolved", "Resolver", "examples_of", "make_plan"]
 
 NamedSets = Mapping[str, Sequence[str]]
 
@@ -35,6 +35,23 @@ class Resolver(Protocol):
 
     def can_read(self, text: str) -> bool:
         """Tell whether `resolve` would find something."""
+
+
+class Known:
+    """A resolver that knows the answers for some texts already, and asks another for the rest."""
+
+    def __init__(self, resolver: Resolver, answers: Mapping[str, Resolved]) -> None:
+        self._resolver, self._answers = resolver, answers
+        self.preprocessing = getattr(resolver, "preprocessing", "none")
+
+    def resolve(self, text: str) -> Resolved:
+        """Return what stands for a text, or raise UnknownWordError."""
+        known = self._answers.get(text)
+        return self._resolver.resolve(text) if known is None else known
+
+    def can_read(self, text: str) -> bool:
+        """Tell whether `resolve` would find something."""
+        return text in self._answers or self._resolver.can_read(text)
 
 
 class Members(Protocol):
@@ -154,7 +171,7 @@ def _refuse_nothing_and_everything(tree: Tree, combined: Any, notes: list[str]) 
 def _leaf(
     tree: Examples | Named, resolver: Resolver, logic: Logic, named: NamedSets, unknown: list[str] | None
 ) -> Leaf:
-    examples = tree.items if isinstance(tree, Examples) else _examples_of(tree, named)
+    examples = examples_of(tree, named)
     kept: list[tuple[Example, Resolved]] = []
     for example in examples:
         if unknown is not None and not resolver.can_read(example.text):
@@ -180,7 +197,14 @@ def _leaf(
     return Leaf(tree, texts, found, leaf_set(logic, rows, weights))
 
 
-def _examples_of(tree: Named, named: NamedSets) -> tuple[Example, ...]:
+def examples_of(tree: Examples | Named, named: NamedSets) -> tuple[Example, ...]:
+    """Return the examples of a set: its own, or those that its name stands for.
+
+    >>> examples_of(Named("colours"), {"colours": ["red"]})[0].text
+    'red'
+    """
+    if isinstance(tree, Examples):
+        return tree.items
     if tree.name not in named:
         known = f"known are {', '.join(sorted(named)[:20])}" if named else "no named sets were given: use --sets FILE"
         raise InputError(f"there is no set named @{tree.name}; {known}")

@@ -1,8 +1,9 @@
 """Word vectors that can be searched by set queries."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,11 @@ from softset.embed.library import vectors_folder
 from softset.embed.vocabulary import Vocabulary
 from softset.embed.whitening import can_be_whitened
 from softset.errors import InputError
-from softset.retrieval.exact import Ranking, multiplied
+from softset.retrieval.exact import Ranking
 from softset.retrieval.finding import Searchable
 from softset.retrieval.logic import Logic
 from softset.retrieval.plan import Resolved
+from softset.retrieval.products import Products, multiplied
 from softset.retrieval.results import Entry
 
 __all__ = ["WordVectors", "load_words"]
@@ -44,6 +46,17 @@ class WordVectors(Vocabulary, Searchable):
         found = self.find_entry(text)
         return Resolved(self.vector(found), found.how, found.places)
 
+    def resolved(self, texts: Iterable[str]) -> dict[str, Resolved]:
+        """Return what stands for those of some texts that have a vector; the vectors are read at once.
+
+        >>> sorted(load_words().resolved(["red", "Red Wine", "qwxz"]))
+        ['Red Wine', 'red']
+        """
+        found = [one for one in map(self.entry, texts) if one is not None]
+        rows = iter(self.take([place for one in found for place in one.places]))
+        vectors = (next(rows) if len(one.places) == 1 else _mean(list(islice(rows, len(one.places)))) for one in found)
+        return {one.text: Resolved(row, one.how, one.places) for one, row in zip(found, vectors, strict=True)}
+
     def prepared(self, preprocessing: str | None, logic: Logic) -> "WordVectors":
         """Return these words with their vectors as a search wants them; what was done to them already stays.
 
@@ -63,27 +76,25 @@ class WordVectors(Vocabulary, Searchable):
     def _views(self) -> "dict[str, WordVectors]":
         return {}
 
-    def projections(self, directions: np.ndarray, start: int, stop: int) -> np.ndarray:
-        """Return the coordinates (k, n) of consecutive words, each scaled to length 1, along k directions (k, d).
+    def products(self, directions: np.ndarray, start: int, stop: int, *, by_item: bool = False) -> Products:
+        """Return what the coordinates of consecutive words are made of, each scaled to length 1, along k directions.
 
         Of whitened words they come from those of the words as they are stored, so that none has to be whitened.
 
-        >>> load_words().projections(np.eye(300)[:2], 0, 5).shape
+        >>> load_words().products(np.eye(300)[:2], 0, 5).coordinates().shape
         (2, 5)
         """
         done = self._preprocessing
         if done is None or not done.unit or self._unit:
-            return super().projections(directions, start, stop)
+            return super().products(directions, start, stop, by_item=by_item)
         Q = directions @ done.matrix
         scales, shifts = self._whitened_scales
         if scales is None:  # lengths of the stored words, which are odd, cannot be one with those after whitening
-            coordinates = self._stored_words.projections(Q, start, stop)
-            coordinates *= shifts[start:stop]
+            values = self._stored_words.products(Q, start, stop, by_item=by_item).coordinates()
+            scales = shifts
         else:
-            coordinates = multiplied(self._stored_words.rows(start, stop), Q)
-            coordinates *= scales[start:stop]
-        coordinates -= (Q @ done.mean).astype(coordinates.dtype)[:, None] * shifts[start:stop]
-        return coordinates
+            values = multiplied(self._stored_words.rows(start, stop), Q, by_item=by_item)
+        return Products(values, scales[start:stop], shifts[start:stop], (Q @ done.mean).astype(values.dtype))
 
     @cached_property
     def _stored_words(self) -> "WordVectors":
@@ -151,6 +162,11 @@ class WordVectors(Vocabulary, Searchable):
         left_out = np.array([place for one, _ in found for place in one.places], dtype=np.int64)
         best = Ranking.empty().merged(0, scores, topn, left_out)
         return list(zip(self.words.take(best.places.tolist()), best.scores.tolist(), strict=True))
+
+
+def _mean(rows: list[np.ndarray]) -> np.ndarray:
+    mean: np.ndarray = np.stack(rows).mean(axis=0)
+    return mean
 
 
 def _signed(given: Any, sign: float) -> list[tuple[Any, float]]:

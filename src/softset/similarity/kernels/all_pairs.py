@@ -1,12 +1,17 @@
 """Every set against every other: one large product at a time, then sums over the rows of each set.
 
-Blocks bound the memory. Sums and maxima over a set's rows are taken along the first axis, where whole rows are added at
-once; the weighted mean over its tokens is a product with their shares.
+Blocks bound the memory, and go to threads: those of a library would leave all but the products to one. Sums and maxima
+over a set's rows are taken along the first axis, where whole rows are added at once; the weighted mean over its tokens
+is a product with their shares.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import product
+from typing import NamedTuple
 
 import numpy as np
+
+from softset.algebra.threads import in_threads
 
 __all__ = ["mean_closest", "mean_membership", "mean_of_two"]
 
@@ -23,13 +28,12 @@ def mean_membership(
     array([[0.8]])
     """
     found = np.zeros((len(ends) - 1, len(offsets) - 1))
-    for right, columns in _blocks(offsets):
-        U, W = units[columns].T, _averaging(offsets, right, shares)
-        for left, rows in _blocks(ends):
-            S = factors[rows] @ U
-            np.multiply(S, S, out=S)
-            squares = np.add.reduceat(S, ends[left] - rows.start, axis=0)
-            found[np.ix_(left, right)] = np.sqrt(np.clip(squares, 0.0, 1.0)) @ W
+
+    def block(left: Sets, right: Sets) -> None:
+        m = _memberships(factors[left.rows], units[right.rows], ends[left.which] - left.rows.start)
+        found[np.ix_(left.which, right.which)] = m @ _averaging(offsets, right.which, shares)
+
+    _each(block, ends, offsets)
     return found
 
 
@@ -51,17 +55,27 @@ def mean_of_two(
     """
     found = np.zeros((len(ends) - 1, len(offsets) - 1))
     counts = np.diff(offsets)
-    for right, columns in _blocks(offsets):
-        U = (units[columns] / own[columns, None].astype(units.dtype)).T
-        sizes = [(k, right[counts[right] == k]) for k in np.unique(counts[right]).tolist()]
-        for left, rows in _blocks(ends):
-            S = factors[rows] @ U
-            np.multiply(S, S, out=S)
-            m = np.sqrt(np.clip(np.add.reduceat(S, ends[left] - rows.start, axis=0), 0.0, 1.0))
-            for k, some in sizes:
-                at = offsets[some][:, None] + np.arange(k)
-                found[np.ix_(left, some)] = _lesser_of_two(m[:, at - columns.start], shares[at])
+
+    def block(left: Sets, right: Sets) -> None:
+        U = units[right.rows] / own[right.rows, None].astype(units.dtype)
+        m = _memberships(factors[left.rows], U, ends[left.which] - left.rows.start)
+        for k in np.unique(counts[right.which]).tolist():
+            some = right.which[counts[right.which] == k]
+            at = offsets[some][:, None] + np.arange(k)
+            found[np.ix_(left.which, some)] = _lesser_of_two(m[:, at - right.rows.start], shares[at])
+
+    _each(block, ends, offsets)
     return found
+
+
+def _memberships(factors: np.ndarray, units: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """Return (n, rows): how much unit rows belong to n sets, whose factors begin at some places."""
+    S = factors @ units.T
+    np.multiply(S, S, out=S)
+    squares = np.add.reduceat(S, starts, axis=0)
+    np.minimum(squares, 1.0, out=squares)
+    m: np.ndarray = np.sqrt(squares, out=squares)
+    return m
 
 
 def _lesser_of_two(m: np.ndarray, shares: np.ndarray) -> np.ndarray:
@@ -95,25 +109,40 @@ def mean_closest(
     (array([[0.6]]), array([[0.3]]))
     """
     P, R = (np.zeros((len(offsets) - 1, len(other_offsets) - 1)) for _ in range(2))
-    for right, columns in _blocks(other_offsets):
-        W = _averaging(other_offsets, right, other_shares)
-        for left, rows in _blocks(offsets):
-            C = units[rows] @ others[columns].T
-            places = np.ix_(left, right)
-            R[places] = np.maximum.reduceat(C, offsets[left] - rows.start, axis=0) @ W
-            best = np.maximum.reduceat(C.T.copy(), other_offsets[right] - columns.start, axis=0)
-            P[places] = (best @ _averaging(offsets, left, shares)).T
+
+    def block(left: Sets, right: Sets) -> None:
+        C = units[left.rows] @ others[right.rows].T
+        places = np.ix_(left.which, right.which)
+        nearest = np.maximum.reduceat(C, offsets[left.which] - left.rows.start, axis=0)
+        R[places] = nearest @ _averaging(other_offsets, right.which, other_shares)
+        nearest = np.maximum.reduceat(C.T.copy(), other_offsets[right.which] - right.rows.start, axis=0)
+        P[places] = (nearest @ _averaging(offsets, left.which, shares)).T
+
+    _each(block, offsets, other_offsets)
     return P, R
 
 
-def _blocks(offsets: np.ndarray) -> Iterator[tuple[np.ndarray, slice]]:
+class Sets(NamedTuple):
+    """Some sets, and the rows that they own."""
+
+    which: np.ndarray
+    rows: slice
+
+
+def _each(block: Callable[[Sets, Sets], None], left: np.ndarray, right: np.ndarray) -> None:
+    """Let a function fill in every block of pairs of sets, whose rows begin at offsets."""
+    for _ in in_threads(lambda both: block(*both), product(_blocks(left), list(_blocks(right)))):
+        pass
+
+
+def _blocks(offsets: np.ndarray) -> Iterator[Sets]:
     """Yield the filled sets in groups of about BLOCK rows, with the rows they own; empty sets own none."""
     filled = np.flatnonzero(np.diff(offsets))
     at = 0
     while at < len(filled):
         first = int(offsets[filled[at]])
         stop = max(at + 1, int(np.searchsorted(offsets[filled + 1], first + BLOCK, side="right")))
-        yield filled[at:stop], slice(first, int(offsets[filled[stop - 1] + 1]))
+        yield Sets(filled[at:stop], slice(first, int(offsets[filled[stop - 1] + 1])))
         at = stop
 
 

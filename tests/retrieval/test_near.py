@@ -1,0 +1,117 @@
+"""Many sets at once: what lies beyond their borders is what a pass over all items finds."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from softset import WordVectors
+from softset.algebra import compiling
+from softset.retrieval import beyond, exact, products
+from softset.retrieval.finding import FEW, largest
+from softset.retrieval.products import Products, products_of
+
+RANDOM = np.random.default_rng(11)
+
+
+@pytest.fixture(scope="module")
+def words() -> WordVectors:
+    n = 6_000
+    vectors = RANDOM.standard_normal((n, 8)) + 2 * RANDOM.standard_normal((30, 8))[RANDOM.integers(0, 30, n)]
+    vectors[17] = 0
+    vectors[40] = vectors[41]
+    return WordVectors.of([f"w{at}" for at in range(n)], vectors)
+
+
+QUERIES = [f"{{w{3 * at + 1}, w{3 * at + 2}, w{3 * at + 3}}}" for at in range(100, 140)]
+
+
+@pytest.mark.parametrize("top", [1, 5, 20])
+@pytest.mark.parametrize("with_examples", [True, False])
+def test_many_sets_find_what_each_finds_alone(words: WordVectors, top: int, with_examples: bool, monkeypatch) -> None:
+    monkeypatch.setattr(exact, "ROOM", 0.2)
+    taken = []
+    real = exact._near
+    monkeypatch.setattr(exact, "_near", lambda *given: taken.append(real(*given)) or taken[-1])
+    together = words.find_many(QUERIES, top, with_examples=with_examples)
+    assert len(taken[0]) > 30  # a few borders may be too high, and these look at all
+    for query, found in zip(QUERIES, together, strict=True):
+        alone = words.find(query, top, with_examples=with_examples)
+        assert [hit.place for hit in found] == [hit.place for hit in alone]
+        assert [hit.membership for hit in found] == pytest.approx([hit.membership for hit in alone], abs=1e-6)
+
+
+def test_sets_of_other_kinds_are_found_beside_them(words: WordVectors, monkeypatch) -> None:
+    monkeypatch.setattr(exact, "ROOM", 0.2)
+    mixed = [*QUERIES[:35], "w1 & w2", "w5 - w6", "~w7", *QUERIES[35:]]
+    for query, found in zip(mixed, words.find_many(mixed, 3), strict=True):
+        assert found.query == query
+        assert [hit.item for hit in found] == [hit.item for hit in words.find(query, 3)]
+
+
+def test_batches_of_sets_do_not_matter(words: WordVectors, monkeypatch) -> None:
+    monkeypatch.setattr(exact, "ROOM", 0.2)
+    whole = words.find_many(QUERIES, 5)
+    monkeypatch.setattr(exact, "NEAR_SETS", 7)
+    monkeypatch.setattr(exact, "NEAR_ROWS", 999)
+    assert [[hit.place for hit in one] for one in words.find_many(QUERIES, 5)] == [
+        [hit.place for hit in one] for one in whole
+    ]
+
+
+@given(st.integers(0, 1000), st.integers(1, 70), st.booleans())
+@settings(max_examples=40)
+def test_compiled_and_plain_find_the_same_coordinates(seed: int, k: int, shifted: bool) -> None:
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(0, 50))
+    given = Products(
+        rng.standard_normal((n, k)).astype(np.float32).T,
+        rng.random(n).astype(np.float32),
+        rng.random(n).astype(np.float32),
+        rng.standard_normal(k).astype(np.float32) * shifted,
+    )
+    least = rng.random(k).astype(np.float32)
+    quick = beyond.beyond(np.ascontiguousarray(given.values.T), *given[1:], least)
+    expected = given.values.copy() * given.scales - given.offsets[:, None] * given.shifts
+    clear = np.abs(expected - least[:, None]) > 1e-6
+    found = set(zip(quick[0].tolist(), quick[1].tolist(), strict=True))
+    wanted = {(int(i), int(j)) for i, j in zip(*np.nonzero(expected > least[:, None]), strict=True)}
+    assert {one for one in found ^ wanted if clear[one]} == set()
+    for which, place, score in zip(*quick, strict=True):
+        assert score == pytest.approx(expected[which, place], abs=1e-6)
+    plain = given._replace(values=given.values.copy(order="F")).beyond(least)
+    assert set(zip(plain.which.tolist(), plain.places.tolist(), strict=True)) ^ found <= {
+        (int(i), int(j)) for i, j in zip(*np.nonzero(~clear), strict=True)
+    }
+
+
+@pytest.mark.parametrize("compiles", [True, False])
+def test_products_say_which_items_are_beyond(compiles: bool, monkeypatch) -> None:
+    monkeypatch.setattr(products, "can_compile", lambda: compiles and compiling.can_compile())
+    rows, Q = RANDOM.standard_normal((300, 12)).astype(np.float32), RANDOM.standard_normal((40, 12))
+    norms = np.linalg.norm(rows, axis=1)
+    cosines = Q @ (rows / norms[:, None]).T
+    found = products_of(rows, norms, Q, by_item=True).beyond(np.full(40, 1.5))
+    wanted = np.argwhere(cosines > 1.5)
+    assert sorted(zip(found.which.tolist(), found.places.tolist(), strict=True)) == [
+        tuple(one) for one in wanted.tolist()
+    ]
+    assert found.scores == pytest.approx(cosines[found.which, found.places], abs=1e-5)
+
+
+@given(st.lists(st.floats(-1, 1, width=32), min_size=1, max_size=300), st.data())
+def test_the_rank_th_largest(values: list[float], data: st.DataObject) -> None:
+    rank = data.draw(st.integers(1, len(values)))
+    assert largest(np.array(values), rank) == sorted(values)[-rank]
+
+
+def test_the_border_of_words_that_come_by_frequency_is_no_accident() -> None:
+    """The first words are near each other: a sample of large pieces would take them for the rule."""
+    n, d = 2 * FEW, 8
+    vectors = RANDOM.standard_normal((n, d)).astype(np.float32)
+    vectors[:2_000, 0] += 6
+    words = WordVectors.of([str(at) for at in range(n)], vectors)
+    q = np.eye(d)[:1]
+    cosines = vectors[:, 0] / np.linalg.norm(vectors, axis=1)
+    beyond_it = int((cosines > words.borders(q)[0]).sum())
+    assert 0.5 * np.sqrt(n) < beyond_it < 2 * np.sqrt(n)
