@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -107,7 +108,7 @@ def machine() -> str:
             f"{platform.system()} {platform.machine()}",
             f"Python {platform.python_version()}",
             f"NumPy {np.__version__} ({', '.join(sorted(blas)) or 'BLAS unknown'})",
-            f"softset {softset.__version__}",
+            f"softset {softset.__version__} {'with' if find_spec('numba') else 'without'} numba",
             f"{threads()} threads for all",
             f"load {os.getloadavg()[0]:.1f} before",
         ]

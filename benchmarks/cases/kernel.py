@@ -60,7 +60,7 @@ def _literal(quick: bool) -> Outcome:
         "ours": ours,
         "peer": lambda: theirs(best, len(A)),
     }
-    seconds = alternating(tasks, 3)
+    seconds = alternating(tasks, 3 if quick else 7)
     difference = float(np.abs(found["ours"] - found["literal"]).max())
     return Outcome(
         ours=len(A) / seconds["ours"],

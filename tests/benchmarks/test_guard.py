@@ -36,7 +36,7 @@ def test_the_kernel_is_faster_than_the_literal_algorithm() -> None:
     some = slice(0, 400, 20)
     short = list(zip(list(A)[some], list(B)[some], strict=True))
     seconds = measured(5, ours=lambda: scored(A, B), literal=lambda: [literal(*one) for one in short])
-    assert 20 * seconds["literal"] > 2 * seconds["ours"]
+    assert 20 * seconds["literal"] > 4 * seconds["ours"]
     assert scored(A, B)[some] == pytest.approx(np.array([literal(*one) for one in short]), abs=1e-4)
 
 
