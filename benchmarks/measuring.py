@@ -17,10 +17,23 @@ from threadpoolctl import threadpool_info
 
 import softset
 
-__all__ = ["Process", "Sgemm", "Task", "alternating", "cores", "machine", "process", "shown", "threads"]
+__all__ = [
+    "IN_A_ROW",
+    "Process",
+    "Sgemm",
+    "Task",
+    "alternating",
+    "cores",
+    "in_a_row",
+    "machine",
+    "process",
+    "shown",
+    "threads",
+]
 
 Task = Callable[[], object]
 PAUSE = 0.1  # seconds
+IN_A_ROW = 8
 
 # A process of its own starts the command: a child's peak memory begins with that of whoever started it (Linux), so
 # that the starter has to be small.
@@ -54,6 +67,11 @@ def alternating(
             if turn >= warm:
                 times[name].append(seconds)
     return {name: statistics.median(some) for name, some in times.items()}
+
+
+def in_a_row(task: Task, times: int = IN_A_ROW) -> Task:
+    """Return a task that runs another several times, for one of milliseconds: the first after a pause takes longer."""
+    return lambda: [task() for _ in range(times)]
 
 
 class Sgemm:

@@ -67,7 +67,7 @@ class WordIndex(Sequence[str]):
             raise IndexError(f"word {at} was asked for, but there are {self.limit}")
         return self._word(at % self.limit)
 
-    def take(self, places: Sequence[int]) -> list[str]:
+    def take(self, places: Sequence[int] | np.ndarray) -> list[str]:
         """Return the words at some places.
 
         >>> WordIndex.of(["red", "green", "blue"]).take([2, 0])
@@ -86,6 +86,25 @@ class WordIndex(Sequence[str]):
 
     def __contains__(self, word: object) -> bool:
         return isinstance(word, str) and self.place(word) is not None
+
+    def first_places(self, words: Sequence[str]) -> list[int | None]:
+        """Return where words stand, looked up together; None also where `place` has to look closer.
+
+        >>> WordIndex.of(["red", "green", "blue"]).first_places(["blue", "pink"])
+        [2, None]
+        """
+        try:
+            wanted = np.fromiter(map(word_hash, words), dtype=np.uint64, count=len(words))
+        except UnicodeEncodeError:
+            return [None] * len(words)
+        at = np.minimum(self.hashes.searchsorted(wanted), len(self.hashes) - 1)
+        places = np.where(self.hashes[at] == wanted, self.places[at], self.limit)
+        there = np.flatnonzero(places < self.limit)
+        found: list[int | None] = [None] * len(words)
+        for i, place, word in zip(there.tolist(), places[there].tolist(), self.take(places[there]), strict=True):
+            if word == words[i]:
+                found[i] = place
+        return found
 
     def place(self, word: str) -> int | None:
         """Return where a word stands, or None."""

@@ -57,7 +57,9 @@ class Centroid:
         >>> Centroid.of(np.array([[2.0, 0], [0, 3.0]]), np.array([1.0, 1.0])).direction.round(3).tolist()
         [0.707, 0.707]
         """
-        middle = weights @ unit_rows(rows)
+        lengths = np.sqrt(np.vecdot(rows, rows, dtype=np.float64))
+        plain = bool(((lengths > 1e-15) & (lengths < 1e15)).all())  # else squares may overflow or vanish
+        middle = (weights / lengths) @ rows if plain else weights @ unit_rows(rows)
         length = float(np.linalg.norm(middle))
         return cls(middle / length if length > 1e-12 else middle * 0)  # opposite examples have no middle
 

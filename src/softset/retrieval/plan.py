@@ -180,13 +180,13 @@ def _leaf(
             kept.append((example, resolver.resolve(example.text)))
     if not kept:
         raise InputError(f"no example of {tree} has a vector here: give others")
-    if not any(found.vector.any() for _, found in kept):
+    texts, found = zip(*kept, strict=True)
+    rows = np.stack([one.vector for one in found])
+    if not rows.any():
         done = getattr(resolver, "preprocessing", "none")
         after = "" if done == "none" else f" after {done} (--preprocessing none leaves vectors as they are)"
         raise InputError(f"every example of {tree} has the zero vector, which has no direction{after}: give others")
-    texts, found = zip(*kept, strict=True)
     weights = np.array([example.weight for example in texts])
-    rows = np.stack([one.vector for one in found])
     if logic.name == "logistic":
         middle = Centroid.of(rows, weights)
         if not middle.direction.any():

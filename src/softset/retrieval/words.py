@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from softset.embed.library import vectors_folder
-from softset.embed.vocabulary import Vocabulary
+from softset.embed.vocabulary import Found, Vocabulary
 from softset.embed.whitening import can_be_whitened
 from softset.errors import InputError
 from softset.retrieval.exact import Ranking
@@ -52,7 +52,10 @@ class WordVectors(Vocabulary, Searchable):
         >>> sorted(load_words().resolved(["red", "Red Wine", "qwxz"]))
         ['Red Wine', 'red']
         """
-        found = [one for one in map(self.entry, texts) if one is not None]
+        asked = list(texts)
+        quick = zip(asked, self.words.first_places(asked), strict=True)
+        each = (self.entry(text) if place is None else Found(text, (text,), (place,)) for text, place in quick)
+        found = [one for one in each if one is not None]
         rows = iter(self.take([place for one in found for place in one.places]))
         vectors = (next(rows) if len(one.places) == 1 else _mean(list(islice(rows, len(one.places)))) for one in found)
         return {one.text: Resolved(row, one.how, one.places) for one, row in zip(found, vectors, strict=True)}
