@@ -45,7 +45,7 @@ def compiled(function: Loop) -> Loop:
     ...         found += value
     ...     return found
     >>> import numpy as np
-    >>> total(np.array([1.0, 2.0]))
+    >>> float(total(np.array([1.0, 2.0])))
     3.0
     """
     numba = _numba()
