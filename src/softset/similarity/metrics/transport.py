@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -131,7 +130,6 @@ def _distances(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     return distances
 
 
-@cache
 def _solver() -> Callable[[np.ndarray, np.ndarray, np.ndarray], float]:
     """Return what finds the least work for masses (k,) and (l,) and costs (k, l).
 
