@@ -8,9 +8,9 @@ as `python -m benchmarks --case engines` compares them, on two cores:
 ==========================  ==========  ============  ==========
 index                       build, s    a set, ms     recall
 ==========================  ==========  ============  ==========
-faiss IVF, 2 sqrt(n) lists  2.7         2.7           .987
-hnswlib, M 16, ef 200       33          2.3           .995
-usearch, connectivity 16    68          7.1           .995
+faiss IVF, 2 sqrt(n) lists  2.2         0.17          .990
+hnswlib, M 16, ef 200       29.2        0.17          1.000
+usearch, connectivity 16    50.6        0.33          1.000
 ==========================  ==========  ============  ==========
 
 The graphs find a little more, but take ten times as long to build and more; an inverted file can be built when it is
