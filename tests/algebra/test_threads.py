@@ -1,12 +1,13 @@
 """Scoring limits the threads of linear algebra for its own time, and gives them back, whoever else is scoring."""
 
-from threading import Event, Thread
+from threading import Event, Thread, get_ident
+from time import sleep
 
 import numpy as np  # noqa: F401 (brings the library that is looked for)
 import pytest
 from threadpoolctl import ThreadpoolController, threadpool_info, threadpool_limits
 
-from softset.algebra.threads import on_one_thread
+from softset.algebra.threads import in_threads, limited_to, on_one_thread, own_threads
 
 
 def blas_threads() -> set[int]:
@@ -63,3 +64,38 @@ def test_two_that_overlap_give_the_threads_back() -> None:
         assert blas_threads() == before
     finally:
         ThreadpoolController().limit(limits=max(before), user_api="blas")  # for the tests that follow
+
+
+def workers(jobs: int = 8) -> int:
+    """Return how many threads `in_threads` takes in here."""
+
+    def waiting(_: int) -> int:
+        sleep(0.01)
+        return get_ident()
+
+    return len(set(in_threads(waiting, range(jobs))))
+
+
+def test_own_threads_are_as_many_as_linear_algebra_had() -> None:
+    with threadpool_limits(2, user_api="blas"):
+        with own_threads():
+            assert blas_threads() == {1}
+            assert workers() == 2
+        assert blas_threads() == {2}
+        with own_threads(wanted=False):
+            assert blas_threads() == {2}
+        with pytest.raises(RuntimeError), own_threads():
+            raise RuntimeError
+        assert blas_threads() == {2}
+
+
+def test_the_callers_number_goes_before_the_machines() -> None:
+    with threadpool_limits(2, user_api="blas"):
+        with limited_to(1), own_threads():
+            assert workers() == 1
+        with limited_to(3):
+            assert blas_threads() == {1}
+            assert workers() == 3
+        with limited_to(None):
+            assert blas_threads() == {2}
+        assert blas_threads() == {2}

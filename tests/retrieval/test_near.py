@@ -1,5 +1,7 @@
 """Many sets at once: what lies beyond their borders is what a pass over all items finds."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,7 +10,9 @@ from hypothesis import strategies as st
 from softset import WordVectors
 from softset.algebra import compiling
 from softset.retrieval import beyond, exact, products
+from softset.retrieval.collection import Collection
 from softset.retrieval.finding import FEW, largest
+from softset.retrieval.items import Item
 from softset.retrieval.products import Products, products_of
 
 RANDOM = np.random.default_rng(11)
@@ -115,3 +119,19 @@ def test_the_border_of_words_that_come_by_frequency_is_no_accident() -> None:
     cosines = vectors[:, 0] / np.linalg.norm(vectors, axis=1)
     beyond_it = int((cosines > words.borders(q)[0]).sum())
     assert 0.5 * np.sqrt(n) < beyond_it < 2 * np.sqrt(n)
+
+
+def test_many_sets_over_a_collection_find_nothing_deleted(words: WordVectors, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(exact, "ROOM", 0.2)
+    n = len(words)
+    whole = Collection.create(tmp_path / "c", [Item(f"w{at}", "") for at in range(n)], vectors=words.rows(0, n))
+    best = {found[0].item for found in whole.find_many(QUERIES, 1)}
+    taken = []
+    real = exact._near
+    monkeypatch.setattr(exact, "_near", lambda *given: taken.append(real(*given)) or taken[-1])
+    left = whole.delete(best)
+    together = left.find_many(QUERIES, 5)
+    assert len(taken[0]) > 30
+    for query, found in zip(QUERIES, together, strict=True):
+        assert not {hit.item for hit in found} & best
+        assert [hit.item for hit in found] == [hit.item for hit in left.find(query, 5)]

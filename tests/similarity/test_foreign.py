@@ -1,9 +1,14 @@
 """Other people's programs say the same: POT, SciPy, gensim, scikit-learn, bert_score, and the published DynaMax."""
 
+import sys
+import warnings
+
 import numpy as np
 import pytest
+from scipy.spatial import distance as spatial_distance
 
 from softset import Idf, Scorer, load_encoder, load_words, metric
+from softset.similarity.metrics import transport
 from softset.similarity.metrics.bertscore import BertScore
 from softset.similarity.metrics.subspace import Subspace
 from softset.similarity.metrics.transport import Wmd, Wrd
@@ -24,6 +29,28 @@ def test_wmd_is_that_of_pot() -> None:
         assert found[at] == pytest.approx(expected, abs=1e-9)
         assert rms[at] == pytest.approx(expected / np.sqrt(6), abs=1e-9)
     assert np.abs(Wmd().of_pairs(PAIRS).f1 - 1 / (1 + found)).max() < 1e-12
+
+
+def test_transport_by_pots_entry_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where its solver gives up, or another version of POT has it elsewhere."""
+    pytest.importorskip("ot")
+    found = Wmd().distances(PAIRS)
+    monkeypatch.setattr(transport, "MOST_STEPS", 1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the solver's own complaint
+        assert Wmd().distances(PAIRS) == pytest.approx(found, abs=1e-9)
+    monkeypatch.undo()
+    monkeypatch.setitem(sys.modules, "ot.lp.emd_wrap", None)
+    assert Wmd().distances(PAIRS) == pytest.approx(found, abs=1e-9)
+
+
+def test_distances_of_rows_that_are_nearly_the_same() -> None:
+    """Their squares drown in those of the rows: 1e6 + 1e-7 and 1e6 are at a distance, and equal rows are at none."""
+    A = np.array([[1e6, 0.0], [3.0, 4.0]])
+    B = np.array([[1e6 + 1e-7, 0.0], [3.0, 4.0], [3.0, 4.0 + 1e-9], [-3.0, 4.0]])
+    expected = spatial_distance.cdist(A, B)
+    assert transport._distances(A, B) == pytest.approx(expected, rel=1e-9)
+    assert transport._distances(A, B)[1, 1] == 0
 
 
 def test_wrd_is_that_of_pot() -> None:

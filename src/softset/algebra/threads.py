@@ -65,20 +65,13 @@ def limited_to(threads: int | None) -> Iterator[None]:
     ...     list(in_threads(len, ["a", "bb"]))
     [1, 2]
     """
-    if threads is None:
+    with own_threads(threads is not None, threads):
         yield
-        return
-    token = WANTED.set(threads)
-    try:
-        with ONE_THREAD():
-            yield
-    finally:
-        WANTED.reset(token)
 
 
 @contextmanager
-def own_threads(wanted: bool = True) -> Iterator[None]:
-    """Leave threads to `in_threads` in here, if that is wanted: linear algebra has one.
+def own_threads(wanted: bool = True, threads: int | None = None) -> Iterator[None]:
+    """Leave threads to `in_threads` in here, if that is wanted: so many, or as linear algebra had, which now has one.
 
     A library's threads wait for more work without sleeping for some time: between products on many threads and blocks
     in threads of our own, the former would take a core from the latter.
@@ -91,7 +84,7 @@ def own_threads(wanted: bool = True) -> Iterator[None]:
         yield
         return
     with ONE_THREAD() as found:
-        token = WANTED.set(WANTED.get() or found)
+        token = WANTED.set(threads or WANTED.get() or found)
         try:
             yield
         finally:

@@ -11,12 +11,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["GrowingWords", "word_hash"]
+__all__ = ["GrowingWords", "word_hash", "word_hashes"]
 
 
 def word_hash(word: str) -> int:
     """Return the 64-bit number that a word is filed under."""
     return int.from_bytes(blake2b(word.encode(), digest_size=8).digest(), "little")
+
+
+def word_hashes(words: Sequence[str]) -> np.ndarray:
+    """Return the hashes of words.
+
+    >>> word_hashes(["red", "red"]).dtype.name
+    'uint64'
+    """
+    return np.fromiter(map(word_hash, words), dtype=np.uint64, count=len(words))
 
 
 class Run(NamedTuple):
@@ -53,10 +62,8 @@ class GrowingWords:
 
     def extend(self, words: Sequence[str]) -> bool:
         """Add words, unless one of them is there already or comes twice: then none is added."""
-        hashes = _hashes(words)
-        if len(set(words)) < len(words) or (
-            self._may_know(hashes) and any(self.place(one) is not None for one in words)
-        ):
+        hashes = word_hashes(words)
+        if len(set(words)) < len(words) or self._known(words, hashes):
             return False
         self._append(words, hashes)
         return True
@@ -69,7 +76,7 @@ class GrowingWords:
         >>> len(words)
         1
         """
-        self._append(words, _hashes(words))
+        self._append(words, word_hashes(words))
 
     def _append(self, words: Sequence[str], hashes: np.ndarray) -> None:
         if not len(words):
@@ -83,11 +90,22 @@ class GrowingWords:
             run = self._runs.pop().merged(run)
         self._runs.append(run)
 
-    def _may_know(self, hashes: np.ndarray) -> bool:
-        """Tell whether one of some hashes is there."""
-        return any(
-            (run.hashes[run.hashes.searchsorted(hashes) % len(run.hashes)] == hashes).any() for run in self._runs
-        )
+    def known(self, words: Sequence[str]) -> dict[str, int]:
+        """Return those of some words that are there, and where they stand.
+
+        >>> words = GrowingWords()
+        >>> words.append(["red", "green"])
+        >>> words.known(["blue", "green"])
+        {'green': 1}
+        """
+        return self._known(words, word_hashes(words))
+
+    def _known(self, words: Sequence[str], hashes: np.ndarray) -> dict[str, int]:
+        perhaps = np.zeros(len(words), dtype=bool)
+        for run in self._runs:
+            perhaps |= run.hashes[run.hashes.searchsorted(hashes) % len(run.hashes)] == hashes
+        looked_up = {words[at]: self.place(words[at]) for at in np.flatnonzero(perhaps).tolist()}
+        return {word: place for word, place in looked_up.items() if place is not None}
 
     def place(self, word: str) -> int | None:
         """Return where a word stands, or None."""
@@ -117,7 +135,3 @@ class GrowingWords:
             last = self._runs.pop()
             self._runs.append(self._runs.pop().merged(last))
         return self._runs[0] if self._runs else Run.of(np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.uint32))
-
-
-def _hashes(words: Sequence[str]) -> np.ndarray:
-    return np.fromiter(map(word_hash, words), dtype=np.uint64, count=len(words))

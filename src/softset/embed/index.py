@@ -11,7 +11,7 @@ from typing import Any, Self, overload
 
 import numpy as np
 
-from softset.embed.growing import GrowingWords, word_hash
+from softset.embed.growing import GrowingWords, word_hash, word_hashes
 
 __all__ = ["WordIndex"]
 
@@ -94,13 +94,15 @@ class WordIndex(Sequence[str]):
         [2, None]
         """
         try:
-            wanted = np.fromiter(map(word_hash, words), dtype=np.uint64, count=len(words))
-        except UnicodeEncodeError:
+            wanted = word_hashes(words)
+        except UnicodeEncodeError:  # `place` finds out which of them cannot be in a file
             return [None] * len(words)
+        found: list[int | None] = [None] * len(words)
+        if not self.limit:
+            return found
         at = np.minimum(self.hashes.searchsorted(wanted), len(self.hashes) - 1)
         places = np.where(self.hashes[at] == wanted, self.places[at], self.limit)
         there = np.flatnonzero(places < self.limit)
-        found: list[int | None] = [None] * len(words)
         for i, place, word in zip(there.tolist(), places[there].tolist(), self.take(places[there]), strict=True):
             if word == words[i]:
                 found[i] = place

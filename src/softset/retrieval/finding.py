@@ -205,8 +205,9 @@ class Searchable(ABC):
             with_examples: keep the query's own examples among the items.
             skip_unknown: leave out examples that have no vector, and list them, instead of raising.
             explained: add each set's share in every hit.
-            approximate: look only at the neighbours of the examples, by an index that is made at the first such call;
-                complements are refused, for nearly everything belongs to them.
+            approximate: look only at the neighbours of a set's middle, or of the examples where several sets are
+                joined, by an index that is made at the first such call; complements are refused, for nearly everything
+                belongs to them.
             threads: how many the search may use; all that the machine has unless given.
             restrict: search only the first so many items; examples are looked up among all.
             parameters: `alpha`, `aperture`, `floor` of the logic.

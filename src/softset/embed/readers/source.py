@@ -2,7 +2,7 @@
 
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -82,19 +82,23 @@ class RowCheck:
 
     def _sifted(self, places: Sequence[int], words: Sequence[bytes], rows: np.ndarray) -> Block:
         """Go row by row, so that the first bad one is named."""
-        kept, texts = [], []
+        kept = []
+        readable = [word.decode() for word in words if _decoded([word])]
+        first_at = {word: self._places[at] for word, at in self._seen.known(readable).items()}
+        fresh: list[str] = []
         for i, (place, word) in enumerate(zip(places, words, strict=True)):
-            fault = self._fault(place, word, rows[i])
+            fault = self._fault(place, word, rows[i], first_at)
             if fault:
                 self.refuse(*fault)
                 continue
-            texts.append(word.decode())
+            fresh.append(word.decode())
+            first_at[fresh[-1]] = place
             kept.append(i)
             self._places.append(place)
-            self._seen.append(texts[-1:])
-        return texts, rows[kept]
+        self._seen.append(fresh)
+        return fresh, rows[kept]
 
-    def _fault(self, place: int, word: bytes, row: np.ndarray) -> tuple[str, str] | None:
+    def _fault(self, place: int, word: bytes, row: np.ndarray, first_at: Mapping[str, int]) -> tuple[str, str] | None:
         """Return the reason and the sentence for a bad row, or nothing."""
         texts = _decoded([word])
         if texts is None:
@@ -108,9 +112,8 @@ class RowCheck:
                 f"{self.vectors_at} {place} has {row[column]} as number {column + 1} of the word {shown(word)}, "
                 "but every number must be finite and fit float32"
             )
-        seen = self._seen.place(texts[0])
-        if seen is not None:
-            first = f"{self._words_unit} {self._places[seen]}"
+        if texts[0] in first_at:
+            first = f"{self._words_unit} {first_at[texts[0]]}"
             return "duplicate word", f"{self._words_at} {place} repeats the word {shown(word)} of {first}"
         return None
 
