@@ -15,6 +15,7 @@ __all__ = ["main"]
 # One line a verb: the module softset.cli.VERB holds a command of the same name.
 VERBS = (
     "find",
+    "membership",
     "score",
     "compare",
     "explain",
@@ -46,6 +47,7 @@ def softset(debug: bool) -> None:
     \b
     Examples:
       softset find '{red, blue, green} & {apple, peach, banana}'
+      softset membership '{red, blue, green} & {apple, peach}' orange dog
       softset score -c system.txt -r reference.txt
       softset compare -r reference.txt baseline.txt system.txt
       softset explain 'royalty' 'the king and the queen'

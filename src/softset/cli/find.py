@@ -7,12 +7,11 @@ from typing import IO, Any
 
 import click
 
+from softset.cli.set_options import opened_items, read_set_options, set_options
 from softset.errors import SoftsetError
-from softset.retrieval.logic import Logic
 
 __all__ = ["find"]
 
-DEFAULT = Logic()
 QUERIES_AT_ONCE = 256
 
 
@@ -26,23 +25,8 @@ QUERIES_AT_ONCE = 256
     show_default=True,
     help="Show only items with at least this membership.",
 )
-@click.option("--logic", type=click.Choice(Logic.NAMES), help=f"How sets combine.  [default: {DEFAULT.name}]")
-@click.option("--alpha", type=float, help=f"Tolerance of AND in the lattice.  [default: {DEFAULT.alpha:g}]")
-@click.option("--aperture", type=float, help=f"How graded sets are; inf is crisp.  [default: {DEFAULT.aperture:g}]")
-@click.option("--floor", type=float, help=f"What AND of graded sets stands on.  [default: {DEFAULT.floor:g}]")
-@click.option(
-    "--preprocessing",
-    help="What is done to word vectors first: none, centre, all-but-the-top, whiten.  [default: whiten(0.2) for "
-    "logistic, else none]",
-)
-@click.option(
-    "--in", "collection", type=click.Path(), help="Search a collection of your own items (see softset index)."
-)
-@click.option("--vectors", help="Word vectors by name or folder (see softset vectors list).")
+@set_options
 @click.option("--restrict", type=click.IntRange(1), help="Search only the first N words, the most frequent.")
-@click.option(
-    "--sets", "sets_file", type=click.Path(), help="Named sets for @name: TOML, JSON, or a folder of .txt files."
-)
 @click.option(
     "--queries",
     type=click.File(encoding="utf-8-sig"),
@@ -54,22 +38,15 @@ QUERIES_AT_ONCE = 256
 @click.option("--recall-check", is_flag=True, help="Say how much of the exact answer --approximate finds.")
 @click.option("--threads", type=click.IntRange(1), help="How many threads to use.  [default: all]")
 @click.option("--with-examples", is_flag=True, help="Keep the query's own words among the results.")
-@click.option("--skip-unknown", is_flag=True, help="Leave out words that have no vector, and say how many.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a query.")
 @click.option("--tsv", "as_tsv", is_flag=True, help="Print tab-separated lines: query, item, membership, percentile.")
 def find(
     query: tuple[str, ...],
     top: int,
     least: float,
-    logic: str | None,
-    alpha: float | None,
-    aperture: float | None,
-    floor: float | None,
-    preprocessing: str | None,
     collection: str | None,
     vectors: str | None,
     restrict: int | None,
-    sets_file: str | None,
     queries: IO[str] | None,
     explain: bool,
     plan: bool,
@@ -77,9 +54,9 @@ def find(
     recall_check: bool,
     threads: int | None,
     with_examples: bool,
-    skip_unknown: bool,
     as_json: bool,
     as_tsv: bool,
+    **given: Any,
 ) -> None:
     """Find the words, or items, that belong most to a QUERY.
 
@@ -93,28 +70,15 @@ def find(
       softset find --queries queries.txt --tsv --logic lattice
       softset find --in books.softset '{sea, ship} - war'
     """
-    from softset.retrieval.named import read_sets
-
     if not 0 <= least <= 1:
         raise click.UsageError(f"--min must be a membership from 0 to 1, but {least} was given")
     if as_json and as_tsv:
         raise click.UsageError("give --json or --tsv, not both")
     asked = _queries(query, queries)
-    items = _items(collection, vectors)
-    options: dict[str, Any] = {
-        "logic": logic,
-        "preprocessing": preprocessing,
-        "sets": read_sets(sets_file) if sets_file else None,
-        "skip_unknown": skip_unknown,
-    }
-    given = {name: one for name, one in (("alpha", alpha), ("aperture", aperture), ("floor", floor)) if one is not None}
-    idle = [name for name in given if name not in Logic(logic or DEFAULT.name).parameters]
-    if idle:
-        others = " or ".join(name for name in Logic.NAMES if idle[0] in Logic(name).parameters)
-        raise click.UsageError(f"--{idle[0]} does nothing in the logic {logic or DEFAULT.name}: name --logic {others}")
+    items = opened_items(collection, vectors)
+    options = read_set_options(**given)
     if recall_check and restrict:
         raise click.UsageError("--recall-check is about all items: leave out --restrict")
-    options |= given
     if plan:
         click.echo("\n\n".join(str(items.plan(one, **options)) for _, one in asked))
         return
@@ -128,19 +92,6 @@ def find(
         click.echo(f"softset: the approximate engine finds {share:.1%} of the exact top {top}", err=True)
     if show.failed:
         raise click.exceptions.Exit(2)
-
-
-def _items(collection: str | None, vectors: str | None) -> Any:
-    """Return what is searched: a collection, or word vectors."""
-    if collection is None:
-        from softset.retrieval.words import load_words
-
-        return load_words(vectors)
-    if vectors:
-        raise click.UsageError("--vectors is for word vectors; a collection (--in) has its own")
-    from softset.retrieval.encoders import open_collection
-
-    return open_collection(collection)
 
 
 def _queries(given: Sequence[str], file: IO[str] | None) -> list[tuple[str, str]]:

@@ -229,7 +229,7 @@ class Collection(Searchable):
 
     def can_read(self, text: str) -> bool:
         """Tell whether a text has a vector here, as an id or by the encoder."""
-        return text in self or (self._embed is not None and bool(self._embed([text]).any()))
+        return bool(self.resolved([text]))
 
     def next_number(self) -> int:
         """Return the first number that is above all ids that are numbers."""
@@ -238,15 +238,27 @@ class Collection(Searchable):
 
     def resolve(self, text: str) -> Resolved:
         """Return the vector that stands for a text: of the item with this id, or from the encoder."""
-        place = self.place(text)
-        if place is not None:
-            return Resolved(np.asarray(self.rows(place, place + 1)[0]), "the item with this id", (place,))
-        if self._embed is None:
-            raise UnknownWordError(f"{text!r} is no id here, and this collection has no encoder to read it as a text")
-        vector = self._embed([text])[0]
-        if not vector.any():
-            raise UnknownWordError(f"{text!r} is no id here, and the encoder {self.encoder} has no vector for it")
-        return Resolved(vector, f"as a text, by {self.encoder}", ())
+        found = self.resolved([text]).get(text)
+        if found is not None:
+            return found
+        why = "this collection has no encoder to read it as a text"
+        if self._embed is not None:
+            why = f"the encoder {self.encoder} has no vector for it"
+        raise UnknownWordError(f"{text!r} is no id here, and {why}")
+
+    def resolved(self, texts: Iterable[str]) -> dict[str, Resolved]:
+        """Return what stands for those of some texts that have a vector; the encoder reads all of them at once."""
+        places = {text: self.place(text) for text in texts}
+        found = {
+            text: Resolved(np.asarray(self.rows(place, place + 1)[0]), "the item with this id", (place,))
+            for text, place in places.items()
+            if place is not None
+        }
+        others = [text for text in places if text not in found]
+        if self._embed is not None and others:
+            pairs = zip(others, self._embed(others), strict=True)
+            found |= {one: Resolved(row, f"as a text, by {self.encoder}", ()) for one, row in pairs if row.any()}
+        return found
 
 
 def _deleted_in(segments: Iterable[Segment]) -> dict[str, list[int]]:

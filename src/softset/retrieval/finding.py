@@ -12,9 +12,11 @@ from softset import __version__
 from softset.algebra.threads import in_threads, limited_to, own_threads
 from softset.errors import InputError
 from softset.retrieval.approximate import Approximate
+from softset.retrieval.belonging import Memberships, belonging
 from softset.retrieval.centroid import Centroid, presumed
 from softset.retrieval.exact import Ranking, search
 from softset.retrieval.logic import Logic
+from softset.retrieval.mapping import Map, map_of
 from softset.retrieval.parser import parse
 from softset.retrieval.plan import Known, NamedSets, Plan, Resolved, examples_of, make_plan
 from softset.retrieval.products import FEW_COLUMNS, Products, multiplied, products_of
@@ -236,6 +238,43 @@ class Searchable(ABC):
             _result(items, where, plan, ranking, n - sum(place < n for place in out), least, explained)
             for plan, ranking, out in zip(plans, rankings, excluded, strict=True)
         ]
+
+    def membership(
+        self,
+        query: str,
+        texts: str | Sequence[str],
+        *,
+        explained: bool = False,
+        skip_unknown: bool = False,
+        threads: int | None = None,
+        **options: Any,
+    ) -> Memberships:
+        """Return how much texts belong to a query, in their order, whether they are among the items or not.
+
+        The options are those of `find_many` that make sets: logic, preprocessing, sets, alpha, aperture, floor.
+
+        >>> import softset
+        >>> softset.load_words().membership("{red, blue} & {apple, peach}", ["orange", "blood orange", "dog"])
+        0.801  orange
+        0.601  blood orange
+        0.033  dog
+        """
+        asked = [texts] if isinstance(texts, str) else list(texts)
+        if not all(isinstance(text, str) for text in asked):
+            raise InputError("the texts whose membership is asked for must be a list of strings")
+        with limited_to(threads):
+            items, (plan,) = self._plans([query], skip_unknown=skip_unknown, **options)
+            known = Known(items, items.resolved(dict.fromkeys(asked)))
+            unknown = [text for text in asked if skip_unknown and not known.can_read(text)]
+            found = [(text, known.resolve(text)) for text in asked if text not in set(unknown)]
+        where = f"{items.signature}|logic:{plan.logic}|softset:{__version__}"
+        return belonging(plan, found, where, unknown, explained=explained)
+
+    def map(self, query: str, top: int = 10, **options: Any) -> Map:
+        """Return the sets of a query and its best items as points of a plane; the options are those of `find_many`."""
+        result = self.find(query, top, **options)
+        items = self.prepared(options.get("preprocessing"), result.plan.logic)
+        return map_of(result, items.take([hit.place for hit in result]))
 
     @cached_property
     def approximation(self) -> Approximate:

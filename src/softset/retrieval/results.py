@@ -1,7 +1,7 @@
 """What a search answers: hits with their memberships, explained on request, for people and for programs."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from math import floor
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ import numpy as np
 from softset.retrieval.plan import Leaf, Plan
 from softset.retrieval.tree import sought
 
-__all__ = ["Entry", "Hit", "LeafShare", "Result", "explain", "printable"]
+__all__ = ["Entry", "Hit", "LeafShare", "Result", "explain", "printable", "share_lines", "shares_to_dicts"]
 
 
 class Entry(NamedTuple):
@@ -51,16 +51,20 @@ class Hit(NamedTuple):
         if self.metadata:
             shown["metadata"] = self.metadata
         if self.leaves:
-            shown["leaves"] = [
-                {
-                    "leaf": one.leaf,
-                    "membership": one.membership,
-                    "against": one.against,
-                    "examples": dict(one.examples),
-                }
-                for one in self.leaves
-            ]
+            shown["leaves"] = shares_to_dicts(self.leaves)
         return shown
+
+
+def shares_to_dicts(shares: tuple[LeafShare, ...]) -> list[dict[str, Any]]:
+    """Return what programs read of each set's share.
+
+    >>> shares_to_dicts((LeafShare("{red}", 0.5, (("red", 0.5),)),))
+    [{'leaf': '{red}', 'membership': 0.5, 'against': False, 'examples': {'red': 0.5}}]
+    """
+    return [
+        {"leaf": one.leaf, "membership": one.membership, "against": one.against, "examples": dict(one.examples)}
+        for one in shares
+    ]
 
 
 @dataclass(frozen=True)
@@ -118,7 +122,16 @@ def _lines(hit: Hit, width: int) -> Iterator[str]:
     shown = text if len(text) <= 60 else text[:57] + "..."
     below = floor(100 * hit.percentile) / 100  # the best of many is above 99.99 %, not above all
     yield f"{hit.membership:.3f}  {printable(hit.item):{width}}  {below:6.2f} %  {shown}".rstrip()
-    for one in hit.leaves:
+    yield from share_lines(hit.leaves)
+
+
+def share_lines(shares: Iterable[LeafShare]) -> Iterator[str]:
+    """Yield a line for a person for each set's share.
+
+    >>> list(share_lines([LeafShare("{red}", 0.5, (("red", 0.5),))]))
+    ['         0.500 in {red}, by red 0.50']
+    """
+    for one in shares:
         carried = ", ".join(f"{text} {cosine:.2f}" for text, cosine in one.examples)
         yield f"         {'against: ' if one.against else ''}{one.membership:.3f} in {one.leaf}, by {carried}"
 

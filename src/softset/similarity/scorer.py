@@ -303,11 +303,17 @@ class Scorer:
         >>> softset.Scorer("words").served(TokenSets.from_arrays([[[1.0, 0.0]]]))
         (softset(weights=none), None)
         """
-        moment = self._moment(sets.signature) if self.metric.needs_moment or self.rescale == "chance" else None
+        moment = self.moment_of(sets.signature) if self.metric.needs_moment or self.rescale == "chance" else None
         return self.metric.served(moment=moment is not None), moment
 
-    def _moment(self, of_sets: str) -> np.ndarray | None:
-        """Return the second moment of the encoder that made the vectors, if it is known; the chance level needs it."""
+    def moment_of(self, of_sets: str) -> np.ndarray | None:
+        """Return the second moment of the encoder that made some token sets, if it is known; the chance level needs it.
+
+        >>> import softset
+        >>> scorer = softset.Scorer("words")
+        >>> scorer.moment_of(scorer.encoder.signature).shape, scorer.moment_of("own")
+        ((300, 300), None)
+        """
         if of_sets in self._moments:
             return self._moments[of_sets]
         ours = self.model is not None and of_sets.startswith("encoder:")  # else no encoder of softset's made them
@@ -331,7 +337,7 @@ class Scorer:
         """Return what a calibration must have been fitted with."""
         if idf is not None:
             idf.must_fit(of_sets)
-        metric = self.metric.served(moment=self.metric.needs_moment and self._moment(of_sets) is not None)
+        metric = self.metric.served(moment=self.metric.needs_moment and self.moment_of(of_sets) is not None)
         facts = {"metric": metric, "idf": idf.checksum if idf is not None else None}
         return f"{format_signature(facts)}|{as_facts(of_sets)}"
 

@@ -141,5 +141,15 @@ class ScoreMatrix:
     f1: np.ndarray
     signature: str
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the signature and the three matrices as lists of rows.
+
+        >>> import softset
+        >>> softset.Scorer("words").matrix(["a", "b"]).to_dict()["f1"][0][0].__round__(6)
+        1.0
+        """
+        numbers = {name: getattr(self, name).tolist() for name in ("precision", "recall", "f1")}
+        return {"signature": self.signature, **numbers}
+
     def __repr__(self) -> str:
         return f"ScoreMatrix({self.f1.shape[0]} candidates, {self.f1.shape[1]} references)"

@@ -8,6 +8,7 @@ import numpy as np
 from softset.embed.tokensets import TokenSets
 from softset.errors import InputError
 from softset.similarity.explanation.explanation import Explanation, Side, View
+from softset.similarity.explanation.level import chance_level
 from softset.similarity.inputs import read_side
 from softset.similarity.metrics import MembershipMetric, Metric
 from softset.similarity.pairs import Pairs
@@ -66,6 +67,7 @@ def _view(scorer: "Scorer", A: TokenSets, B: TokenSets, wanted: MembershipMetric
         metric.links(rows, others),
         metric.links(others, rows),
         metric.LINKS,
+        None if scorer.rescale else chance_level(metric, pairs, of_metric.moment_of(A.signature), A.signature),
     )
 
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from softset.similarity.explanation.level import Level
+
 __all__ = ["Explanation", "Side", "View"]
 
 
@@ -36,6 +38,8 @@ class View:
         reference_links: (l, k) what each candidate token gives to a reference token's membership.
         links: what a link is: "cosine", the cosine of the two tokens, of which the largest counts; or "share", the
             token's part in the projection: shares of one row sum to 1, and one may be negative.
+        chance: what unrelated texts score, where that is known: in closed form for subspace, and as it was measured
+            with the bundled encoder for the defaults of softset and bertscore.
     """
 
     metric: str
@@ -49,6 +53,7 @@ class View:
     candidate_links: np.ndarray
     reference_links: np.ndarray
     links: str
+    chance: Level | None = None
 
     def counterparts(self, side: str, at: int, most: int = 3) -> list[tuple[int, float]]:
         """Return the other text's tokens that count most for one token of a side, as (place, link), strongest first."""
@@ -118,4 +123,5 @@ def _side(side: Side) -> dict[str, Any]:
 
 
 def _view(view: View) -> dict[str, Any]:
-    return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in vars(view).items()}
+    shown = {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in vars(view).items()}
+    return {**shown, "chance": None if view.chance is None else view.chance._asdict()}

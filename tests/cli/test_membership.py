@@ -1,0 +1,76 @@
+"""`softset membership`: how much given texts belong, as a table, as JSON, and what can go wrong."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from softset import load_words
+from softset.retrieval.collection import Collection
+from softset.retrieval.items import Item
+
+QUERY = "{red, blue} & {apple, peach}"
+
+
+def test_it_is_what_find_says_of_the_same_words(run) -> None:
+    hits = json.loads(run("find", QUERY, "--top", "5", "--json")[1])["results"]
+    asked = [hit["item"] for hit in hits][::-1]
+    found = json.loads(run("membership", QUERY, *asked, "--json")[1])["memberships"]
+    assert [one["item"] for one in found] == asked
+    assert [one["membership"] for one in found][::-1] == pytest.approx([hit["membership"] for hit in hits], abs=1e-6)
+
+
+@pytest.mark.parametrize("logic", ["lattice", "graded", "product", "minmax", "logistic"])
+def test_examples_themselves_and_every_logic(run, logic: str) -> None:
+    found = json.loads(run("membership", "{red, blue}", "red", "dog", "--logic", logic, "--json")[1])["memberships"]
+    assert 1 >= found[0]["membership"] > found[1]["membership"] >= 0
+    assert load_words().membership("{red, blue}", ["red", "dog"], logic=logic)[0].membership == found[0]["membership"]
+
+
+def test_a_table_with_shares_and_what_stands_for_a_phrase(run) -> None:
+    _, shown, told = run("membership", QUERY, "Red Wine", "--explain")
+    assert shown.splitlines()[0].endswith("  Red Wine") and "in {apple, peach}, by peach" in shown
+    assert told == "softset: Red Wine is the mean of red, wine\n"
+
+
+def test_texts_of_a_collection_are_read_by_its_encoder_at_once(tmp_path: Path) -> None:
+    calls = []
+
+    def embed(texts):
+        calls.append(list(texts))
+        return np.array([[1.0, 0.0] if "sea" in one else [0.0, 1.0] for one in texts], dtype=np.float32)
+
+    ships = Collection.create(tmp_path / "c", [Item("1", "sea"), Item("2", "land")], embed=embed)
+    calls.clear()
+    found = ships.membership("{sea, the seaside}", ["a sea", "a tree", "1"], logic="lattice")
+    assert [round(one.membership, 6) for one in found] == [1, 0, 1]
+    assert calls == [["sea", "the seaside"], ["a sea", "a tree"]]
+    assert found[2].stands_for == "the item with this id"
+
+
+def test_unknown_words_are_an_error_or_are_left_out(run) -> None:
+    assert run("membership", "{red}", "qwxzy") == (2, "", "softset: 'qwxzy' has no vector here\n")
+    code, shown, told = run("membership", "{red, qwxz}", "qwxzy", "blue", "--skip-unknown", "--json")
+    found = json.loads(shown)
+    assert [one["item"] for one in found["memberships"]] == ["blue"] and found["unknown"] == ["qwxz", "qwxzy"]
+    assert (code, told) == (0, "softset: 2 without a vector, left out: qwxz, qwxzy\n")
+    assert run("membership", "{red}")[0] == 2
+
+
+def test_the_map_keeps_what_is_near_near() -> None:
+    shown = load_words().map("{red, blue, green} | {car, truck, bus}", top=20).to_dict()
+    colours, cars = shown["sets"]
+    assert [one["name"] for one in colours["examples"]] == ["red", "blue", "green"]
+    gap = np.hypot(colours["x"] - cars["x"], colours["y"] - cars["y"])
+    for of_set, other in ((colours, cars), (cars, colours)):
+        for one in of_set["examples"]:
+            own = np.hypot(one["x"] - of_set["x"], one["y"] - of_set["y"])
+            assert own < np.hypot(one["x"] - other["x"], one["y"] - other["y"]) and own < gap
+    assert len(shown["items"]) == 20 and 0.3 < shown["kept"] <= 1
+    assert shown == load_words().map("{red, blue, green} | {car, truck, bus}", top=20).to_dict()
+
+
+def test_a_map_of_one_example_and_nothing_found() -> None:
+    alone = load_words().map("red", least=1.0, top=1)
+    assert len(alone.items) == 0 and alone.sets[0].examples[0][1:] == (0.0, 0.0) and alone.kept == 1.0
