@@ -26,6 +26,7 @@ VERBS = (
     "encode",
     "vectors",
     "models",
+    "serve",
     "eval",
     "demo",
 )
@@ -55,6 +56,7 @@ def softset(debug: bool) -> None:
       softset encode sentences.txt --out sentences.sets
       softset vectors import glove.txt --name mine
       softset models import path/to/model --name mine
+      softset serve
     """
 
 

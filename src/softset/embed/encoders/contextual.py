@@ -16,7 +16,7 @@ from softset.embed.encoders.network import Network, run
 from softset.embed.encoders.probing import is_causal
 from softset.embed.encoders.protocol import Progress
 from softset.embed.encoders.signature import format_signature
-from softset.embed.encoders.texts import excerpt, first_places
+from softset.embed.encoders.texts import check_texts, excerpt, first_places
 from softset.embed.encoders.tokeniser import Tokenised, Tokeniser
 from softset.embed.encoders.units import merged_to_words
 from softset.embed.encoders.windows import Window, windows
@@ -134,6 +134,15 @@ class ContextualEncoder(TextEncoder):
         """
         sequences = [self._sequence(one.ids[: self._size]) for one in self._tokeniser(list(texts))]
         return run(self._network, sequences, self._tokeniser.pad)
+
+    def count_tokens(self, texts: Sequence[str]) -> int:
+        """Return how many tokens texts have, before anything is encoded.
+
+        >>> import softset
+        >>> softset.load_encoder("minilm").count_tokens(["A red book.", "Bookworms!"])
+        8
+        """
+        return sum(len(one.ids) for one in self._tokeniser(check_texts(texts)))
 
     def _encode(self, texts: Sequence[str], progress: Progress | None) -> TokenSets:
         return self._encode_repeated(texts, progress)

@@ -10,6 +10,7 @@ from softset.embed.encoders.base import TextEncoder
 from softset.embed.encoders.contextual import ContextualEncoder, Options
 from softset.embed.encoders.protocol import Progress
 from softset.embed.encoders.signature import format_signature
+from softset.embed.encoders.texts import check_texts
 from softset.embed.encoders.tokeniser import SubWords
 from softset.embed.moments import read_moment
 from softset.embed.readers.model2vec import embedding_table
@@ -59,6 +60,14 @@ class WordsEncoder(TextEncoder):
     def second_moment(self) -> np.ndarray | None:
         """The second moment (d, d) of unit token vectors, where it is known: shipped with the bundled vectors."""
         return None if self._moments is None else read_moment(self._moments, "words")
+
+    def count_tokens(self, texts: Sequence[str]) -> int:
+        """Return how many words texts have, with a vector or without.
+
+        >>> WordsEncoder(Vocabulary.of(["red", "book"], [[2, 0], [0, 4]])).count_tokens(["A red book.", "qwerty"])
+        4
+        """
+        return sum(1 for text in check_texts(texts) for _ in WORD.finditer(text))
 
     def _encode(self, texts: Sequence[str], progress: Progress | None) -> TokenSets:
         found = [self._find(text) for text in texts]

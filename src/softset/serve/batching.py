@@ -1,0 +1,139 @@
+"""Requests that encode at the same time go through the model together.
+
+Nobody waits for company: whoever comes while the model is busy finds, when it is free, that others have come too, and
+the first of them takes all their texts along. A text has the same vectors in any batch, so nobody can tell.
+"""
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from threading import Lock
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from softset.embed.encoders.protocol import Encoder, Progress
+from softset.embed.tokensets import TokenSets
+
+__all__ = ["BatchedEncoder", "Batches"]
+
+Encoded = TypeVar("Encoded", TokenSets, np.ndarray)
+
+
+class _Call(Generic[Encoded]):
+    """The texts of one caller, and what became of them."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self.texts = list(texts)
+        self.done = False
+        self.encoded: Encoded | None = None
+        self.error: Exception | None = None
+
+    def result(self) -> Encoded:
+        if self.error is not None:
+            raise self.error
+        assert self.encoded is not None  # noqa: S101 (it is done)
+        return self.encoded
+
+
+class Batches(Generic[Encoded]):
+    """A function of texts that takes those of several threads at once.
+
+    >>> double = Batches(lambda texts: np.array([2.0 * len(text) for text in texts]), most=8)
+    >>> double(["a", "bcd"]).tolist()
+    [2.0, 6.0]
+    """
+
+    def __init__(
+        self, function: Callable[[list[str]], Encoded], most: int, tell: Callable[[int, int], None] | None = None
+    ) -> None:
+        self._function: Callable[[list[str]], Encoded] = function
+        self._most, self._tell = most, tell
+        self._waiting: deque[_Call[Encoded]] = deque()
+        self._queue, self._model = Lock(), Lock()
+
+    def __call__(self, texts: Sequence[str]) -> Encoded:
+        """Return what the function makes of some texts, perhaps beside those of others."""
+        call = _Call[Encoded](texts)
+        with self._queue:
+            self._waiting.append(call)
+        while not call.done:
+            with self._model:
+                if not call.done:  # nobody took it along while the model was busy
+                    self._together(self._taken())
+        return call.result()
+
+    def _taken(self) -> list[_Call[Encoded]]:
+        """Return the callers that waited longest, as many as go together."""
+        with self._queue:
+            taken, size = [self._waiting.popleft()], 0
+            size = len(taken[0].texts)
+            while self._waiting and size + len(self._waiting[0].texts) <= self._most:
+                taken.append(self._waiting.popleft())
+                size += len(taken[-1].texts)
+        return taken
+
+    def _together(self, calls: list[_Call[Encoded]]) -> None:
+        """Encode the texts of some callers; if that fails, each alone, so that an error meets its own caller."""
+        texts = [text for call in calls for text in call.texts]
+        if self._tell is not None:
+            self._tell(len(calls), len(texts))
+        try:
+            encoded = self._function(texts)
+        except Exception as error:  # noqa: BLE001 (whatever it is, its caller gets it)
+            if len(calls) > 1:
+                for call in calls:
+                    self._together([call])
+                return
+            calls[0].error, calls[0].done = error, True
+            return
+        start = 0
+        for call in calls:
+            call.encoded = encoded if len(calls) == 1 else encoded[start : start + len(call.texts)]
+            start += len(call.texts)
+            call.done = True
+
+
+class BatchedEncoder:
+    """An encoder for many threads.
+
+    >>> import softset
+    >>> encoder = BatchedEncoder(softset.load_encoder("words"))
+    >>> encoder.encode(["a red book"])
+    TokenSets(1 text, 3 tokens, 300 dimensions)
+    """
+
+    def __init__(self, encoder: Encoder, most: int = 1_024, tell: Callable[[int, int], None] | None = None) -> None:
+        self._encoder = encoder
+        self._encode: Batches[TokenSets] = Batches(lambda texts: encoder.encode(texts), most, tell)
+        self._embed: Batches[np.ndarray] = Batches(lambda texts: encoder.embed(texts), most, tell)
+
+    @property
+    def signature(self) -> str:
+        """What decides the vectors."""
+        return self._encoder.signature
+
+    @property
+    def dimensions(self) -> int:
+        """The length d of the vectors."""
+        return self._encoder.dimensions
+
+    @cached_property
+    def second_moment(self) -> Any:
+        """The second moment (d, d) of unit token vectors, where it is known; read once."""
+        return getattr(self._encoder, "second_moment", None)
+
+    def count_tokens(self, texts: Sequence[str]) -> int:
+        """Return how many tokens some texts have, as far as that can be known before they are encoded."""
+        count = getattr(self._encoder, "count_tokens", None)
+        return sum(len(text.split()) for text in texts) if count is None else int(count(texts))
+
+    def encode(self, texts: Sequence[str], *, progress: Progress | None = None) -> TokenSets:
+        """Return each text's token vectors, in the order of the texts."""
+        del progress  # which is nobody's own
+        return self._encode(texts)
+
+    def embed(self, texts: Sequence[str], *, progress: Progress | None = None) -> np.ndarray:
+        """Return one pooled vector a text, (n, d)."""
+        del progress
+        return self._embed(texts)

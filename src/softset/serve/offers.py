@@ -1,0 +1,105 @@
+"""All that a request may name.
+
+A name is looked up among those known when the server started, and nowhere else: what a request says never becomes a
+path, and never makes a model be fetched.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from http import HTTPStatus
+from typing import Any
+
+from softset.embed.encoders.loading import load_encoder
+from softset.embed.encoders.signature import parse_signature
+from softset.embed.library import BUNDLED as BUNDLED_WORDS
+from softset.embed.library import SHELF, vectors_folder
+from softset.embed.model_facts import list_models
+from softset.retrieval.encoders import open_collection
+from softset.retrieval.finding import Searchable
+from softset.retrieval.words import WordVectors, load_words
+from softset.serve.batching import BatchedEncoder
+from softset.serve.drops import Drops
+from softset.serve.kept import Kept
+from softset.serve.problems import BadRequestError
+from softset.serve.settings import Settings
+
+__all__ = ["Offers"]
+
+MOST_COLLECTIONS = 64  # opened at once: each holds a few open files
+
+
+class Offers:
+    """Word vectors, models and collections by name, loaded once."""
+
+    def __init__(self, settings: Settings, tell: Callable[[int, int], None] | None = None) -> None:
+        self._settings, self._tell = settings, tell
+        self.vectors = dict(_known_vectors() if settings.vectors is None else settings.vectors)
+        self.models = dict(_known_models() if settings.models is None else settings.models)
+        self.collections = dict(settings.collections)
+        self.drops = Drops(settings.limits)
+        self._words: Kept[WordVectors] = Kept(max(len(self.vectors), 1))
+        self._encoders: Kept[BatchedEncoder] = Kept(settings.limits.models_kept)
+        self._opened: Kept[Searchable] = Kept(MOST_COLLECTIONS)
+
+    def items(self, vectors: str | None, collection: str | None) -> Searchable:
+        """Return what a request searches: a collection, or word vectors; the first ones offered unless it says."""
+        if collection is None:
+            name = vectors if vectors is not None else next(iter(self.vectors), "")
+            where = _offered("are no word vectors", name, self.vectors)
+            return self._words.get(name, lambda: load_words(where))
+        if vectors is not None:
+            raise BadRequestError(HTTPStatus.UNPROCESSABLE_ENTITY, "a collection has its own vectors: leave one out")
+        dropped = self.drops.get(collection)
+        if dropped is not None:
+            return dropped
+        folder = _offered("is no collection", collection, self.collections)
+        changed = (folder / "manifest.json").stat().st_mtime_ns  # who adds items meanwhile wants them found
+        return self._opened.get((collection, changed), lambda: open_collection(folder, load=self._opened_encoder))
+
+    def encoder(self, name: str, **options: Any) -> BatchedEncoder:
+        """Return a model with its options, such as layer=4."""
+        where = _offered("is no model", name, self.models)
+        return self._loaded(where, **options)
+
+    def _opened_encoder(self, where: str) -> BatchedEncoder:
+        """Return the encoder that a collection was made with: whoever offers the collection offers that too."""
+        return self._loaded(self.models.get(where, where))
+
+    def _loaded(self, where: str, **options: Any) -> BatchedEncoder:
+        def load() -> BatchedEncoder:
+            encoder = load_encoder(where, threads=self._settings.threads, **options)
+            return BatchedEncoder(encoder, self._settings.limits.texts, self._tell)
+
+        return self._encoders.get((where, *sorted(options.items())), load)
+
+    @staticmethod
+    def full_name(name: str, encoder: BatchedEncoder) -> str:
+        """Return the name of a model with its checksum, as a collection keeps it."""
+        return f"{name}@{parse_signature(encoder.signature)['encoder'].rpartition('@')[2]}"
+
+    @property
+    def loaded(self) -> int:
+        """How many models are in memory."""
+        return len(self._encoders)
+
+    def close(self) -> None:
+        """Delete what was dropped here."""
+        self.drops.close()
+
+
+def _offered(what: str, name: str, known: Mapping[str, Any]) -> Any:
+    if name in known:
+        return known[name]
+    shown = ", ".join(known) or "none"
+    raise BadRequestError(HTTPStatus.NOT_FOUND, f"there {what} named {name[:100]!r} here; known are: {shown}")
+
+
+def _known_vectors() -> Iterable[tuple[str, str]]:
+    """Return the bundled word vectors and all that were imported: their names, and their folders as they are now."""
+    yield BUNDLED_WORDS, str(vectors_folder())
+    for name, folder in SHELF.imported():
+        if folder is not None:
+            yield name, str(folder)
+
+
+def _known_models() -> Iterable[tuple[str, str]]:
+    return ((row["name"], row["name"]) for row in list_models() if "problem" not in row)

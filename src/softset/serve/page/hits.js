@@ -1,0 +1,34 @@
+// A list of what was found: a bar and a number each, and on hover or focus the share of every set.
+
+import { fixed, h, percent, sized } from "./dom.js";
+
+export function hitsOf(result, { title, elsewhere = null }) {
+  const rows = result.results.map((hit) => row(hit, elsewhere !== null && !elsewhere.has(hit.item)));
+  const nothing = rows.length ? null : h("p.hint", {}, "Nothing belongs that much.");
+  const notes = [...(result.notes ?? []), ...standIns(result)].map((note) => h("p.hint", {}, note));
+  return h("section", { "aria-label": title, "data-logic": result.logic }, h("h2", {}, title), h("ol.hits", {}, rows), nothing, notes);
+}
+
+function standIns(result) {
+  const means = Object.entries(result.stands_for ?? {}).filter(([, how]) => how.startsWith("the "));
+  return means.map(([text, how]) => `${text} is ${how}`);
+}
+
+function row(hit, only) {
+  const told = `${hit.text ?? hit.item}: ${fixed(hit.membership)}. ${(hit.leaves ?? []).map(share).join(". ")}`;
+  return h("li.hit", { tabindex: "0", "aria-label": told },
+    sized(h("span.bar"), "width", percent(hit.membership)),
+    h("span.line", {},
+      hit.text === undefined ? null : h("span.id", {}, hit.item),
+      h("span.name", {}, hit.text ?? hit.item),
+      only ? h("span.only", {}, "only here") : null,
+      h("span.number", {}, fixed(hit.membership))),
+    h("div.shares", { "aria-hidden": "true" },
+      (hit.leaves ?? []).map((leaf) => h(leaf.against ? "p.against" : "p", {}, share(leaf))),
+      h("p.hint", {}, `above ${(Math.floor(100 * hit.percentile) / 100).toFixed(2)} % of all`)));
+}
+
+function share(leaf) {
+  const carried = Object.entries(leaf.examples).map(([text, cosine]) => `${text} ${fixed(cosine, 2)}`).join(", ");
+  return `${leaf.against ? "against: " : ""}${fixed(leaf.membership)} in ${leaf.leaf}, by ${carried}`;
+}

@@ -1,0 +1,355 @@
+"""What requests say and what answers hold, as types: FastAPI checks the ones and describes both."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+__all__ = [
+    "DropAnswer",
+    "DropRequest",
+    "ExplainAnswer",
+    "ExplainRequest",
+    "FindAnswer",
+    "FindRequest",
+    "HealthAnswer",
+    "MapAnswer",
+    "MapRequest",
+    "MatrixAnswer",
+    "MatrixRequest",
+    "MembershipAnswer",
+    "MembershipRequest",
+    "MoreRequest",
+    "OffersAnswer",
+    "QueryFailure",
+    "ScoreAnswer",
+    "ScoreRequest",
+]
+
+EXAMPLE = "{red, blue, green} & {apple, peach, banana}"
+LogicName = Literal["lattice", "graded", "product", "minmax", "logistic"]
+
+
+def _encodable(text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"half a surrogate pair at character {error.start} is no text") from None
+    return text
+
+
+Text = Annotated[str, AfterValidator(_encodable)]
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class Request(BaseModel):
+    """What all requests share: nothing that is not named here, and every value of its own type."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+
+def _shown(*examples: dict[str, Any]) -> ConfigDict:
+    return ConfigDict(json_schema_extra={"examples": list(examples)})
+
+
+# Sets
+
+
+class SetRequest(Request):
+    """Where a query's sets are found, and how they combine."""
+
+    logic: LogicName | None = Field(None, description="How sets combine; logistic unless given.")
+    alpha: float | None = Field(None, ge=0, lt=1, description="Tolerance of AND in the lattice.")
+    aperture: float | Literal["inf"] | None = Field(None, description="How graded sets are; inf is crisp.")
+    floor: float | None = Field(None, gt=0, lt=1, description="What AND of graded sets stands on.")
+    preprocessing: Literal["none", "centre", "all-but-the-top", "whiten"] | None = Field(
+        None, description="What is done to word vectors first; what suits the logic unless given."
+    )
+    vectors: Text | None = Field(None, description="Word vectors by name: see /v1/models.")
+    collection: Text | None = Field(None, description="A collection by name, in place of word vectors.")
+    sets: dict[Text, list[Text]] | None = Field(None, description="Examples of named sets, which queries call @name.")
+    skip_unknown: bool = Field(False, description="Leave out words that have no vector, and list them.")
+    explain: bool = Field(False, description="Add each set's share, and the examples that carry it.")
+
+
+class SearchRequest(SetRequest):
+    """What a search may be told beside its query."""
+
+    top: int = Field(10, ge=1, le=1000, description="How many items to return at most.")
+    least: Share = Field(0.0, description="Only items with at least this membership.")
+    restrict: int | None = Field(None, ge=1, description="Search only the first so many words, the most frequent.")
+    with_examples: bool = Field(False, description="Keep the query's own words among the results.")
+
+
+class FindRequest(SearchRequest):
+    """Which items belong most to a query; of a list of queries, to each."""
+
+    query: Text | Annotated[list[Text], Field(min_length=1)]
+    model_config = _shown({"query": EXAMPLE, "top": 3}, {"query": ["{dog, cat} BUT NOT {wolf, lion}", "~red & fruit"]})
+
+
+class MapRequest(SearchRequest):
+    """The sets of a query and its best items as points of a plane."""
+
+    query: Text
+    model_config = _shown({"query": EXAMPLE, "top": 20})
+
+
+class MembershipRequest(SetRequest):
+    """How much texts belong to a query."""
+
+    query: Text
+    texts: list[Text] = Field(min_length=1)
+    model_config = _shown({"query": EXAMPLE, "texts": ["orange", "dog"]})
+
+
+class LeafShare(BaseModel):
+    """An item's membership in one set of the query, and the cosines with the examples it is nearest to."""
+
+    leaf: str
+    membership: float
+    against: bool
+    examples: dict[str, float]
+
+
+class Hit(BaseModel):
+    """An item that was found; `percentile` is the share of all items that rank below it."""
+
+    item: str
+    membership: float
+    percentile: float
+    text: str | None = None
+    metadata: dict[str, Any] | None = None
+    leaves: list[LeafShare] | None = None
+
+
+class FindAnswer(BaseModel):
+    """The result of one query, as `softset find --json` prints it."""
+
+    query: str
+    logic: str
+    signature: str
+    results: list[Hit]
+    stands_for: dict[str, str] | None = None
+    notes: list[str] | None = None
+    unknown: list[str] | None = None
+
+
+class QueryFailure(BaseModel):
+    """One of several queries that could not be answered."""
+
+    query: str
+    error: str
+
+
+class Belonging(BaseModel):
+    """One text's membership."""
+
+    item: str
+    membership: float
+    stands_for: str | None = None
+    leaves: list[LeafShare] | None = None
+
+
+class MembershipAnswer(BaseModel):
+    """The memberships of texts, as `softset membership --json` prints them."""
+
+    query: str
+    logic: str
+    signature: str
+    memberships: list[Belonging]
+    notes: list[str] | None = None
+    unknown: list[str] | None = None
+
+
+class Spot(BaseModel):
+    """Where something is on the map."""
+
+    name: str
+    x: float
+    y: float
+
+
+class MappedSet(Spot):
+    """A set's middle, and its examples."""
+
+    examples: list[Spot]
+
+
+class MapAnswer(BaseModel):
+    """A map; `kept` is the plane's share of the points' variance."""
+
+    sets: list[MappedSet]
+    items: list[Spot]
+    kept: float
+
+
+# Texts
+
+
+class EncoderRequest(Request):
+    """Which model encodes texts, and how."""
+
+    model: Text = Field("minilm", description="A model by name: see /v1/models.")
+    layer: int | float | Literal["last"] = Field("last", description="A number, a negative one from the end, a share.")
+    unit: Literal["token", "word"] = "token"
+    special: bool = Field(False, description="Count marks such as [CLS] as members of the sets.")
+    overflow: Literal["window", "truncate", "error"] = "window"
+    max_length: int | None = Field(None, ge=1, description="Tokens at once.")
+
+
+class ScoreRequest(EncoderRequest):
+    """How alike candidates are to their references, or each to its list of references."""
+
+    candidates: list[Text] = Field(min_length=1)
+    references: list[Text] | list[list[Text]]
+    metric: Text = Field("softset", description="A metric, such as subspace(weights=l2).")
+    rescale: Literal["chance"] | None = None
+    several: Literal["best", "mean", "union"] = "best"
+    model_config = _shown(
+        {"candidates": ["A red book."], "references": ["The book is red."], "layer": 4},
+        {"candidates": ["It rains."], "references": [["Rain falls.", "It is dry."]], "metric": "bertscore"},
+    )
+
+
+class MatrixRequest(EncoderRequest):
+    """How alike every candidate is to every reference; to every candidate, if there are none."""
+
+    candidates: list[Text] = Field(min_length=1)
+    references: list[Text] | None = None
+    metric: Text = "softset"
+    rescale: Literal["chance"] | None = None
+    model_config = _shown({"candidates": ["red", "blue"], "references": ["green", "pen"], "model": "words"})
+
+
+class ExplainRequest(EncoderRequest):
+    """Why two texts score what they do, token by token."""
+
+    candidate: Text
+    reference: Text
+    metrics: list[Text] = Field(["bertscore", "softset"], min_length=1, max_length=6)
+    model_config = _shown({"candidate": "Royalty", "reference": "The king and the queen."})
+
+
+class Segment(BaseModel):
+    """The scores of one pair."""
+
+    precision: float
+    recall: float
+    f1: float
+    candidate_tokens: int
+    reference_tokens: int
+    truncated: int
+    unknown: int
+    empty: bool
+    saturated: bool
+    best_reference: int
+
+
+class ScoreAnswer(BaseModel):
+    """Scores and their means, as `softset score --json` prints them."""
+
+    signature: str
+    precision: float
+    recall: float
+    f1: float
+    pairs: int
+    segments: list[Segment]
+
+
+class MatrixAnswer(BaseModel):
+    """Scores of every candidate, a row each, with every reference."""
+
+    signature: str
+    precision: list[list[float]]
+    recall: list[list[float]]
+    f1: list[list[float]]
+
+
+class Side(BaseModel):
+    """One of the two texts, its tokens, and where these are in it."""
+
+    text: str | None
+    tokens: list[str]
+    spans: list[tuple[int, int]] | None
+
+
+class Level(BaseModel):
+    """What unrelated texts score."""
+
+    precision: float
+    recall: float
+    f1: float
+    how: str
+
+
+class View(BaseModel):
+    """What one metric sees in the two texts."""
+
+    metric: str
+    precision: float
+    recall: float
+    f1: float
+    candidate_membership: list[float]
+    reference_membership: list[float]
+    candidate_weights: list[float]
+    reference_weights: list[float]
+    candidate_links: list[list[float]]
+    reference_links: list[list[float]]
+    links: str
+    chance: Level | None
+
+
+class ExplainAnswer(BaseModel):
+    """An explanation, as `softset explain --json` prints it."""
+
+    signature: str
+    candidate: Side
+    reference: Side
+    cosines: list[list[float]]
+    metrics: list[View]
+
+
+# Collections, and the server itself
+
+
+class DropRequest(Request):
+    """Lines of text to be searched."""
+
+    texts: list[Text] = Field(min_length=1)
+    model: Text = "minilm"
+    model_config = _shown({"texts": ["A storm at sea", "Bread and butter"], "model": "words"})
+
+
+class MoreRequest(Request):
+    """More lines for a collection."""
+
+    texts: list[Text] = Field(min_length=1)
+    model_config = _shown({"texts": ["A calm lake"]})
+
+
+class DropAnswer(BaseModel):
+    """The collection's name, how many items it has, how many of them have no vector, and how long it stays."""
+
+    collection: str
+    items: int
+    blank: int
+    seconds: float
+
+
+class OffersAnswer(BaseModel):
+    """What requests may name, and how much they may ask for."""
+
+    models: list[str]
+    vectors: list[str]
+    collections: list[str]
+    limits: dict[str, int | float]
+    softset: str
+
+
+class HealthAnswer(BaseModel):
+    """The server is there; `under_way` requests are being worked on or wait."""
+
+    status: Literal["ok"]
+    softset: str
+    under_way: int
+    models_loaded: int
