@@ -386,3 +386,14 @@ def test_what_speaks_against_is_marked(words: WordVectors) -> None:
 def test_parameters_adjust_a_given_logic_too(words: WordVectors) -> None:
     result = words.find(QUERY, top=1, logic=Logic("lattice", alpha=0.5), alpha=0.9)
     assert "logic:lattice(alpha=0.9)" in result.signature
+
+
+@pytest.mark.parametrize("logic", ["graded", "product", "minmax"])
+@pytest.mark.parametrize(
+    "query", ["{red, blue} & {apple}", "{red, blue} | apple", "{red, blue} - apple", "~red & apple"]
+)
+def test_crisp_sets_are_the_end_of_graded_ones(logic: str, query: str) -> None:
+    words = load_words()
+    crisp, nearly = (words.find(query, 5, logic=logic, aperture=aperture) for aperture in (np.inf, 1e6))
+    assert [hit.item for hit in crisp] == [hit.item for hit in nearly]
+    assert [hit.membership for hit in crisp] == pytest.approx([hit.membership for hit in nearly], abs=1e-4)

@@ -75,7 +75,7 @@ def serve(
         key=_key(key_file),
         vectors=_named(vectors) if vectors else None,
         models=_named(models) if models else None,
-        collections={name: _collection(where) for name, where in _named(collections).items()},
+        collections={name: Path(where).resolve() for name, where in _named(collections).items()},
         hosts=hosts,
         threads=threads,
         limits=Limits(**limits),
@@ -115,10 +115,3 @@ def _named(given: Iterable[str]) -> dict[str, str]:
             raise InputError(f"two are named {name!r}: name one of them otherwise, as in other={where}")
         found[name] = where
     return found
-
-
-def _collection(where: str) -> Path:
-    from softset.retrieval.collection import Collection
-
-    Collection.open(where)  # what is none is refused before the server starts
-    return Path(where).resolve()

@@ -30,8 +30,11 @@ FAMILIES: dict[str, tuple[Callable[..., Any], Callable[..., Any], Callable[..., 
 
 
 def leaf_set(logic: Logic, rows: np.ndarray, weights: np.ndarray) -> SoftSet:
-    """Return the set of (k, d) examples; a crisp one does not know weights."""
-    if logic.name == "lattice" or logic.aperture == inf:
+    """Return the set of (k, d) examples; a crisp one does not know weights.
+
+    In the graded logic a crisp set is a graded one all the same: AND stands on a floor there.
+    """
+    if logic.name == "lattice" or (logic.aperture == inf and logic.name != "graded"):
         return Subspace.span(rows)
     return GradedSubspace.of(rows, aperture=logic.aperture, weights=weights)
 

@@ -1,5 +1,7 @@
 """Collections that people drop on the server: lines of text, kept for a while in a folder of the server's own."""
 
+import os
+import re
 import secrets
 import shutil
 import tempfile
@@ -19,6 +21,8 @@ from softset.serve.settings import Limits
 
 __all__ = ["Drops"]
 
+PREFIX = "softset-drops-"
+
 
 @dataclass
 class _Drop:
@@ -35,7 +39,8 @@ class Drops:
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._folder = Path(tempfile.mkdtemp(prefix="softset-"))
+        _sweep()
+        self._folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-"))
         self._drops: OrderedDict[str, _Drop] = OrderedDict()
         self._lock = Lock()
 
@@ -120,3 +125,11 @@ class Drops:
                 f"a collection dropped here may have {self._limits.items:,} items, but this would have {size:,}: index "
                 "them with softset index, and let the server offer them (softset serve --in)",
             )
+
+
+def _sweep() -> None:
+    """Delete what servers left behind that were killed: a folder's name says whose it is."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        owner = re.match(rf"{PREFIX}(\d+)-", folder.name)
+        if owner and not Path(f"/proc/{owner[1]}").exists() and Path("/proc/self").exists():
+            shutil.rmtree(folder, ignore_errors=True)

@@ -4,8 +4,10 @@ A name is looked up among those known when the server started, and nowhere else:
 path, and never makes a model be fetched.
 """
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping
 from http import HTTPStatus
+from pathlib import Path
 from typing import Any
 
 from softset.embed.encoders.loading import load_encoder
@@ -40,6 +42,15 @@ class Offers:
         self._encoders: Kept[BatchedEncoder] = Kept(settings.limits.models_kept)
         self._opened: Kept[Searchable] = Kept(MOST_COLLECTIONS)
 
+    def load_named(self) -> None:
+        """Load what the settings name themselves, so that a wrong name is told before the server starts."""
+        for name in self._settings.vectors or ():
+            self.items(name, None)
+        for name in self._settings.models or ():
+            self.encoder(name)
+        for name in self.collections:
+            self.items(None, name)
+
     def items(self, vectors: str | None, collection: str | None) -> Searchable:
         """Return what a request searches: a collection, or word vectors; the first ones offered unless it says."""
         if collection is None:
@@ -52,13 +63,15 @@ class Offers:
         if dropped is not None:
             return dropped
         folder = _offered("is no collection", collection, self.collections)
-        changed = (folder / "manifest.json").stat().st_mtime_ns  # who adds items meanwhile wants them found
-        return self._opened.get((collection, changed), lambda: open_collection(folder, load=self._opened_encoder))
+        return self._opened.get(
+            (collection, _changed(folder)), lambda: open_collection(folder, load=self._opened_encoder)
+        )
 
     def encoder(self, name: str, **options: Any) -> BatchedEncoder:
         """Return a model with its options, such as layer=4."""
         where = _offered("is no model", name, self.models)
-        return self._loaded(where, **options)
+        usual = inspect.signature(load_encoder).parameters
+        return self._loaded(where, **{key: value for key, value in options.items() if value != usual[key].default})
 
     def _opened_encoder(self, where: str) -> BatchedEncoder:
         """Return the encoder that a collection was made with: whoever offers the collection offers that too."""
@@ -84,6 +97,12 @@ class Offers:
     def close(self) -> None:
         """Delete what was dropped here."""
         self.drops.close()
+
+
+def _changed(folder: Path) -> int:
+    """Return when a collection was last changed: whoever adds items to it wants them found."""
+    manifest = folder / "manifest.json"
+    return manifest.stat().st_mtime_ns if manifest.is_file() else 0
 
 
 def _offered(what: str, name: str, known: Mapping[str, Any]) -> Any:

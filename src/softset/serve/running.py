@@ -1,27 +1,43 @@
 """The application under uvicorn: from the first line that tells where it is to the end of the last request."""
 
 import logging
+import signal
 import socket
 import sys
 
 import uvicorn
+from fastapi import FastAPI
 
 from softset.errors import InputError
 from softset.serve.app import create_app
-from softset.serve.settings import Settings
+from softset.serve.settings import Limits, Settings
 
 __all__ = ["serve"]
 
 LONGEST_HEADERS = 32 << 10
+BACKLOG = 128
 
 
 def serve(settings: Settings, *, quiet: bool = False) -> None:
     """Serve until a signal comes, then finish what is under way and return."""
-    listening = _listening(settings.host, settings.port)
     logging.basicConfig(stream=sys.stderr, format="softset: %(message)s", level=logging.INFO)
-    limits = settings.limits
-    config = uvicorn.Config(
-        create_app(settings),
+    with _listening(settings.host, settings.port) as listening:
+        app = create_app(settings)
+        try:
+            app.state.service.offers.load_named()
+            host, port = listening.getsockname()[:2]
+            url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+            sys.stderr.write(f"softset: {url}/ is the page, {url}/v1 the interface; Ctrl-C ends\n")
+            sys.stderr.flush()
+            _take_signals()
+            uvicorn.Server(_config(app, settings.limits, quiet=quiet)).run(sockets=[listening])
+        finally:
+            app.state.service.close()
+
+
+def _config(app: FastAPI, limits: Limits, *, quiet: bool) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
         log_config=None,
         log_level="warning" if quiet else "info",
         access_log=False,  # the counters have the numbers, and what people ask is their own
@@ -32,13 +48,22 @@ def serve(settings: Settings, *, quiet: bool = False) -> None:
         h11_max_incomplete_event_size=LONGEST_HEADERS,
         ws="none",
     )
-    host, port = listening.getsockname()[:2]
-    shown = f"[{host}]" if ":" in host else host
-    sys.stderr.write(
-        f"softset: http://{shown}:{port}/ is the page, http://{shown}:{port}/v1 the interface; Ctrl-C ends\n"
-    )
-    sys.stderr.flush()
-    uvicorn.Server(config).run(sockets=[listening])
+
+
+def _take_signals() -> None:
+    """Let signals end the server in its own time, and let a client that hangs up not end it at all.
+
+    uvicorn takes the first two while it serves, and hands them back afterwards. The last would kill the process: the
+    command line wants that, which ends when the reader of its pipe does.
+    """
+    for one in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(one, _ended)
+    if hasattr(signal, "SIGPIPE"):
+        signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+
+
+def _ended(number: int, frame: object) -> None:
+    """Do nothing more: a server that was asked to end, and did, has not failed."""
 
 
 def _listening(host: str, port: int) -> socket.socket:
@@ -46,8 +71,13 @@ def _listening(host: str, port: int) -> socket.socket:
     try:
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listening = socket.socket(family, socket.SOCK_STREAM)
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind(address)
+        try:
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listening.bind(address)
+            listening.listen(BACKLOG)  # who comes now waits until all is loaded
+        except OSError:
+            listening.close()
+            raise
     except OSError as error:
         why = error.strerror or str(error)
         raise InputError(f"{host}:{port} cannot be listened at ({why}): choose another --port, or --host") from error

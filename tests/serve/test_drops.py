@@ -1,0 +1,69 @@
+"""Lines that somebody drops: searched like an indexed file, kept for a while, never more than allowed."""
+
+import time
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from softset.serve import Limits, Settings
+from tests.serve.conftest import client_of
+
+LINES = ["A storm at sea", "Bread and butter", "War on the ocean", "A quiet garden", "Sailing around the world"]
+
+
+@pytest.mark.parametrize("model", ["minilm", "words"])
+def test_lines_are_found_as_an_indexed_file_is(client: TestClient, command, tmp_path: Path, model: str) -> None:
+    made = client.post("/v1/collections", json={"texts": LINES[:2], "model": model})
+    assert made.status_code == 201
+    name = made.json()["collection"]
+    more = client.post(f"/v1/collections/{name}/items", json={"texts": LINES[2:]}).json()
+    assert more == {"collection": name, "items": 5, "blank": 0, "seconds": 3600.0}
+    found = client.post("/v1/find", json={"query": "{sea, ship} - war", "collection": name, "explain": True}).json()
+    (tmp_path / "lines.txt").write_text("\n".join(LINES))
+    command("index", str(tmp_path / "lines.txt"), "--out", str(tmp_path / "c"), "--encoder", model)
+    expected = command("find", "--in", str(tmp_path / "c"), "{sea, ship} - war", "--explain", "--json")[1]
+    assert found["results"] == expected["results"]
+    assert client.delete(f"/v1/collections/{name}").status_code == 204
+    assert client.post("/v1/find", json={"query": "sea", "collection": name}).status_code == 404
+    assert client.delete(f"/v1/collections/{name}").status_code == 404
+
+
+def test_blank_lines_are_told(client: TestClient) -> None:
+    made = client.post("/v1/collections", json={"texts": ["a red book", "qwxzy"], "model": "words"}).json()
+    assert made["blank"] == 1
+
+
+def test_only_so_many_lines_and_collections(home) -> None:
+    with client_of(Settings(limits=Limits(items=3, collections_kept=2))) as client:
+        many = client.post("/v1/collections", json={"texts": LINES, "model": "words"})
+        assert many.status_code == 413 and "softset serve --in" in many.json()["detail"]
+        names = [
+            client.post("/v1/collections", json={"texts": LINES[:2], "model": "words"}).json()["collection"]
+            for _ in range(3)
+        ]
+        assert client.post(f"/v1/collections/{names[2]}/items", json={"texts": LINES[:2]}).status_code == 413
+        asked = [client.post("/v1/find", json={"query": "sea", "collection": name}).status_code for name in names]
+        assert asked == [404, 200, 200]
+        folder = client.app.state.service.offers.drops._folder
+        assert sorted(one.name for one in folder.iterdir()) == sorted(names[1:])
+    assert not folder.exists()
+
+
+def test_what_is_not_used_goes(home) -> None:
+    with client_of(Settings(limits=Limits(lifetime=0.2))) as client:
+        name = client.post("/v1/collections", json={"texts": LINES, "model": "words"}).json()["collection"]
+        assert client.post("/v1/find", json={"query": "sea", "collection": name}).status_code == 200
+        time.sleep(0.3)
+        assert client.post("/v1/find", json={"query": "sea", "collection": name}).status_code == 404
+        assert not list(client.app.state.service.offers.drops._folder.iterdir())
+
+
+def test_a_failure_leaves_nothing(client: TestClient, monkeypatch) -> None:
+    from softset.serve.batching import BatchedEncoder
+
+    folder = client.app.state.service.offers.drops._folder
+    before = set(folder.iterdir())
+    monkeypatch.setattr(BatchedEncoder, "embed", lambda *_: 1 / 0)
+    assert client.post("/v1/collections", json={"texts": LINES, "model": "words"}).status_code == 500
+    assert set(folder.iterdir()) == before
