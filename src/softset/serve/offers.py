@@ -26,6 +26,7 @@ from softset.serve.settings import Settings
 
 __all__ = ["Offers"]
 
+MOST_NUMBERS = 1 << 26  # of vectors stored in eight bits that are kept in memory as floats: 256 MB
 MOST_COLLECTIONS = 64  # opened at once: each holds a few open files
 
 
@@ -56,7 +57,7 @@ class Offers:
         if collection is None:
             name = vectors if vectors is not None else next(iter(self.vectors), "")
             where = _offered("are no word vectors", name, self.vectors)
-            return self._words.get(name, lambda: load_words(where))
+            return self._words.get(name, lambda: _ready(load_words(where)))
         if vectors is not None:
             raise BadRequestError(HTTPStatus.UNPROCESSABLE_ENTITY, "a collection has its own vectors: leave one out")
         dropped = self.drops.get(collection)
@@ -97,6 +98,11 @@ class Offers:
     def close(self) -> None:
         """Delete what was dropped here."""
         self.drops.close()
+
+
+def _ready(words: WordVectors) -> WordVectors:
+    """Return words for many searches: with their numbers in memory, unless these are too many."""
+    return words.in_memory() if len(words) * words.dimensions <= MOST_NUMBERS else words
 
 
 def _changed(folder: Path) -> int:

@@ -27,6 +27,7 @@ class Service:
     offers: Offers
     desk: Desk
     counters: Counters
+    all_threads: int | None
 
     @classmethod
     def of(cls, settings: Settings) -> "Service":
@@ -36,7 +37,12 @@ class Service:
         counters.watch("softset_under_way", "Requests that are worked on or wait.", lambda: desk.under_way)
         counters.watch("softset_models_loaded", "Models in memory.", lambda: offers.loaded)
         counters.watch("softset_collections_dropped", "Collections dropped here.", lambda: len(offers.drops))
-        return cls(settings.limits, offers, desk, counters)
+        return cls(settings.limits, offers, desk, counters, settings.threads)
+
+    @property
+    def threads(self) -> int | None:
+        """How many threads a search may use: with others beside it one, for together they get more done that way."""
+        return 1 if self.desk.under_way > 1 else self.all_threads
 
     async def answer(self, request: Request, work: Callable[[], Any], status: int = 200) -> Response:
         """Return what some work makes, as JSON; both are done away from the loop that takes requests."""

@@ -21,30 +21,23 @@ export function queryOf(boxes) {
   }, "");
 }
 
-// A query that boxes can show, or null: what is read is written again, and must be the same query.
+const SET = /\{((?:"(?:[^"\\]|\\.)*"|[^{}"^])*)\}/g;
+const marksOf = (query) => query.replace(SET, "{}").replace(/\bBUT NOT\b/g, "-").replace(/\bAND\b/g, "&").replace(/\bOR\b/g, "|").replace(/\s+/g, "");
+
+// A query that boxes can show, or null: without its examples it must look as boxes would write it, or be one chain.
 export function boxesOf(query) {
-  const boxes = [];
-  let rest = query.trim().replace(/\bBUT NOT\b/g, "-").replace(/\bAND\b/g, "&").replace(/\bOR\b/g, "|");
-  const whole = rest;
-  let operator = "&";
-  while (rest) {
-    rest = rest.replace(/^[\s()]+/, "");
-    const set = /^\{((?:"(?:[^"\\]|\\.)*"|[^{}"^])*)\}/.exec(rest);
-    if (!set) return null;
-    const examples = [...set[1].matchAll(/"((?:[^"\\]|\\.)*)"|([^,"]+)/g)]
-      .map((one) => (one[1] !== undefined ? one[1].replace(/\\(.)/g, "$1") : one[2].trim())).filter(Boolean);
-    if (!examples.length) return null;
-    boxes.push({ operator, examples });
-    rest = rest.slice(set[0].length).replace(/^[\s()]+/, "");
-    if (rest) {
-      operator = rest[0];
-      if (!(operator in OPERATORS)) return null;
-      rest = rest.slice(1);
-      if (!rest.trim()) return null;
-    }
-  }
-  const bare = (text) => text.replace(/\s+/g, "");
-  return boxes.length && bare(queryOf(boxes)) === bare(whole) ? boxes : null;
+  const sets = [...query.matchAll(SET)].map((one) => examplesOf(one[1]));
+  if (!sets.length || sets.some((examples) => !examples.length)) return null;
+  const marks = marksOf(query);
+  const operators = marks.match(/[&|-]/g) ?? [];
+  const boxes = sets.map((examples, at) => ({ operator: operators[at - 1] ?? "&", examples }));
+  const chain = new Set(operators).size <= 1 && marks === sets.map(() => "{}").join(operators[0]);
+  return chain || marks === marksOf(queryOf(boxes)) ? boxes : null;
+}
+
+function examplesOf(inside) {
+  const parts = inside.matchAll(/"((?:[^"\\]|\\.)*)"|([^,"]+)/g);
+  return [...parts].map((one) => one[1]?.replace(/\\(.)/g, "$1") ?? one[2].trim()).filter(Boolean);
 }
 
 export const shell = (text) => `'${text.replaceAll("'", "'\\''")}'`;

@@ -38,7 +38,7 @@ def sets_routes(service: Service) -> APIRouter:
             several = isinstance(asked.query, list)
             queries = asked.query if isinstance(asked.query, list) else [asked.query]
             service.check_query(queries)
-            items, options = _items(service, asked), _search_options(asked)
+            items, options = _items(service, asked), {**_search_options(asked), "threads": service.threads}
             if not several:
                 return items.find_many(queries, **options)[0].to_dict()
             return _found(items, queries, options)
@@ -53,7 +53,8 @@ def sets_routes(service: Service) -> APIRouter:
             service.check_query([asked.query])
             service.check_count(len(asked.texts))
             items = _items(service, asked)
-            return items.membership(asked.query, asked.texts, **_set_options(asked)).to_dict()
+            options = {**_set_options(asked), "threads": service.threads}
+            return items.membership(asked.query, asked.texts, **options).to_dict()
 
         return await service.answer(request, work)
 
@@ -63,7 +64,8 @@ def sets_routes(service: Service) -> APIRouter:
 
         def work() -> Any:
             service.check_query([asked.query])
-            return _items(service, asked).map(asked.query, **_search_options(asked)).to_dict()
+            options = {**_search_options(asked), "threads": service.threads}
+            return _items(service, asked).map(asked.query, **options).to_dict()
 
         return await service.answer(request, work)
 

@@ -1,0 +1,42 @@
+"""Take the pictures of the page that README.md and docs/server.md show, in Debian's chromium.
+
+python tools/screenshots.py
+"""
+
+import shutil
+import sys
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from tests.serve.conftest import Running  # noqa: E402 (found by the line above)
+
+TARGET = Path(__file__).parent.parent / "docs" / "pictures"
+QUIET = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"]
+SETS = "#/sets?q={red, blue, green} %26 {apple, peach, banana}&logics=logistic,lattice&top=8"
+SENTENCES = "#/sentences?candidate=Royalty rules.&reference=The king and the queen reign.&metrics=bertscore,subspace"
+
+
+def take() -> None:
+    with Running("--quiet") as server, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=QUIET)
+        page = browser.new_context(viewport={"width": 1000, "height": 600}).new_page()
+        for name, fragment, ready, pointed in (
+            ("page-sets", SETS, "[data-logic=lattice] .hit", None),
+            ("page-sentences", SENTENCES, "[data-metric=subspace] .token", "[data-metric=subspace] .token"),
+        ):
+            page.goto("about:blank")
+            page.goto(f"{server.url}/{fragment}")
+            page.wait_for_selector(ready)
+            page.wait_for_timeout(500)
+            if pointed:
+                page.hover(pointed)
+                page.wait_for_timeout(200)
+            page.screenshot(path=str(TARGET / f"{name}.png"), full_page=True)
+        browser.close()
+
+
+if __name__ == "__main__":
+    take()
