@@ -67,6 +67,7 @@ def test_the_map_keeps_what_is_near_near() -> None:
         for one in of_set["examples"]:
             own = np.hypot(one["x"] - of_set["x"], one["y"] - of_set["y"])
             assert own < np.hypot(one["x"] - other["x"], one["y"] - other["y"]) and own < gap
+    assert colours["x"] < 0 < cars["x"] and colours["y"] > 0
     assert len(shown["items"]) == 20 and 0.3 < shown["kept"] <= 1
     assert shown == load_words().map("{red, blue, green} | {car, truck, bus}", top=20).to_dict()
 

@@ -109,6 +109,8 @@ def test_limits_are_the_operator_s(home) -> None:
             ("matrix", {"candidates": ["a"], "references": ["b", "c", "d"], "model": "words"}, "2 cells"),
             ("find", {"query": "yellow"}, "5 characters"),
             ("find", {"query": ["a", "b", "c", "d"]}, "3 queries"),
+            ("find", {"query": ["red", "blue"]}, "5 characters"),
+            ("find", {"query": "@a", "sets": {"a": ["red", "blue"], "b": ["tan", "sky"]}}, "3 examples of named sets"),
             ("membership", {"query": "red", "texts": ["a", "b", "c", "d"]}, "3 texts"),
         ):
             answer = client.post(f"/v1/{path}", json=asked)

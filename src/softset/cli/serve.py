@@ -39,7 +39,7 @@ def _limit(flag: str, name: str, about: str) -> Callable[[Command], Command]:
 @_limit("--max-body", "body", "Bytes of a request.")
 @_limit("--max-texts", "texts", "Texts, or queries, of a request.")
 @_limit("--max-tokens", "tokens", "Tokens of all texts of a request.")
-@_limit("--max-query", "query", "Characters of a query.")
+@_limit("--max-query", "query", "Characters of a query, or of all queries of a request.")
 @_limit("--max-cells", "cells", "Cells of a matrix.")
 @_limit("--max-items", "items", "Items of a collection dropped on the page.")
 @_limit("--max-collections", "collections_kept", "Collections dropped on the page that are kept.")

@@ -84,14 +84,10 @@ def belonging(
     rows = np.stack([one.vector for _, one in found]).astype(np.float64) if found else np.zeros((0, 1))
     scores = np.asarray(plan.score([np.asarray(one.membership(rows)) for one in plan.sets])) if found else np.zeros(0)
     scores = np.where(rows.any(axis=1), scores, 0.0)
+    shares = explain(rows, plan) if explained and found else [()] * len(found)
     items = tuple(
-        Belonging(
-            text,
-            float(score),
-            None if one.how == "as it is" else one.how,
-            explain(one.vector, plan) if explained else (),
-        )
-        for (text, one), score in zip(found, scores.tolist(), strict=True)
+        Belonging(text, float(score), None if one.how == "as it is" else one.how, share)
+        for (text, one), score, share in zip(found, scores.tolist(), shares, strict=True)
     )
     left_out = tuple(dict.fromkeys([*plan.unknown, *unknown]))
     return Memberships(plan.query, plan.logic.name, where, items, plan.notes, left_out)

@@ -294,7 +294,7 @@ def _result(
     kept = int(((ranking.scores >= least) & (ranking.scores > 0)).sum())  # what has no membership is no member
     places, scores = ranking.places[:kept].tolist(), ranking.scores[:kept].tolist()
     below = np.round(100 * (n - np.arange(1, kept + 1)) / n, 4).tolist()
-    shares = [explain(row, plan) for row in items.take(places)] if explained else [()] * kept
+    shares = explain(items.take(places), plan) if explained and kept else [()] * kept
     hits = [
         Hit(entry.name, score, percentile, place, share, entry.text, entry.metadata)
         for entry, score, percentile, place, share in zip(

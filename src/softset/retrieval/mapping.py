@@ -59,7 +59,7 @@ def map_of(result: Result, vectors: np.ndarray) -> Map:
     points = np.concatenate([*leaves, _units(vectors)])
     middles = np.stack([rows.mean(axis=0) for rows in leaves])
     mean = points.mean(axis=0)
-    axes, kept = _axes(points - mean)
+    axes, kept = _axes(points - mean, middles[0] - mean)
     ends = np.cumsum([len(rows) for rows in leaves])
     places, centres = ((rows - mean) @ axes.T for rows in (points, middles))
     sets = tuple(
@@ -75,16 +75,17 @@ def _units(rows: np.ndarray) -> np.ndarray:
     return units
 
 
-def _axes(centred: np.ndarray) -> tuple[np.ndarray, float]:
-    """Return two axes (2, d) and the share of the variance along them; the largest number of each axis is positive.
+def _axes(centred: np.ndarray, first: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return two axes (2, d) and the share of the variance along them.
 
-    An axis has no direction of its own: without a rule, the map would flip from one query to the next.
+    An axis has no direction of its own, and without a rule the map would flip as items come and go: the middle of the
+    first set (d,) is on the left, and above.
     """
     _, sizes, axes = np.linalg.svd(centred, full_matrices=False)
     axes = np.concatenate([axes, np.zeros((2, centred.shape[1]))])[:2]
-    largest = axes[np.arange(2), np.abs(axes).argmax(axis=1)]
+    turned = np.where(axes @ first < 0, -1.0, 1.0) * [-1.0, 1.0]
     total = float((sizes**2).sum())
-    return axes * np.where(largest < 0, -1.0, 1.0)[:, None], float((sizes[:2] ** 2).sum()) / total if total else 1.0
+    return axes * turned[:, None], float((sizes[:2] ** 2).sum()) / total if total else 1.0
 
 
 def _spots(names: Sequence[str], places: Sequence[np.ndarray] | np.ndarray) -> tuple[Spot, ...]:

@@ -136,15 +136,22 @@ def share_lines(shares: Iterable[LeafShare]) -> Iterator[str]:
         yield f"         {'against: ' if one.against else ''}{one.membership:.3f} in {one.leaf}, by {carried}"
 
 
-def explain(vector: np.ndarray, plan: Plan, most: int = 3) -> tuple[LeafShare, ...]:
-    """Return a vector's (d,) membership in each set of a query, and the examples with the largest cosine."""
+def explain(vectors: np.ndarray, plan: Plan, most: int = 3) -> list[tuple[LeafShare, ...]]:
+    """Return for each of some vectors (n, d) its membership in each set, and the examples with the largest cosine."""
     wanted = set(sought(plan.tree))
-    return tuple(_share(vector, leaf, most, against=leaf.tree not in wanted) for leaf in plan.leaves)
+    by_leaf = [_shares(vectors, leaf, most, against=leaf.tree not in wanted) for leaf in plan.leaves]
+    return list(zip(*by_leaf, strict=True))
 
 
-def _share(vector: np.ndarray, leaf: Leaf, most: int, *, against: bool) -> LeafShare:
-    lengths = np.linalg.norm(leaf.vectors, axis=1) * np.linalg.norm(vector)
-    cosines = leaf.vectors @ vector / np.where(lengths > 0, lengths, 1)
-    best = np.argsort(-cosines, kind="stable")[:most]
-    nearest = tuple((leaf.examples[i].text, round(float(cosines[i]), 6)) for i in best.tolist())
-    return LeafShare(str(leaf.tree), float(leaf.members.membership(vector)), nearest, against)
+def _shares(vectors: np.ndarray, leaf: Leaf, most: int, *, against: bool) -> list[LeafShare]:
+    rows = leaf.vectors
+    lengths = np.linalg.norm(vectors, axis=1)[:, None] * np.linalg.norm(rows, axis=1)
+    cosines = vectors @ rows.T / np.where(lengths > 0, lengths, 1)
+    best = np.argsort(-cosines, axis=1, kind="stable")[:, :most]
+    name, texts = str(leaf.tree), [one.text for one in leaf.examples]
+    members = np.asarray(leaf.members.membership(vectors), dtype=np.float64).tolist() if len(vectors) else []
+    nearest = np.take_along_axis(cosines, best, axis=1).round(6).astype(np.float64).tolist()
+    return [
+        LeafShare(name, membership, tuple(zip([texts[at] for at in places], values, strict=True)), against)
+        for membership, places, values in zip(members, best.tolist(), nearest, strict=True)
+    ]

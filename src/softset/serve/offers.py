@@ -68,6 +68,10 @@ class Offers:
             (collection, _changed(folder)), lambda: open_collection(folder, load=self._opened_encoder)
         )
 
+    def model_name(self, given: str | None) -> str:
+        """Return the name of the model that a request means: the first one offered unless it says."""
+        return given if given is not None else next(iter(self.models), "")
+
     def encoder(self, name: str, **options: Any) -> BatchedEncoder:
         """Return a model with its options, such as layer=4."""
         where = _offered("is no model", name, self.models)

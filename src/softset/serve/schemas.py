@@ -189,7 +189,7 @@ class MapAnswer(BaseModel):
 class EncoderRequest(Request):
     """Which model encodes texts, and how."""
 
-    model: Text = Field("minilm", description="A model by name: see /v1/models.")
+    model: Text | None = Field(None, description="A model by name, the first of /v1/models unless given: minilm.")
     layer: int | float | Literal["last"] = Field("last", description="A number, a negative one from the end, a share.")
     unit: Literal["token", "word"] = "token"
     special: bool = Field(False, description="Count marks such as [CLS] as members of the sets.")
@@ -316,7 +316,7 @@ class DropRequest(Request):
     """Lines of text to be searched."""
 
     texts: list[Text] = Field(min_length=1)
-    model: Text = "minilm"
+    model: Text | None = Field(None, description="What reads the lines; the first of /v1/models unless given.")
     model_config = _shown({"texts": ["A storm at sea", "Bread and butter"], "model": "words"})
 
 

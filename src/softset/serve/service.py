@@ -50,11 +50,11 @@ class Service:
         return Response(content, status, media_type="application/json")
 
     def check_query(self, queries: Sequence[str]) -> None:
-        """Refuse too many queries, or too long ones."""
+        """Refuse too many queries, or too long ones: how long a search takes goes with the examples of all of them."""
         self.check_count(len(queries), "queries")
-        longest = max(map(len, queries))
-        if longest > self.limits.query:
-            raise _too_much("a query", self.limits.query, "characters", longest, "--max-query")
+        length = sum(map(len, queries))
+        if length > self.limits.query:
+            raise _too_much("the query of a request", self.limits.query, "characters", length, "--max-query")
 
     def check_count(self, count: int, what: str = "texts") -> None:
         """Refuse too many texts or queries."""

@@ -20,7 +20,7 @@ class Limits:
         body: bytes of a request.
         texts: texts, or queries, of a request.
         tokens: tokens of all texts of a request together.
-        query: characters of a query.
+        query: characters of a query, or of all queries of a request.
         cells: cells of a matrix of scores.
         items: items of a collection that somebody drops on the server.
         collections_kept: collections dropped on the server that are kept, the last ones used.

@@ -22,10 +22,11 @@ def collections_routes(service: Service) -> APIRouter:
         """Make a collection of lines; `/v1/find` searches it by the name that is returned, which nobody can guess."""
 
         def work() -> Any:
-            encoder = service.offers.encoder(asked.model)
+            model = service.offers.model_name(asked.model)
+            encoder = service.offers.encoder(model)
             service.check_count(len(asked.texts))
             service.check_tokens(encoder, asked.texts)
-            name = service.offers.full_name(asked.model, encoder)
+            name = service.offers.full_name(model, encoder)
             return _facts(*drops.create(asked.texts, encoder, name))
 
         return await service.answer(request, work, HTTPStatus.CREATED)

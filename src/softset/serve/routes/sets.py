@@ -73,6 +73,8 @@ def sets_routes(service: Service) -> APIRouter:
 
 
 def _items(service: Service, asked: SetRequest) -> Searchable:
+    """Return what is searched, unless the request brings along too many examples."""
+    service.check_count(sum(map(len, (asked.sets or {}).values())), "examples of named sets")
     return service.offers.items(asked.vectors, asked.collection)
 
 

@@ -77,7 +77,7 @@ def _encoder(service: Service, asked: EncoderRequest, texts: list[str]) -> Batch
     """Return the model that a request names, once it is clear that its texts are not too much for it."""
     service.check_count(len(texts))
     encoder = service.offers.encoder(
-        asked.model,
+        service.offers.model_name(asked.model),
         layer=asked.layer,
         unit=asked.unit,
         special=asked.special,
