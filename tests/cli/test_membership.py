@@ -53,8 +53,10 @@ def test_unknown_words_are_an_error_or_are_left_out(run) -> None:
     assert run("membership", "{red}", "qwxzy") == (2, "", "softset: 'qwxzy' has no vector here\n")
     code, shown, told = run("membership", "{red, qwxz}", "qwxzy", "blue", "--skip-unknown", "--json")
     found = json.loads(shown)
-    assert [one["item"] for one in found["memberships"]] == ["blue"] and found["unknown"] == ["qwxz", "qwxzy"]
-    assert (code, told) == (0, "softset: 2 without a vector, left out: qwxz, qwxzy\n")
+    assert [one["item"] for one in found["memberships"]] == ["qwxzy", "blue"] and found["unknown"] == ["qwxz", "qwxzy"]
+    assert found["memberships"][0]["membership"] is None and found["memberships"][1]["membership"] > 0.5
+    assert (code, told) == (0, "softset: 2 without a vector: qwxz, qwxzy\n")
+    assert run("membership", "{red}", "qwxzy", "red", "--skip-unknown")[1].startswith("    -  qwxzy\n")
     assert run("membership", "{red}")[0] == 2
 
 

@@ -3,6 +3,7 @@
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 
 import numpy as np
 import pytest
@@ -11,8 +12,10 @@ from hypothesis import strategies as st
 
 from softset import load_encoder
 from softset.errors import InputError
+from softset.serve.asker import ASKER_GONE, AskerGoneError
 from softset.serve.batching import BatchedEncoder, Batches
 from softset.serve.kept import Kept
+from softset.serve.settings import Limits, TooMuchError
 
 
 class Slow:
@@ -76,7 +79,7 @@ def test_more_than_fits_goes_alone() -> None:
 @settings(max_examples=25, deadline=None)
 def test_vectors_do_not_know_the_company(calls: list[list[str]]) -> None:
     encoder = load_encoder("words")
-    batched = BatchedEncoder(encoder)
+    batched = BatchedEncoder(encoder, Limits())
     with ThreadPoolExecutor(6) as pool:
         sets = list(pool.map(batched.encode, calls))
         pooled = list(pool.map(batched.embed, calls))
@@ -91,8 +94,32 @@ def test_tokens_are_counted_before_anything_is_encoded() -> None:
     for name in ("words", "minilm"):
         encoder = load_encoder(name)
         sets = encoder.encode(texts)
-        assert BatchedEncoder(encoder).count_tokens(texts) == int(sets.counts.sum() + sets.unknown.sum())
-    assert BatchedEncoder(load_encoder(lambda texts: [np.ones((1, 2))] * len(texts))).count_tokens(["a b", "c"]) == 3
+        counts = BatchedEncoder(encoder, Limits()).count_tokens(texts)
+        assert counts == (sets.counts + sets.unknown).tolist()
+    own = load_encoder(lambda texts: [np.ones((1, 2))] * len(texts))
+    assert BatchedEncoder(own, Limits()).count_tokens(["a b", "c"]) == [2, 1]
+
+
+def test_long_work_goes_in_pieces_with_others_in_between() -> None:
+    """The vectors are the same; what comes meanwhile does not wait for all of it; who has left is not served."""
+    encoder, batches = load_encoder("words"), []
+    batched = BatchedEncoder(encoder, Limits(tokens=10_000), lambda callers, texts: batches.append((callers, texts)))
+    texts = ["a red book " * 300] * 7 + ["the sea"]
+    sets = batched.encode(texts)
+    assert len(batches) == 4 and np.array_equal(sets.vectors, encoder.encode(texts).vectors)
+    assert np.array_equal(batched.embed(texts), encoder.embed(texts))
+    with pytest.raises(TooMuchError, match="10,000 tokens are the most"):
+        batched.encode([*texts, *texts])
+    with pytest.raises(TooMuchError, match="4,096 tokens of a text"):
+        batched.embed(["a " * 5_000])
+    gone = threading.Event()
+    gone.set()
+    context = copy_context()
+    context.run(ASKER_GONE.set, gone)
+    batches.clear()
+    with pytest.raises(AskerGoneError):
+        context.run(batched.encode, texts)
+    assert len(batches) == 1
 
 
 def test_a_model_is_loaded_once_whoever_asks() -> None:
@@ -125,3 +152,13 @@ def test_what_failed_is_tried_again_and_others_do_not_wait() -> None:
         assert inside.wait(5) and kept.get("c", lambda: "quick") == "quick"
         go.set()
         assert waiting.result(5) == "slow"
+
+
+def test_what_fails_takes_nobody_s_place() -> None:
+    kept = Kept(2)
+    kept.get("a", lambda: "A")
+    kept.get("b", lambda: "B")
+    for bad in range(5):
+        with pytest.raises(ZeroDivisionError):
+            kept.get(bad, lambda: 1 / 0)
+    assert kept.get("a", lambda: "made again") == "A" and len(kept) == 2 and not kept._making.keys() & {"a", "b"}

@@ -1,6 +1,7 @@
 """Lines that somebody drops: searched like an indexed file, kept for a while, never more than allowed."""
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -37,7 +38,7 @@ def test_blank_lines_are_told(client: TestClient) -> None:
 def test_only_so_many_lines_and_collections(home) -> None:
     with client_of(Settings(limits=Limits(items=3, collections_kept=2))) as client:
         many = client.post("/v1/collections", json={"texts": LINES, "model": "words"})
-        assert many.status_code == 413 and "softset serve --in" in many.json()["detail"]
+        assert many.status_code == 413 and "3 items of a collection" in many.json()["detail"]
         names = [
             client.post("/v1/collections", json={"texts": LINES[:2], "model": "words"}).json()["collection"]
             for _ in range(3)
@@ -67,3 +68,49 @@ def test_a_failure_leaves_nothing(client: TestClient, monkeypatch) -> None:
     monkeypatch.setattr(BatchedEncoder, "embed", lambda *_: 1 / 0)
     assert client.post("/v1/collections", json={"texts": LINES, "model": "words"}).status_code == 500
     assert set(folder.iterdir()) == before
+
+
+def test_what_nobody_asks_for_goes_by_itself(home) -> None:
+    with client_of(Settings(limits=Limits(lifetime=0.2))) as client:
+        client.post("/v1/collections", json={"texts": LINES, "model": "words"})
+        folder, end = client.app.state.service.offers.drops._folder, time.monotonic() + 10
+        while list(folder.iterdir()):
+            assert time.monotonic() < end
+            time.sleep(0.02)
+
+
+def test_bytes_are_bounded_too(home) -> None:
+    with client_of(Settings(limits=Limits(item_bytes=100))) as client:
+        made = client.post("/v1/collections", json={"texts": ["x" * 90], "model": "words"})
+        name = made.json()["collection"]
+        assert client.post(f"/v1/collections/{name}/items", json={"texts": ["y" * 20]}).status_code == 413
+        assert client.post(f"/v1/collections/{name}/items", json={"texts": ["y" * 10]}).status_code == 200
+
+
+def test_searching_while_lines_come_and_go(client: TestClient) -> None:
+    """Nobody meets a file that is just being replaced, and no folder stays behind."""
+    drops = client.app.state.service.offers.drops
+    before = {one.name for one in drops._folder.iterdir()}
+    for _ in range(4):
+        name = client.post("/v1/collections", json={"texts": LINES, "model": "words"}).json()["collection"]
+        statuses = []
+
+        def search(name: str = name, statuses: list[int] = statuses) -> None:
+            for _ in range(25):
+                asked = {"query": "{sea, ship}", "collection": name, "top": 20}
+                statuses.append(client.post("/v1/find", json=asked).status_code)
+
+        with ThreadPoolExecutor(4) as pool:
+            searching = [pool.submit(search) for _ in range(3)]
+            for _ in range(10):
+                added = client.post(f"/v1/collections/{name}/items", json={"texts": LINES})
+                assert added.status_code == 200
+            for one in searching:
+                one.result(60)
+            assert set(statuses) == {200}
+            adding = [
+                pool.submit(client.post, f"/v1/collections/{name}/items", json={"texts": LINES}) for _ in range(3)
+            ]
+            assert client.delete(f"/v1/collections/{name}").status_code == 204
+            assert {one.result(60).status_code for one in adding} <= {200, 404}
+    assert {one.name for one in drops._folder.iterdir()} == before

@@ -96,6 +96,58 @@ def test_a_client_that_hangs_up_or_sends_half_harms_nobody(server: Running) -> N
         time.sleep(0.05)
 
 
+def test_who_connects_and_says_nothing_is_sent_away(home, monkeypatch) -> None:
+    """Hundreds of silent connections neither shut others out nor stay."""
+    with Running() as running:
+        port = urlsplit(running.url).port
+        silent = []
+        try:
+            for at in range(300):
+                one = socket.create_connection(("127.0.0.1", port), timeout=30)
+                one.sendall(b"" if at % 2 else b"POST /v1/find HTTP/1.1\r\nhost: ")
+                silent.append(one)
+            begun = time.monotonic()
+            assert ask(running.url, "/v1/find", FIND)[0] == 200
+            assert time.monotonic() - begun < 5
+            for one in silent:
+                while one.recv(1000):
+                    pass
+            assert 5 < time.monotonic() - begun < 30
+        finally:
+            for one in silent:
+                one.close()
+        assert ask(running.url, "/v1/health")[0] == 200
+
+
+def test_a_wrong_body_does_not_stop_the_others(server: Running) -> None:
+    body = {"candidates": ["a"], "references": [1] * 90_000, "metrics": list(range(1000))}
+    begun = time.monotonic()
+    assert ask(server.url, "/v1/score", body)[0] == 422
+    assert time.monotonic() - begun < 2
+
+
+def test_it_ends_in_time_though_work_does_not(home) -> None:
+    with Running("--seconds", "1") as running:
+        asked = {"candidates": ["word " * 3_000] * 8, "references": ["other " * 50] * 8, "model": "minilm"}
+        assert ask(running.url, "/v1/score", asked)[0] == 504
+        begun = time.monotonic()
+        running.end()
+        assert running.process.returncode == 0 and time.monotonic() - begun < 15
+
+
+def test_a_short_text_does_not_wait_for_long_ones(server: Running) -> None:
+    ask(server.url, "/v1/score", {"candidates": ["warm"], "references": ["up"]})
+    long = {"candidates": ["word " * 200] * 60, "references": ["other " * 200] * 60}
+    with ThreadPoolExecutor(2) as pool:
+        working = [pool.submit(ask, server.url, "/v1/score", long) for _ in range(2)]
+        time.sleep(0.3)
+        begun = time.monotonic()
+        assert ask(server.url, "/v1/score", {"candidates": ["a"], "references": ["b"]})[0] == 200
+        waited = time.monotonic() - begun
+        taken = [one.result(60)[0] for one in working]
+        assert taken == [200, 200] and waited < (time.monotonic() - begun) / 2
+
+
 def test_a_port_that_is_taken_is_one_sentence(server: Running) -> None:
     port = str(urlsplit(server.url).port)
     tried = subprocess.run(

@@ -23,6 +23,9 @@ PAIR = ("A boy walks in this park.", "The kid runs in the square.")
             ("--layer=-2", "--metric", "subspace", "--rescale", "chance"),
         ),
         ({"layer": 0.5, "unit": "word"}, ("--layer", "0.5", "--unit", "word")),
+        ({"layer": 1}, ("--layer", "1")),
+        ({"layer": 1.0}, ("--layer", "1.0")),
+        ({"layer": "1.0"}, ("--layer", "1.0")),
         ({"model": "words"}, ("--model", "words")),
         ({"max_length": 5, "overflow": "truncate"}, ("--max-length", "5", "--overflow", "truncate")),
     ],
@@ -81,15 +84,21 @@ def test_the_matrix_is_the_library_s(client: TestClient) -> None:
             "has no membership of single tokens",
         ),
         ("explain", {"candidate": "a", "reference": "b", "metrics": []}, 422, "metrics: "),
-        ("matrix", {"candidates": ["a"] * 300, "references": ["b"] * 300}, 413, "a matrix may have 65,536 cells here"),
-        ("score", {"candidates": ["a"] * 600, "references": ["b"] * 600}, 413, "a request may have 1,024 texts here"),
+        ("matrix", {"candidates": ["a"] * 300, "references": ["b"] * 300}, 413, "65,536 cells are the most here"),
+        ("score", {"candidates": ["a"] * 600, "references": ["b"] * 600}, 413, "1,024 texts are the most here"),
+        ("score", {"candidates": ["word " * 5_000], "references": ["b"]}, 413, "4,096 tokens of a text are the most"),
+        ("score", {"candidates": ["a"], "references": [1] * 90_000}, 422, "references: a list of texts"),
+        ("score", {"candidates": ["a"], "references": [1] * 200_000}, 422, "200,000 parts are too many"),
+        ("score", {str(at): 1 for at in range(2_000)}, 422, "2,000 parts are too many"),
+        ("score", {"candidates": ["a"], "references": ["b"], "layer": "abc"}, 422, "layer 'abc' is not known"),
+        ("score", {"candidates": ["a"], "references": ["b"], "layer": None}, 422, "layer: a number, a share"),
         (
             "score",
-            {"candidates": ["word " * 33_000], "references": ["b"]},
+            {"candidates": ["word " * 4_000] * 9, "references": ["b"] * 9},
             413,
-            "a request may have 32,768 tokens here",
+            "32,768 tokens are the most here",
         ),
-        ("explain", {"candidate": "a b " * 200, "reference": "c d " * 200}, 413, "a matrix may have 65,536 cells"),
+        ("explain", {"candidate": "a b " * 200, "reference": "c d " * 200}, 413, "65,536 cells of links are the most"),
     ],
 )
 def test_what_cannot_be_answered_is_one_sentence(
@@ -102,7 +111,7 @@ def test_what_cannot_be_answered_is_one_sentence(
 
 
 def test_limits_are_the_operator_s(home) -> None:
-    with client_of(Settings(limits=Limits(texts=3, tokens=4, query=5, cells=2))) as client:
+    with client_of(Settings(limits=Limits(texts=3, tokens=4, text_tokens=3, query=5, cells=2))) as client:
         for path, asked, sentence in (
             ("score", {"candidates": ["a", "b"], "references": ["c", "d"]}, "3 texts"),
             ("score", {"candidates": ["a b c"], "references": ["d e"], "model": "words"}, "4 tokens"),
@@ -110,7 +119,10 @@ def test_limits_are_the_operator_s(home) -> None:
             ("find", {"query": "yellow"}, "5 characters"),
             ("find", {"query": ["a", "b", "c", "d"]}, "3 queries"),
             ("find", {"query": ["red", "blue"]}, "5 characters"),
+            ("find", {"query": "red", "top": 3}, "2 results"),
+            ("membership", {"query": "red", "texts": ["a"], "sets": {"a": ["a long name"]}}, "5 characters"),
             ("find", {"query": "@a", "sets": {"a": ["red", "blue"], "b": ["tan", "sky"]}}, "3 examples of named sets"),
+            ("score", {"candidates": ["a b c d"], "references": ["b"], "model": "words"}, "3 tokens of a text"),
             ("membership", {"query": "red", "texts": ["a", "b", "c", "d"]}, "3 texts"),
         ):
             answer = client.post(f"/v1/{path}", json=asked)

@@ -40,5 +40,5 @@ def membership(
         if one.stands_for is not None and one.stands_for.startswith("the "):
             click.echo(f"softset: {one.item} is {one.stands_for}", err=True)
     if found.unknown:
-        click.echo(f"softset: {len(found.unknown)} without a vector, left out: {', '.join(found.unknown)}", err=True)
+        click.echo(f"softset: {len(found.unknown)} without a vector: {', '.join(found.unknown)}", err=True)
     click.echo(found.to_json() if as_json else str(found))

@@ -1,7 +1,7 @@
 """How much given texts belong to a query: the other question, where `find` asks which items do."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -14,10 +14,10 @@ __all__ = ["Belonging", "Memberships", "belonging"]
 
 
 class Belonging(NamedTuple):
-    """A text's membership in a query, and what stands for the text if it is not looked up as it is."""
+    """A text's membership in a query, None if it has no vector, and what stands for it if that is not itself."""
 
     item: str
-    membership: float
+    membership: float | None
     stands_for: str | None = None
     leaves: tuple[LeafShare, ...] = ()
 
@@ -71,23 +71,30 @@ class Memberships:
         return "\n".join(
             line
             for one in self.items
-            for line in (f"{one.membership:.3f}  {printable(one.item)}", *share_lines(one.leaves))
+            for line in (f"{_shown(one.membership)}  {printable(one.item)}", *share_lines(one.leaves))
         )
 
     __repr__ = __str__
 
 
+def _shown(membership: float | None) -> str:
+    return "    -" if membership is None else f"{membership:.3f}"
+
+
 def belonging(
-    plan: Plan, found: list[tuple[str, Resolved]], where: str, unknown: list[str], *, explained: bool
+    plan: Plan, asked: Sequence[str], known: Mapping[str, Resolved], where: str, *, explained: bool
 ) -> Memberships:
-    """Return how much texts with their vectors belong to a query; what has no direction belongs to nothing."""
+    """Return how much texts belong to a query; one whose vector is zero belongs to nothing."""
+    found = [(text, known[text]) for text in dict.fromkeys(asked) if text in known]
     rows = np.stack([one.vector for _, one in found]).astype(np.float64) if found else np.zeros((0, 1))
     scores = np.asarray(plan.score([np.asarray(one.membership(rows)) for one in plan.sets])) if found else np.zeros(0)
     scores = np.where(rows.any(axis=1), scores, 0.0)
     shares = explain(rows, plan) if explained and found else [()] * len(found)
-    items = tuple(
-        Belonging(text, float(score), None if one.how == "as it is" else one.how, share)
+    told = {
+        text: Belonging(text, float(score), None if one.how == "as it is" else one.how, share)
         for (text, one), score, share in zip(found, scores.tolist(), shares, strict=True)
-    )
-    left_out = tuple(dict.fromkeys([*plan.unknown, *unknown]))
+    }
+    items = tuple(told.get(text, Belonging(text, None)) for text in asked)
+    without = [one.item for one in items if one.membership is None]
+    left_out = tuple(dict.fromkeys([*plan.unknown, *without]))
     return Memberships(plan.query, plan.logic.name, where, items, plan.notes, left_out)

@@ -251,6 +251,8 @@ class Searchable(ABC):
     ) -> Memberships:
         """Return how much texts belong to a query, in their order, whether they are among the items or not.
 
+        With `skip_unknown` the membership of a text without a vector is None.
+
         The options are those of `find_many` that make sets: logic, preprocessing, sets, alpha, aperture, floor.
 
         >>> import softset
@@ -264,11 +266,12 @@ class Searchable(ABC):
             raise InputError("the texts whose membership is asked for must be a list of strings")
         with limited_to(threads):
             items, (plan,) = self._plans([query], skip_unknown=skip_unknown, **options)
-            known = Known(items, items.resolved(dict.fromkeys(asked)))
-            unknown = [text for text in asked if skip_unknown and not known.can_read(text)]
-            found = [(text, known.resolve(text)) for text in asked if text not in set(unknown)]
+            found = items.resolved(dict.fromkeys(asked))
+            for text in () if skip_unknown else asked:
+                if text not in found:
+                    found[text] = items.resolve(text)  # which says why not
         where = f"{items.signature}|logic:{plan.logic}|softset:{__version__}"
-        return belonging(plan, found, where, unknown, explained=explained)
+        return belonging(plan, asked, found, where, explained=explained)
 
     def map(self, query: str, top: int = 10, **options: Any) -> Map:
         """Return the sets of a query and its best items as points of a plane; the options are those of `find_many`."""

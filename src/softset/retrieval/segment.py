@@ -29,6 +29,8 @@ class Segment:
         self.stored: Stored = open_store(folder)
         try:
             self._lines = np.load(folder / "lines.npy", allow_pickle=False)
+            # Mapped while it is there: a writer may take this segment into another one, and delete it.
+            self._content = np.memmap(folder / "items.bin", dtype=np.uint8, mode="r")
         except (OSError, ValueError) as error:
             raise FileError(f"{folder} is not a whole part of a collection ({error}): index the items again") from error
         self._items = folder / "items.bin"
@@ -38,9 +40,7 @@ class Segment:
 
     def item(self, at: int) -> Item:
         """Return the item at a place."""
-        with self._items.open("rb") as file:
-            file.seek(int(self._lines[at]))
-            record = json.loads(file.read(int(self._lines[at + 1] - self._lines[at])))
+        record = json.loads(bytes(self._content[int(self._lines[at]) : int(self._lines[at + 1])]))
         return Item(self.stored.words[at], record["text"], record["metadata"])
 
     def pairs(self) -> Iterator[tuple[Item, np.ndarray]]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from fastapi import FastAPI
 from starlette.middleware import Middleware
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from softset import __version__
 from softset.serve.assets import add_page
@@ -43,7 +43,9 @@ def create_app(settings: Settings | None = None) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        purging = asyncio.create_task(_purging(service))
         yield
+        purging.cancel()
         await asyncio.to_thread(service.close)
 
     app = FastAPI(
@@ -61,9 +63,10 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     for routes in (sets_routes(service), texts_routes(service), collections_routes(service), about_routes(service)):
         app.include_router(routes)
     app.add_route("/metrics", _metrics(service))
+    app.add_route("/v1", _to_the_description)
     add_page(app)
     add_handlers(app)
-    _describe_problems(app)
+    _describe(app, keyed=settings.key is not None)
     app.state.service = service
     return app
 
@@ -76,6 +79,17 @@ def _guards(settings: Settings, service: Service) -> list[Middleware]:
     if settings.key is not None:
         guards.append(Middleware(Keys, key=settings.key))
     return [*guards, Middleware(Bodies, limits=settings.limits, desk=service.desk)]
+
+
+async def _purging(service: Service) -> None:
+    """Delete what was dropped here and not used for long, whether or not anybody comes."""
+    while True:
+        await asyncio.sleep(min(service.limits.lifetime / 4, 60))
+        await asyncio.to_thread(service.offers.drops.purge)
+
+
+async def _to_the_description(_: Any) -> Response:
+    return RedirectResponse("/v1/openapi.json")
 
 
 def _metrics(service: Service) -> Any:
@@ -93,6 +107,7 @@ def _problems(*, keyed: bool) -> dict[int | str, dict[str, Any]]:
         404: "A name that is not known here.",
         408: "The request did not come to its end in time.",
         413: "More than the server takes at once.",
+        415: "The request is not said to be JSON.",
         421: "A host name that is not the server's.",
         422: "What was asked for makes no sense.",
         500: "The server is at fault.",
@@ -104,13 +119,16 @@ def _problems(*, keyed: bool) -> dict[int | str, dict[str, Any]]:
     return {status: {"description": sentence, "content": schema} for status, sentence in sorted(told.items())}
 
 
-def _describe_problems(app: FastAPI) -> None:
-    """Add the form of a problem to the description of the interface, which FastAPI makes when it is first read."""
+def _describe(app: FastAPI, *, keyed: bool) -> None:
+    """Add the form of a problem, and the key, to the description that FastAPI makes when it is first read."""
     made = app.openapi
 
     def described() -> dict[str, Any]:
         schema = made()
         schema["components"]["schemas"]["Problem"] = Problem.model_json_schema()
+        if keyed:
+            schema["components"]["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
+            schema["security"] = [{"key": []}]
         return schema
 
     app.openapi = described  # type: ignore[method-assign]  # FastAPI's own way to extend it

@@ -5,7 +5,7 @@ the first of them takes all their texts along. A text has the same vectors in an
 """
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from threading import Lock
 from typing import Any, Generic, TypeVar
@@ -14,9 +14,13 @@ import numpy as np
 
 from softset.embed.encoders.protocol import Encoder, Progress
 from softset.embed.tokensets import TokenSets
+from softset.serve.asker import check_asker
+from softset.serve.settings import Limits
 
 __all__ = ["BatchedEncoder", "Batches"]
 
+PIECE = 256  # texts that go through a model at once
+PIECE_TOKENS = 2_048  # and tokens of one caller's texts: half a second's work
 Encoded = TypeVar("Encoded", TokenSets, np.ndarray)
 
 
@@ -97,43 +101,67 @@ class Batches(Generic[Encoded]):
 class BatchedEncoder:
     """An encoder for many threads.
 
+    What one caller brings goes in pieces of a few thousand tokens, with others in between: a short text does not wait
+    for a long one, and of a caller who has left the rest is not encoded.
+
     >>> import softset
-    >>> encoder = BatchedEncoder(softset.load_encoder("words"))
+    >>> encoder = BatchedEncoder(softset.load_encoder("words"), Limits())
     >>> encoder.encode(["a red book"])
     TokenSets(1 text, 3 tokens, 300 dimensions)
     """
 
-    def __init__(self, encoder: Encoder, most: int = 1_024, tell: Callable[[int, int], None] | None = None) -> None:
-        self._encoder = encoder
-        self._encode: Batches[TokenSets] = Batches(lambda texts: encoder.encode(texts), most, tell)
-        self._embed: Batches[np.ndarray] = Batches(lambda texts: encoder.embed(texts), most, tell)
+    def __init__(self, encoder: Encoder, limits: Limits, tell: Callable[[int, int], None] | None = None) -> None:
+        self.encoder, self._limits = encoder, limits
+        self._encode: Batches[TokenSets] = Batches(lambda texts: encoder.encode(texts), PIECE, tell)
+        self._embed: Batches[np.ndarray] = Batches(lambda texts: encoder.embed(texts), PIECE, tell)
 
     @property
     def signature(self) -> str:
         """What decides the vectors."""
-        return self._encoder.signature
+        return self.encoder.signature
 
     @property
     def dimensions(self) -> int:
         """The length d of the vectors."""
-        return self._encoder.dimensions
+        return self.encoder.dimensions
 
     @cached_property
     def second_moment(self) -> Any:
         """The second moment (d, d) of unit token vectors, where it is known; read once."""
-        return getattr(self._encoder, "second_moment", None)
+        return getattr(self.encoder, "second_moment", None)
 
-    def count_tokens(self, texts: Sequence[str]) -> int:
-        """Return how many tokens some texts have, as far as that can be known before they are encoded."""
-        count = getattr(self._encoder, "count_tokens", None)
-        return sum(len(text.split()) for text in texts) if count is None else int(count(texts))
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """Return how many tokens each text has, as far as that can be known before it is encoded.
+
+        >>> import softset
+        >>> BatchedEncoder(softset.load_encoder("words"), Limits()).count_tokens(["a red book", ""])
+        [3, 0]
+        """
+        count = getattr(self.encoder, "count_tokens", None)
+        return [len(text.split()) for text in texts] if count is None else count(texts)
 
     def encode(self, texts: Sequence[str], *, progress: Progress | None = None) -> TokenSets:
         """Return each text's token vectors, in the order of the texts."""
         del progress  # which is nobody's own
-        return self._encode(texts)
+        parts = [self._encode(piece) for piece in self._pieces(texts)]
+        return parts[0] if len(parts) == 1 else TokenSets.concatenate(parts)
 
     def embed(self, texts: Sequence[str], *, progress: Progress | None = None) -> np.ndarray:
         """Return one pooled vector a text, (n, d)."""
         del progress
-        return self._embed(texts)
+        parts = [self._embed(piece) for piece in self._pieces(texts)]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def _pieces(self, texts: Sequence[str]) -> Iterator[Sequence[str]]:
+        """Yield texts in pieces, while somebody waits for them; too many or too long ones are refused first."""
+        counts = self.count_tokens(texts)
+        self._limits.check("tokens of a text", "text_tokens", max(counts, default=0))
+        self._limits.check("tokens", "tokens", sum(counts))
+        start, size = 0, 0
+        for at, count in enumerate(counts):
+            if size + count > PIECE_TOKENS and at > start:
+                yield texts[start:at]
+                check_asker()
+                start, size = at, 0
+            size += count
+        yield texts[start:]

@@ -1,14 +1,19 @@
 """Where the work is done: so much of it at once, so much waiting, and nobody waits for ever."""
 
 import asyncio
+import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
 from http import HTTPStatus
 from math import ceil
+from threading import Event, Thread
+from threading import enumerate as enumerate_threads
 from typing import Any, TypeVar
 
 from starlette.requests import Request
 
+from softset.serve.asker import ASKER_GONE
 from softset.serve.problems import BadRequestError
 from softset.serve.settings import Limits
 
@@ -27,7 +32,8 @@ class Desk:
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._pool = ThreadPoolExecutor(limits.workers, thread_name_prefix="softset")
+        self._name = f"softset desk {id(self)}"
+        self._pool = ThreadPoolExecutor(limits.workers, thread_name_prefix=self._name)
         self.under_way = 0  # begun or waiting; changed by the event loop alone
 
     @property
@@ -44,10 +50,16 @@ class Desk:
         """Return what some work makes, done in a thread; refuse it if there is too much of it already."""
         self.check_room()
         loop = asyncio.get_running_loop()
-        done = self._pool.submit(work)
+        gone = Event()
+        context = copy_context()
+        context.run(ASKER_GONE.set, gone)
+        done = self._pool.submit(context.run, work)
         self.under_way += 1
         done.add_done_callback(lambda _: _in_loop(loop, self._finished))
-        return await self._awaited(request, done)
+        try:
+            return await self._awaited(request, done)
+        finally:
+            gone.set()
 
     async def _awaited(self, request: Request, done: "Future[Result]") -> Result:
         result, left = asyncio.wrap_future(done), asyncio.ensure_future(_hung_up(request))
@@ -63,8 +75,8 @@ class Desk:
                 raise self._busy()
             raise BadRequestError(
                 HTTPStatus.GATEWAY_TIMEOUT,
-                f"this takes longer than the {self._limits.seconds:g} seconds that a request may take here: ask for "
-                "less at once (softset serve --seconds)",
+                f"there was no answer within the {self._limits.seconds:g} seconds that a request may take here: ask "
+                "for less at once, or come again when the server is less busy (softset serve --seconds)",
             )
         finally:
             left.cancel()
@@ -79,9 +91,16 @@ class Desk:
             HTTPStatus.SERVICE_UNAVAILABLE, f"the server is busy: come again in {seconds} s", Retry_After=seconds
         )
 
-    def close(self) -> None:
-        """Finish what is under way."""
-        self._pool.shutdown(wait=True)
+    def close(self) -> bool:
+        """Finish what is under way, if it does not take too long, and tell whether all is finished."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        end = time.monotonic() + self._limits.seconds
+        while any(one.is_alive() for one in self._threads()) and time.monotonic() < end:
+            time.sleep(0.02)
+        return not any(one.is_alive() for one in self._threads())
+
+    def _threads(self) -> list[Thread]:
+        return [one for one in enumerate_threads() if one.name.startswith(self._name)]
 
 
 async def _hung_up(request: Request) -> None:

@@ -7,7 +7,7 @@ import shutil
 import tempfile
 import time
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path
@@ -26,12 +26,14 @@ PREFIX = "softset-drops-"
 
 @dataclass
 class _Drop:
-    """One of them: the collection as it is now, who makes its vectors, and when it was last used."""
+    """One of them: the collection as it is now, who makes its vectors, how large its texts are, when it was used."""
 
     collection: Collection
     encoder: BatchedEncoder
+    size: int
     used: float
     changing: Lock = field(default_factory=Lock)
+    gone: bool = False
 
 
 class Drops:
@@ -46,23 +48,24 @@ class Drops:
 
     def create(self, texts: Sequence[str], encoder: BatchedEncoder, name: str) -> tuple[str, Collection]:
         """Make a collection of texts, numbered from 1, and return its new name."""
-        self._check_size(len(texts))
+        size = self._checked(texts, 0, 0)
         key = secrets.token_urlsafe(16)
         items = (Item(str(at), text) for at, text in enumerate(texts, 1))
         made = Collection.create(self._folder / key, items, embed=encoder.embed, encoder=name)
         with self._lock:
-            self._drops[key] = _Drop(made, encoder, time.monotonic())
-            gone = self._outdated()
-        self._delete(gone)
+            self._drops[key] = _Drop(made, encoder, size, time.monotonic())
+        self.purge()
         return key, made
 
     def add(self, key: str, texts: Sequence[str]) -> Collection:
         """Add texts to a collection."""
         drop = self._find(key)
         with drop.changing:
-            size = len(drop.collection)
-            self._check_size(size + len(texts))
-            drop.collection = drop.collection.add(Item(str(at), text) for at, text in enumerate(texts, size + 1))
+            if drop.gone:
+                raise _no_longer()
+            count = len(drop.collection)
+            drop.size = self._checked(texts, count, drop.size)
+            drop.collection = drop.collection.add(Item(str(at), text) for at, text in enumerate(texts, count + 1))
             return drop.collection
 
     def encoder_of(self, key: str) -> BatchedEncoder:
@@ -71,20 +74,33 @@ class Drops:
 
     def get(self, key: str) -> Collection | None:
         """Return a collection, or None where there is none of that name, or no longer."""
+        self.purge()
         with self._lock:
-            gone = self._outdated()
             drop = self._drops.get(key)
-            if drop is not None:
-                drop.used = time.monotonic()
-                self._drops.move_to_end(key)
-        self._delete(gone)
-        return None if drop is None else drop.collection
+            if drop is None:
+                return None
+            drop.used = time.monotonic()
+            self._drops.move_to_end(key)
+            return drop.collection
 
     def remove(self, key: str) -> None:
         """Forget a collection."""
         self._find(key)
         with self._lock:
-            gone = [key] if self._drops.pop(key, None) else []
+            drop = self._drops.pop(key, None)
+        if drop is not None:
+            self._delete({key: drop})
+
+    def purge(self) -> None:
+        """Forget those that were not used for long, and the oldest of too many."""
+        end = time.monotonic() - self._limits.lifetime
+        gone: dict[str, _Drop] = {}
+        with self._lock:
+            while self._drops:
+                key, oldest = next(iter(self._drops.items()))
+                if oldest.used >= end and len(self._drops) <= self._limits.collections_kept:
+                    break
+                gone[key] = self._drops.pop(key)
         self._delete(gone)
 
     def __len__(self) -> int:
@@ -97,34 +113,26 @@ class Drops:
     def _find(self, key: str) -> _Drop:
         drop = self._drops.get(key) if self.get(key) is not None else None
         if drop is None:
-            raise BadRequestError(
-                HTTPStatus.NOT_FOUND, "there is no such collection here, or no longer: drop its lines again"
-            )
+            raise _no_longer()
         return drop
 
-    def _outdated(self) -> list[str]:
-        """Forget those that were not used for long, and the oldest of too many; return their names."""
-        end = time.monotonic() - self._limits.lifetime
-        gone = []
-        while self._drops:
-            key, oldest = next(iter(self._drops.items()))
-            if oldest.used >= end and len(self._drops) <= self._limits.collections_kept:
-                break
-            del self._drops[key]
-            gone.append(key)
-        return gone
+    def _delete(self, drops: Mapping[str, _Drop]) -> None:
+        for key, drop in drops.items():  # whoever searches one still has its files mapped
+            with drop.changing:
+                drop.gone = True
+                shutil.rmtree(self._folder / key, ignore_errors=True)
 
-    def _delete(self, keys: Sequence[str]) -> None:
-        for key in keys:  # whoever searches one still has its files open
-            shutil.rmtree(self._folder / key, ignore_errors=True)
+    def _checked(self, texts: Sequence[str], count: int, size: int) -> int:
+        """Return how many bytes the texts of a collection have with these, unless they are too many."""
+        size += sum(len(text.encode()) for text in texts)
+        self._limits.check("items of a collection that is dropped", "items", count + len(texts))
+        self._limits.check("bytes of its texts", "item_bytes", size)
+        return size
 
-    def _check_size(self, size: int) -> None:
-        if size > self._limits.items:
-            raise BadRequestError(
-                HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-                f"a collection dropped here may have {self._limits.items:,} items, but this would have {size:,}: index "
-                "them with softset index, and let the server offer them (softset serve --in)",
-            )
+
+def _no_longer() -> BadRequestError:
+    sentence = "no collection of this name was dropped here, or it is gone: drop its lines again"
+    return BadRequestError(HTTPStatus.NOT_FOUND, sentence)
 
 
 def _sweep() -> None:

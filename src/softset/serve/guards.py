@@ -130,7 +130,7 @@ class Bodies:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on with its whole body."""
-        if scope["type"] != "http" or scope["method"] in ("GET", "HEAD", "OPTIONS"):
+        if scope["type"] != "http" or scope["method"] != "POST":
             await self.app(scope, receive, send)
             return
         try:
@@ -153,7 +153,14 @@ class Bodies:
         await self.app(scope, again, send)
 
     async def _read(self, headers: Headers, receive: Receive) -> bytes | None:
-        """Return the body, or None if the asker is gone."""
+        """Return the body, or None if the asker is gone.
+
+        What another site's form can send without being asked is no JSON, and is not read as such.
+        """
+        kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind != "application/json" and headers.get("content-length") != "0":
+            sentence = "the request is not said to be JSON: send content-type: application/json"
+            raise BadRequestError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, sentence)
         length = headers.get("content-length", "0")
         if not length.isdigit() or int(length) > self.limits.body:
             raise self._too_large()
@@ -168,7 +175,7 @@ class Bodies:
                     if len(body) > self.limits.body:
                         raise self._too_large()
                     if not message.get("more_body"):
-                        return bytes(body)
+                        return _text(bytes(body))
         except TimeoutError:
             raise BadRequestError(HTTPStatus.REQUEST_TIMEOUT, "the request did not come to its end in time") from None
 
@@ -178,6 +185,15 @@ class Bodies:
             f"a request may have {self.limits.body:,} bytes here, but this has more: send less at once (softset serve "
             "--max-body)",
         )
+
+
+def _text(body: bytes) -> bytes:
+    try:
+        body.decode()
+    except UnicodeDecodeError as error:
+        sentence = f"the body is not UTF-8 at byte {error.start}: convert it first"
+        raise BadRequestError(HTTPStatus.BAD_REQUEST, sentence) from None
+    return body
 
 
 def _digest(key: str) -> bytes:

@@ -10,19 +10,11 @@ __all__ = ["Kept"]
 Thing = TypeVar("Thing")
 
 
-class _Place(Generic[Thing]):
-    """Where one thing is, or will be."""
-
-    def __init__(self) -> None:
-        self.made = Lock()
-        self.things: list[Thing] = []
-
-
 class Kept(Generic[Thing]):
     """The last things that were used, at most so many.
 
-    Who asks for a thing that is being made waits for it, and for nothing else. If making it fails, the next one tries
-    again.
+    Who asks for a thing that is being made waits for it, and for nothing else. If making it fails, it takes nobody's
+    place, and the next one tries again.
 
     >>> kept = Kept(2)
     >>> [kept.get(name, lambda: name.upper()) for name in "abcb"], len(kept)
@@ -31,20 +23,28 @@ class Kept(Generic[Thing]):
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._places: OrderedDict[Hashable, _Place[Thing]] = OrderedDict()
+        self._things: OrderedDict[Hashable, Thing] = OrderedDict()
+        self._making: dict[Hashable, Lock] = {}
         self._lock = Lock()
 
     def get(self, key: Hashable, make: Callable[[], Thing]) -> Thing:
         """Return the thing of a key, made if it is not there."""
         with self._lock:
-            place = self._places.setdefault(key, _Place())
-            self._places.move_to_end(key)
-            while len(self._places) > self._most:
-                self._places.popitem(last=False)
-        with place.made:
-            if not place.things:
-                place.things.append(make())
-            return place.things[0]
+            if key in self._things:
+                self._things.move_to_end(key)
+                return self._things[key]
+            making = self._making.setdefault(key, Lock())
+        with making:
+            with self._lock:
+                if key in self._things:  # somebody else made it meanwhile
+                    return self._things[key]
+            thing = make()
+            with self._lock:
+                self._things[key] = thing
+                self._making.pop(key, None)
+                while len(self._things) > self._most:
+                    self._things.popitem(last=False)
+            return thing
 
     def __len__(self) -> int:
-        return sum(bool(place.things) for place in list(self._places.values()))
+        return len(self._things)

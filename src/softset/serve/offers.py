@@ -10,7 +10,10 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
+from softset.embed.encoders.contextual import ContextualEncoder
+from softset.embed.encoders.layers import Layer, check_layer
 from softset.embed.encoders.loading import load_encoder
+from softset.embed.encoders.protocol import Encoder
 from softset.embed.encoders.signature import parse_signature
 from softset.embed.library import BUNDLED as BUNDLED_WORDS
 from softset.embed.library import SHELF, vectors_folder
@@ -63,7 +66,7 @@ class Offers:
         dropped = self.drops.get(collection)
         if dropped is not None:
             return dropped
-        folder = _offered("is no collection", collection, self.collections)
+        folder = _offered("is no collection (what was dropped goes after a while)", collection, self.collections)
         return self._opened.get(
             (collection, _changed(folder)), lambda: open_collection(folder, load=self._opened_encoder)
         )
@@ -76,18 +79,27 @@ class Offers:
         """Return a model with its options, such as layer=4."""
         where = _offered("is no model", name, self.models)
         usual = inspect.signature(load_encoder).parameters
-        return self._loaded(where, **{key: value for key, value in options.items() if value != usual[key].default})
+        layer = check_layer(options.pop("layer", "last"))
+        others = {key: value for key, value in options.items() if value != usual[key].default}
+        if not others:
+            return self._loaded(where, layer)
+        plain = self._loaded(where, layer).encoder
+        if isinstance(plain, ContextualEncoder):  # whose network serves all of them
+            return self._batched(plain.using(**others))
+        return self._batched(load_encoder(where, layer=layer, threads=self._settings.threads, **others))
 
     def _opened_encoder(self, where: str) -> BatchedEncoder:
         """Return the encoder that a collection was made with: whoever offers the collection offers that too."""
-        return self._loaded(self.models.get(where, where))
+        return self._loaded(self.models.get(where, where), "last")
 
-    def _loaded(self, where: str, **options: Any) -> BatchedEncoder:
-        def load() -> BatchedEncoder:
-            encoder = load_encoder(where, threads=self._settings.threads, **options)
-            return BatchedEncoder(encoder, self._settings.limits.texts, self._tell)
+    def _loaded(self, where: str, layer: Layer) -> BatchedEncoder:
+        key = where, type(layer), layer  # the layer 1, and 1.0 for the last
+        return self._encoders.get(
+            key, lambda: self._batched(load_encoder(where, layer=layer, threads=self._settings.threads))
+        )
 
-        return self._encoders.get((where, *sorted(options.items())), load)
+    def _batched(self, encoder: Encoder) -> BatchedEncoder:
+        return BatchedEncoder(encoder, self._settings.limits, self._tell)
 
     @staticmethod
     def full_name(name: str, encoder: BatchedEncoder) -> str:

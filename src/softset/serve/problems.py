@@ -12,11 +12,20 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from softset.errors import InputError, MissingExtraError, QueryError, SoftsetError
+from softset.serve.settings import TooMuchError
 
 __all__ = ["BadRequestError", "Problem", "add_handlers", "problem"]
 
 LOG = logging.getLogger("softset.serve")
 MEDIA_TYPE = "application/problem+json"
+
+# Fields that may be of several types: of each the checks would say that it is not the other.
+WANTED = {
+    "query": "a text such as {red, blue} & fruit, or a list of at least one",
+    "references": "a list of texts, or of a list of texts for each candidate,",
+    "layer": "a number, a share from 0.0 to 1.0, or last",
+    "aperture": "a number above 0, or inf,",
+}
 
 
 class Problem(BaseModel):
@@ -58,6 +67,8 @@ def add_handlers(app: FastAPI) -> None:
 async def _ours(request: Request, error: Exception) -> Response:
     if isinstance(error, BadRequestError):
         return problem(error.status, str(error), headers=error.headers)
+    if isinstance(error, TooMuchError):
+        return problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, str(error))
     if isinstance(error, QueryError):
         return problem(HTTPStatus.UNPROCESSABLE_ENTITY, str(error), position=error.position)
     if isinstance(error, MissingExtraError):
@@ -72,13 +83,14 @@ async def _unreadable(request: Request, error: Exception) -> Response:
     del request
     assert isinstance(error, RequestValidationError)  # noqa: S101 (what it was added for)
     first = error.errors()[0]
+    if first["type"] == "json_invalid":
+        return problem(HTTPStatus.BAD_REQUEST, f"the body is no JSON: {first['ctx']['error'].lower()}")
+    field = first["loc"][1] if len(first["loc"]) > 1 else None
+    if field in WANTED and first["type"] not in ("missing", "value_error"):
+        return problem(HTTPStatus.UNPROCESSABLE_ENTITY, f"{field}: {WANTED[field]} was wanted")
     place = ".".join(str(part) for part in first["loc"][1:] if str(part).isidentifier() or isinstance(part, int))
-    more = f" (and {len(error.errors()) - 1} more)" if len(error.errors()) > 1 else ""
-    status = HTTPStatus.BAD_REQUEST if first["type"] == "json_invalid" else HTTPStatus.UNPROCESSABLE_ENTITY
-    if status == HTTPStatus.BAD_REQUEST:
-        return problem(status, f"the body is no JSON: {first['ctx']['error'].lower()}")
     said = str(first["msg"]).removeprefix("Value error, ")
-    return problem(status, f"{place or 'the body'}: {said[:1].lower()}{said[1:]}{more}"[:1000])
+    return problem(HTTPStatus.UNPROCESSABLE_ENTITY, f"{place or 'the body'}: {said[:1].lower()}{said[1:]}"[:1000])
 
 
 async def _of_the_framework(request: Request, error: Exception) -> Response:

@@ -1,6 +1,7 @@
 """The application under uvicorn: from the first line that tells where it is to the end of the last request."""
 
 import logging
+import os
 import signal
 import socket
 import sys
@@ -10,6 +11,7 @@ from fastapi import FastAPI
 
 from softset.errors import InputError
 from softset.serve.app import create_app
+from softset.serve.protocol import ImpatientProtocol
 from softset.serve.settings import Limits, Settings
 
 __all__ = ["serve"]
@@ -27,12 +29,17 @@ def serve(settings: Settings, *, quiet: bool = False) -> None:
             app.state.service.offers.load_named()
             host, port = listening.getsockname()[:2]
             url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-            sys.stderr.write(f"softset: {url}/ is the page, {url}/v1 the interface; Ctrl-C ends\n")
+            everywhere = " (all addresses of this machine)" if host in ("0.0.0.0", "::") else ""  # noqa: S104 (told)
+            sys.stderr.write(f"softset: {url}/ is the page, {url}/v1 the interface{everywhere}; Ctrl-C ends\n")
             sys.stderr.flush()
             _take_signals()
             uvicorn.Server(_config(app, settings.limits, quiet=quiet)).run(sockets=[listening])
         finally:
-            app.state.service.close()
+            finished = app.state.service.close()
+    if not finished:  # threads cannot be ended, and Python would wait for them
+        logging.getLogger("softset.serve").warning("what took too long was not finished")
+        sys.stderr.flush()
+        os._exit(0)
 
 
 def _config(app: FastAPI, limits: Limits, *, quiet: bool) -> uvicorn.Config:
@@ -42,7 +49,7 @@ def _config(app: FastAPI, limits: Limits, *, quiet: bool) -> uvicorn.Config:
         log_level="warning" if quiet else "info",
         access_log=False,  # the counters have the numbers, and what people ask is their own
         server_header=False,
-        limit_concurrency=4 * (limits.workers + limits.waiting) + 64,
+        http=ImpatientProtocol,
         timeout_keep_alive=15,
         timeout_graceful_shutdown=int(limits.seconds) + 1,
         h11_max_incomplete_event_size=LONGEST_HEADERS,

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 __all__ = [
     "DropAnswer",
@@ -37,7 +37,18 @@ def _encodable(text: str) -> str:
     return text
 
 
+MOST_PARTS = 100_000  # of a list; how many of them are taken is the operator's to say, and checked later
+
+
+def _bounded(given: Any) -> Any:
+    """Refuse what is too large to be looked at one by one: that is done in the loop that takes requests."""
+    if isinstance(given, dict | list) and len(given) > (MOST_PARTS if isinstance(given, list) else MOST_PARTS // 100):
+        raise ValueError(f"{len(given):,} parts are too many")
+    return given
+
+
 Text = Annotated[str, AfterValidator(_encodable)]
+Texts = Annotated[list[Text], Field(fail_fast=True), BeforeValidator(_bounded)]
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
@@ -45,6 +56,11 @@ class Request(BaseModel):
     """What all requests share: nothing that is not named here, and every value of its own type."""
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _bounded(cls, given: Any) -> Any:
+        return _bounded(given)
 
 
 def _shown(*examples: dict[str, Any]) -> ConfigDict:
@@ -66,7 +82,9 @@ class SetRequest(Request):
     )
     vectors: Text | None = Field(None, description="Word vectors by name: see /v1/models.")
     collection: Text | None = Field(None, description="A collection by name, in place of word vectors.")
-    sets: dict[Text, list[Text]] | None = Field(None, description="Examples of named sets, which queries call @name.")
+    sets: Annotated[dict[Text, Texts], BeforeValidator(_bounded)] | None = Field(
+        None, description="Examples of named sets, which queries call @name."
+    )
     skip_unknown: bool = Field(False, description="Leave out words that have no vector, and list them.")
     explain: bool = Field(False, description="Add each set's share, and the examples that carry it.")
 
@@ -83,7 +101,7 @@ class SearchRequest(SetRequest):
 class FindRequest(SearchRequest):
     """Which items belong most to a query; of a list of queries, to each."""
 
-    query: Text | Annotated[list[Text], Field(min_length=1)]
+    query: Text | Annotated[Texts, Field(min_length=1)]
     model_config = _shown({"query": EXAMPLE, "top": 3}, {"query": ["{dog, cat} BUT NOT {wolf, lion}", "~red & fruit"]})
 
 
@@ -98,7 +116,7 @@ class MembershipRequest(SetRequest):
     """How much texts belong to a query."""
 
     query: Text
-    texts: list[Text] = Field(min_length=1)
+    texts: Texts = Field(min_length=1)
     model_config = _shown({"query": EXAMPLE, "texts": ["orange", "dog"]})
 
 
@@ -142,10 +160,10 @@ class QueryFailure(BaseModel):
 
 
 class Belonging(BaseModel):
-    """One text's membership."""
+    """One text's membership; null if it has no vector, and such are skipped."""
 
     item: str
-    membership: float
+    membership: float | None
     stands_for: str | None = None
     leaves: list[LeafShare] | None = None
 
@@ -190,7 +208,9 @@ class EncoderRequest(Request):
     """Which model encodes texts, and how."""
 
     model: Text | None = Field(None, description="A model by name, the first of /v1/models unless given: minilm.")
-    layer: int | float | Literal["last"] = Field("last", description="A number, a negative one from the end, a share.")
+    layer: int | float | Text = Field(
+        "last", description="A number, a negative one from the end, a share of the depth, last; also as text, as 0.5."
+    )
     unit: Literal["token", "word"] = "token"
     special: bool = Field(False, description="Count marks such as [CLS] as members of the sets.")
     overflow: Literal["window", "truncate", "error"] = "window"
@@ -200,8 +220,8 @@ class EncoderRequest(Request):
 class ScoreRequest(EncoderRequest):
     """How alike candidates are to their references, or each to its list of references."""
 
-    candidates: list[Text] = Field(min_length=1)
-    references: list[Text] | list[list[Text]]
+    candidates: Texts = Field(min_length=1)
+    references: Texts | Annotated[list[Texts], Field(fail_fast=True), BeforeValidator(_bounded)]
     metric: Text = Field("softset", description="A metric, such as subspace(weights=l2).")
     rescale: Literal["chance"] | None = None
     several: Literal["best", "mean", "union"] = "best"
@@ -214,8 +234,8 @@ class ScoreRequest(EncoderRequest):
 class MatrixRequest(EncoderRequest):
     """How alike every candidate is to every reference; to every candidate, if there are none."""
 
-    candidates: list[Text] = Field(min_length=1)
-    references: list[Text] | None = None
+    candidates: Texts = Field(min_length=1)
+    references: Texts | None = None
     metric: Text = "softset"
     rescale: Literal["chance"] | None = None
     model_config = _shown({"candidates": ["red", "blue"], "references": ["green", "pen"], "model": "words"})
@@ -226,7 +246,7 @@ class ExplainRequest(EncoderRequest):
 
     candidate: Text
     reference: Text
-    metrics: list[Text] = Field(["bertscore", "softset"], min_length=1, max_length=6)
+    metrics: Texts = Field(["bertscore", "softset"], min_length=1, max_length=6)
     model_config = _shown({"candidate": "Royalty", "reference": "The king and the queen."})
 
 
@@ -315,7 +335,7 @@ class ExplainAnswer(BaseModel):
 class DropRequest(Request):
     """Lines of text to be searched."""
 
-    texts: list[Text] = Field(min_length=1)
+    texts: Texts = Field(min_length=1)
     model: Text | None = Field(None, description="What reads the lines; the first of /v1/models unless given.")
     model_config = _shown({"texts": ["A storm at sea", "Bread and butter"], "model": "words"})
 
@@ -323,7 +343,7 @@ class DropRequest(Request):
 class MoreRequest(Request):
     """More lines for a collection."""
 
-    texts: list[Text] = Field(min_length=1)
+    texts: Texts = Field(min_length=1)
     model_config = _shown({"texts": ["A calm lake"]})
 
 

@@ -1,9 +1,8 @@
 """What every route needs: what is offered, where work is done, how much of it, and who counts."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from http import HTTPStatus
 from typing import Any
 
 from starlette.requests import Request
@@ -13,7 +12,6 @@ from softset.serve.batching import BatchedEncoder
 from softset.serve.counters import Counters
 from softset.serve.desk import Desk
 from softset.serve.offers import Offers
-from softset.serve.problems import BadRequestError
 from softset.serve.settings import Limits, Settings
 
 __all__ = ["Service"]
@@ -49,41 +47,26 @@ class Service:
         content = await self.desk.do(request, lambda: _as_json(work()))
         return Response(content, status, media_type="application/json")
 
-    def check_query(self, queries: Sequence[str]) -> None:
-        """Refuse too many queries, or too long ones: how long a search takes goes with the examples of all of them."""
-        self.check_count(len(queries), "queries")
-        length = sum(map(len, queries))
-        if length > self.limits.query:
-            raise _too_much("the query of a request", self.limits.query, "characters", length, "--max-query")
+    def check_queries(self, queries: Sequence[str], named: Mapping[str, Sequence[str]] | None) -> None:
+        """Refuse too much to search for: how long it takes goes with the examples, named ones included."""
+        examples = [text for some in (named or {}).values() for text in some]
+        self.limits.check("queries", "texts", len(queries))
+        self.limits.check("examples of named sets", "texts", len(examples))
+        self.limits.check("characters of queries and named sets", "query", sum(map(len, (*queries, *examples))))
 
-    def check_count(self, count: int, what: str = "texts") -> None:
-        """Refuse too many texts or queries."""
-        if count > self.limits.texts:
-            raise _too_much("a request", self.limits.texts, what, count, "--max-texts")
+    def check_texts(self, encoder: BatchedEncoder, texts: Sequence[str]) -> None:
+        """Refuse texts that are too many or too long, before anything is encoded."""
+        self.limits.check("texts", "texts", len(texts))
+        counts = encoder.count_tokens(texts)
+        self.limits.check("tokens of a text", "text_tokens", max(counts, default=0))
+        self.limits.check("tokens", "tokens", sum(counts))
 
-    def check_cells(self, count: int) -> None:
-        """Refuse too large a matrix."""
-        if count > self.limits.cells:
-            raise _too_much("a matrix", self.limits.cells, "cells", count, "--max-cells")
-
-    def check_tokens(self, encoder: BatchedEncoder, texts: Sequence[str]) -> None:
-        """Refuse texts that are too long together."""
-        count = encoder.count_tokens(texts)
-        if count > self.limits.tokens:
-            raise _too_much("a request", self.limits.tokens, "tokens", count, "--max-tokens")
-
-    def close(self) -> None:
-        """Finish what is under way, and leave nothing behind."""
-        self.desk.close()
+    def close(self) -> bool:
+        """Finish what is under way, leave nothing behind, and tell whether all came to its end in time."""
+        finished = self.desk.close()
         self.offers.close()
+        return finished
 
 
 def _as_json(content: Any) -> bytes:
     return json.dumps(content, ensure_ascii=False, allow_nan=False).encode()
-
-
-def _too_much(what: str, most: int, unit: str, count: int, flag: str) -> BadRequestError:
-    return BadRequestError(
-        HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-        f"{what} may have {most:,} {unit} here, but this has {count:,}: send less at once (softset serve {flag})",
-    )

@@ -7,9 +7,13 @@ from pathlib import Path
 
 from softset.errors import InputError
 
-__all__ = ["Limits", "Settings", "is_loopback"]
+__all__ = ["Limits", "Settings", "TooMuchError", "is_loopback"]
 
 SHORTEST_KEY = 16
+
+
+class TooMuchError(InputError):
+    """More than the server takes at once."""
 
 
 @dataclass(frozen=True)
@@ -20,9 +24,11 @@ class Limits:
         body: bytes of a request.
         texts: texts, or queries, of a request.
         tokens: tokens of all texts of a request together.
-        query: characters of a query, or of all queries of a request.
-        cells: cells of a matrix of scores.
+        text_tokens: tokens of one text.
+        query: characters of all queries of a request, and of the named sets that it brings along.
+        cells: cells of a matrix of scores, links of an explanation, results of all queries.
         items: items of a collection that somebody drops on the server.
+        item_bytes: bytes of the texts of such a collection.
         collections_kept: collections dropped on the server that are kept, the last ones used.
         lifetime: seconds that such a collection is kept after its last use.
         seconds: how long a request may take, waiting included.
@@ -38,9 +44,11 @@ class Limits:
     body: int = 2 << 20
     texts: int = 1_024
     tokens: int = 32_768
+    text_tokens: int = 4_096
     query: int = 10_000
     cells: int = 65_536
     items: int = 10_000
+    item_bytes: int = 16 << 20
     collections_kept: int = 32
     lifetime: float = 3_600.0
     seconds: float = 30.0
@@ -53,6 +61,21 @@ class Limits:
             value = getattr(self, one.name)
             if not value > 0:
                 raise InputError(f"the limit {one.name} is {value}, but a number above 0 was wanted")
+
+    def check(self, what: str, name: str, count: int) -> None:
+        """Refuse more than a limit.
+
+        >>> Limits().check("texts", "texts", 2_000)
+        Traceback (most recent call last):
+        softset.serve.settings.TooMuchError: 1,024 texts are the most here, but there are 2,000: send less at once \
+(softset serve --max-texts)
+        """
+        most = getattr(self, name)
+        if count > most:
+            flag = f"--max-{name.replace('_', '-')}"
+            raise TooMuchError(
+                f"{most:,} {what} are the most here, but there are {count:,}: send less at once (softset serve {flag})"
+            )
 
 
 @dataclass(frozen=True)

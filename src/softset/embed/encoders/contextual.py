@@ -1,10 +1,10 @@
 """One pipeline for every model that reads tokens: tokenise, cut in windows, batch, run, put each row in its place."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -135,14 +135,25 @@ class ContextualEncoder(TextEncoder):
         sequences = [self._sequence(one.ids[: self._size]) for one in self._tokeniser(list(texts))]
         return run(self._network, sequences, self._tokeniser.pad)
 
-    def count_tokens(self, texts: Sequence[str]) -> int:
-        """Return how many tokens texts have, before anything is encoded.
+    def using(self, **options: Any) -> "ContextualEncoder":
+        """Return an encoder with the same network, which is not loaded again, and other options.
+
+        >>> import softset
+        >>> softset.load_encoder("minilm").using(unit="word").encode(["Bookworms!"]).tokens_of(0)
+        ['Bookworms', '!']
+        """
+        return ContextualEncoder(
+            self._tokeniser, self._network, replace(self.options, **options), moments=self._moments
+        )
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """Return how many tokens each text has, before anything is encoded.
 
         >>> import softset
         >>> softset.load_encoder("minilm").count_tokens(["A red book.", "Bookworms!"])
-        8
+        [4, 4]
         """
-        return sum(len(one.ids) for one in self._tokeniser(check_texts(texts)))
+        return [len(one.ids) for one in self._tokeniser(check_texts(texts))]
 
     def _encode(self, texts: Sequence[str], progress: Progress | None) -> TokenSets:
         return self._encode_repeated(texts, progress)

@@ -61,13 +61,13 @@ class WordsEncoder(TextEncoder):
         """The second moment (d, d) of unit token vectors, where it is known: shipped with the bundled vectors."""
         return None if self._moments is None else read_moment(self._moments, "words")
 
-    def count_tokens(self, texts: Sequence[str]) -> int:
-        """Return how many words texts have, with a vector or without.
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """Return how many words each text has, with a vector or without.
 
         >>> WordsEncoder(Vocabulary.of(["red", "book"], [[2, 0], [0, 4]])).count_tokens(["A red book.", "qwerty"])
-        4
+        [3, 1]
         """
-        return sum(1 for text in check_texts(texts) for _ in WORD.finditer(text))
+        return [sum(1 for _ in WORD.finditer(text)) for text in check_texts(texts)]
 
     def _encode(self, texts: Sequence[str], progress: Progress | None) -> TokenSets:
         found = [self._find(text) for text in texts]

@@ -17,13 +17,16 @@ async function called(method, path, body, signal) {
     if (error.name === "AbortError") throw error;
     throw new Refused("the server cannot be reached: is it still running?");
   }
-  if (answer.status === 401 && (await askedForKey())) return called(method, path, body, signal);
+  if (answer.status === 401) sessionStorage.removeItem(KEY);
+  if (answer.status === 401 && (await askedForKey(Boolean(key)))) return called(method, path, body, signal);
   if (answer.status === 204) return null;
-  const content = await answer.json();
-  if (!answer.ok) throw new Refused(content.detail);
+  if (answer.status === 401) throw new Refused("This server wants its API key: load the page again to give it.");
+  const content = await answer.json().catch(() => null); // a proxy may answer in its own words
+  if (!answer.ok) throw new Refused(content?.detail ?? `the server answered ${answer.status}: try again in a moment`);
   return content;
 }
 
+export const keyed = () => Boolean(sessionStorage.getItem(KEY));
 export const post = (path, body, signal) => called("POST", path, body, signal);
 export const get = (path) => called("GET", path);
 export const remove = (path) => called("DELETE", path);
@@ -31,15 +34,16 @@ export const remove = (path) => called("DELETE", path);
 let asking = null;
 
 // Several calls may find at once that a key is wanted: the person is asked once.
-function askedForKey() {
+function askedForKey(wrong) {
   asking ??= new Promise((resolve) => {
     const dialog = $("#key-dialog");
     $("#key").value = "";
+    $("#key-wrong").hidden = !wrong;
     dialog.returnValue = "";
     dialog.addEventListener("close", () => {
       asking = null;
-      const given = $("#key").value.trim();
-      if (given) sessionStorage.setItem(KEY, given);
+      const given = dialog.returnValue === "given" ? $("#key").value.trim() : "";
+      if (given) sessionStorage.setItem(KEY, /^[!-~]+$/.test(given) ? given : "none"); // a key has no other letters
       resolve(Boolean(given));
     }, { once: true });
     dialog.showModal();

@@ -1,6 +1,6 @@
 // A box of example words: each a chip that can be taken away, and a field for more.
 
-import { $, h } from "./dom.js";
+import { $, $$, h } from "./dom.js";
 import { OPERATORS } from "./query.js";
 
 export class Boxes {
@@ -27,16 +27,29 @@ export class Boxes {
       type: "text", id: `example-${at}`, spellcheck: "false", enterkeyhint: "enter", placeholder: "add an example",
       "aria-label": `Add an example to set ${at + 1}; Enter or a comma ends it`,
       onkeydown: (event) => this.pressed(event, at), onblur: () => this.taken(at),
-      oninput: () => { if (/[,\n]/.test(field.value)) this.taken(at, true); },
+      oninput: () => { if (/[,\n]/.test(field.value)) this.taken(at); },
     });
-    const chips = box.examples.map((example, place) => h("li", {}, example, h("button", {
-      type: "button", "aria-label": `Remove ${example}`, onclick: () => this.without(at, place),
-    }, "×")));
-    const list = h("ul", { "aria-label": `Examples of set ${at + 1}` }, chips);
+    const list = h("ul", { "aria-label": `Examples of set ${at + 1}` }, box.examples.map((example) => this.chip(box, at, example)));
     return h("div.box", { role: "group", "aria-label": `Set ${at + 1}` },
       at ? this.operator(box, at) : null,
       h(`div.chips.own${at % 6}`, {}, list, field),
-      at ? h("button", { type: "button", "aria-label": `Remove set ${at + 1}`, onclick: () => this.remove(at) }, "×") : null);
+      this.boxes.length > 1 ? h("button", { type: "button", "aria-label": `Remove set ${at + 1}`, onclick: () => this.remove(at) }, "×") : null);
+  }
+
+  chip(box, at, example) {
+    const chip = h("li", { "data-example": example }, example, h("button", {
+      type: "button", "aria-label": `Remove ${example}`, onclick: () => this.without(at, example),
+    }, "×"));
+    return chip;
+  }
+
+  // Marks the examples that have no vector: they are left out.
+  mark(unknown) {
+    for (const chip of $$("li", this.place)) {
+      const missing = unknown.includes(chip.dataset.example);
+      chip.classList.toggle("unknown", missing);
+      chip.title = missing ? "has no vector here, and is left out" : "";
+    }
   }
 
   operator(box, at) {
@@ -47,26 +60,33 @@ export class Boxes {
   }
 
   pressed(event, at) {
+    const { examples } = this.boxes[at];
     if (event.key === "Enter") {
       event.preventDefault();
-      this.taken(at, true);
-    } else if (event.key === "Backspace" && !event.target.value && this.boxes[at].examples.length) {
+      this.taken(at);
+    } else if (event.key === "Backspace" && !event.target.value && examples.length) {
       event.preventDefault();
-      this.without(at, this.boxes[at].examples.length - 1);
+      this.without(at, examples.at(-1));
     }
   }
 
-  taken(at, focus = false) {
-    const words = $(`#example-${at}`).value.split(/[,\n]/).map((word) => word.trim()).filter(Boolean);
-    if (!words.length) return;
+  // What was typed becomes chips in place: to draw all boxes anew would take away what somebody is about to click.
+  taken(at) {
+    const field = $(`#example-${at}`);
     const box = this.boxes[at];
-    box.examples.push(...words.filter((word) => !box.examples.includes(word)));
-    this.draw(focus ? at : null);
+    if (!field || !box) return;
+    const typed = field.value.split(/[,\n]/).map((word) => word.trim()).filter(Boolean);
+    field.value = "";
+    const fresh = [...new Set(typed)].filter((word) => !box.examples.includes(word));
+    if (!fresh.length) return;
+    box.examples.push(...fresh);
+    $("ul", field.parentElement).append(...fresh.map((example) => this.chip(box, at, example)));
     this.changed();
   }
 
-  without(at, place) {
-    this.boxes[at].examples.splice(place, 1);
+  without(at, example) {
+    const box = this.boxes[at];
+    box.examples = box.examples.filter((one) => one !== example);
     this.draw(at);
     this.changed();
   }
@@ -78,7 +98,7 @@ export class Boxes {
 
   remove(at) {
     this.boxes.splice(at, 1);
-    this.draw(at - 1);
+    this.draw(Math.max(at - 1, 0));
     this.changed();
   }
 }

@@ -42,6 +42,18 @@ export function showError(place, error) {
   place.textContent = error ? error.message : "";
 }
 
+// Dims what is outdated if an answer takes a moment; the function that is returned ends that.
+const waiting = new Map();
+export function busy(place) {
+  const mine = {};
+  waiting.set(place, mine);
+  const timer = setTimeout(() => place.setAttribute("aria-busy", "true"), 300);
+  return () => {
+    clearTimeout(timer);
+    if (waiting.get(place) === mine) place.removeAttribute("aria-busy");
+  };
+}
+
 export async function copied(text, button) {
   const before = button.dataset.label ?? button.textContent;
   button.dataset.label = before;

@@ -9,6 +9,9 @@ export function hitsOf(result, { title, elsewhere = null }) {
   return h("section", { "aria-label": title, "data-logic": result.logic }, h("h2", {}, title), h("ol.hits", {}, rows), nothing, notes);
 }
 
+// The column of a logic that has no answer.
+export const failureOf = (title, error) => h("section", { "aria-label": title }, h("h2", {}, title), h("p.error", {}, error.message));
+
 function standIns(result) {
   const means = Object.entries(result.stands_for ?? {}).filter(([, how]) => how.startsWith("the "));
   return means.map(([text, how]) => `${text} is ${how}`);

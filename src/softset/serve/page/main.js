@@ -1,6 +1,6 @@
 // The page: three tabs, of which one is shown, and a link that brings back what one sees.
 
-import { get } from "./api.js";
+import { get, keyed } from "./api.js";
 import { $, $$, showError } from "./dom.js";
 import { Items } from "./items.js";
 import { Sentences } from "./sentences.js";
@@ -12,12 +12,16 @@ let rooms = {};
 let shown = "sets";
 const opened = new Set();
 
-function remember() {
+// What one does in a tab is one step of the history, and another tab the next: back goes to the tab before.
+function remember(next = false) {
   const state = rooms[shown].state().toString();
-  history.replaceState(null, "", `#/${shown}${state ? `?${state}` : ""}`);
+  const hash = `#/${shown}${state ? `?${state}` : ""}`;
+  if (hash !== location.hash) history[next ? "pushState" : "replaceState"](null, "", hash);
 }
 
 function show(name, state = null) {
+  if (!rooms[name]) return;
+  const next = shown !== name && !state;
   shown = name;
   for (const tab of tabs) {
     const chosen = named(tab) === name;
@@ -25,6 +29,7 @@ function show(name, state = null) {
     tab.tabIndex = chosen ? 0 : -1;
     $(`#${named(tab)}`).hidden = !chosen;
   }
+  if (next) remember(true);
   if (state || !opened.has(name)) rooms[name].open(state ?? new URLSearchParams());
   opened.add(name);
   remember();
@@ -32,9 +37,14 @@ function show(name, state = null) {
 
 function follow() {
   const [, name, state] = /^#\/(\w+)(?:\?(.*))?$/s.exec(location.hash) ?? [];
-  if (rooms[name]) show(name, new URLSearchParams(state ?? ""));
+  if (Object.hasOwn(rooms, name)) show(name, new URLSearchParams(state ?? ""));
   else show("sets");
 }
+
+$(".skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  $("#main").focus();
+});
 
 for (const [at, tab] of tabs.entries()) {
   tab.addEventListener("click", () => show(named(tab)));
@@ -50,8 +60,9 @@ for (const [at, tab] of tabs.entries()) {
 try {
   const offers = await get("models");
   $("#version").textContent = `softset ${offers.softset}`;
-  rooms = { sets: new Sets(offers, remember), sentences: new Sentences(offers, remember), items: new Items(offers) };
-  window.addEventListener("hashchange", follow);
+  $("#described").hidden = keyed(); // a link cannot bring the key along
+  rooms = { sets: new Sets(offers, () => remember()), sentences: new Sentences(offers, () => remember()), items: new Items(offers, () => remember()) };
+  window.addEventListener("popstate", follow);
   follow();
 } catch (error) {
   showError($("#sets-error"), error);

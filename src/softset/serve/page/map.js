@@ -35,9 +35,10 @@ function drawn(kind, spot, radius, scale, taken, name) {
   const wide = name.length * LETTER;
   const beside = radius > DOT ? [[x - wide / 2, y - radius - 4], [x - wide / 2, y + radius + LINE]] : [[x + DOT + 1, y + 4], [x - wide / 2, y + LINE + 2], [x - wide / 2, y - 8], [x - DOT - 1 - wide, y + 4]];
   const free = beside.find(([left, base]) => !taken.some((box) => meet(box, [left, base - LINE + 3, left + wide, base + 3])));
-  if (free) taken.push([free[0], free[1] - LINE + 3, free[0] + wide, free[1] + 3]);
+  const chosen = free ?? (radius > DOT ? beside[0] : null); // a set has its name in any case
+  if (chosen) taken.push([chosen[0], chosen[1] - LINE + 3, chosen[0] + wide, chosen[1] + 3]);
   return h(`g.${kind}`, {}, h("title", {}, spot.name), h("circle", { cx: x, cy: y, r: radius }),
-    free ? h("text", { x: free[0], y: free[1] }, name) : null);
+    chosen ? h("text", { x: chosen[0], y: chosen[1] }, name) : null);
 }
 
 const meet = (a, b) => a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3];

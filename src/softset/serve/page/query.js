@@ -1,4 +1,4 @@
-// Queries as text: from boxes, back into boxes where they are of that form, and as commands to take along.
+// Queries as text: from boxes, and back into boxes where they are of that form.
 
 export const OPERATORS = { "&": "AND", "|": "OR", "-": "BUT NOT" };
 
@@ -14,8 +14,8 @@ const setOf = (examples) => `{${examples.map(quoted).join(", ")}}`;
 
 // Boxes are joined from the first on: ((a & b) | c) - d.
 export function queryOf(boxes) {
-  const filled = boxes.filter((box) => box.examples.length);
-  return filled.reduce((before, box, at) => {
+  const last = boxes.findLastIndex((box) => box.examples.length);
+  return boxes.slice(0, last + 1).filter((box, at) => !at || box.examples.length).reduce((before, box, at) => {
     if (!at) return setOf(box.examples);
     return `${at > 1 ? `(${before})` : before} ${box.operator} ${setOf(box.examples)}`;
   }, "");
@@ -39,6 +39,3 @@ function examplesOf(inside) {
   const parts = inside.matchAll(/"((?:[^"\\]|\\.)*)"|([^,"]+)/g);
   return [...parts].map((one) => one[1]?.replace(/\\(.)/g, "$1") ?? one[2].trim()).filter(Boolean);
 }
-
-export const shell = (text) => `'${text.replaceAll("'", "'\\''")}'`;
-export const python = (text) => JSON.stringify(text);

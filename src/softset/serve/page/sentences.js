@@ -1,8 +1,8 @@
 // The tab of sentences: two texts, what several metrics make of them, and which token answers which.
 
 import { latest, post } from "./api.js";
-import { $, $$, copied, fixed, h, percent, settled, showError, sized } from "./dom.js";
-import { python, shell } from "./query.js";
+import { curl, python, shell } from "./copying.js";
+import { $, $$, busy, copied, fixed, h, percent, settled, showError, sized } from "./dom.js";
 
 const METRICS = ["bertscore", "subspace", "softset"];
 const PARTS = { precision: "Precision", recall: "Recall", f1: "F" };
@@ -26,10 +26,7 @@ export class Sentences {
 
   get metrics() { return $$("#metrics input:checked").map((one) => one.value); }
   get texts() { return { candidate: $("#candidate").value, reference: $("#reference").value }; }
-  get layer() {
-    const given = $("#layer").value.trim() || "last";
-    return given === "last" || Number.isNaN(Number(given)) ? given : Number(given);
-  }
+  get layer() { return $("#layer").value.trim() || "last"; } // as it is written: 1 is the first layer, 1.0 the last
 
   open(state) {
     for (const name of ["candidate", "reference", "layer"]) if (state.has(name)) $(`#${name}`).value = state.get(name);
@@ -44,6 +41,7 @@ export class Sentences {
 
   async run() {
     this.remember();
+    const done = busy($("#views"));
     try {
       await this.explain();
     } catch (error) {
@@ -51,16 +49,21 @@ export class Sentences {
       $("#sentences-status").textContent = "";
       showError($("#sentences-error"), error);
     }
+    done();
+  }
+
+  get asked() {
+    return { ...this.texts, metrics: this.metrics, model: $("#model").value, layer: this.layer };
   }
 
   async explained(signal) {
     if (!this.metrics.length) {
       $("#sentences-status").textContent = "Choose a metric.";
       $("#views").replaceChildren();
+      showError($("#sentences-error"), null);
       return;
     }
-    const asked = { ...this.texts, metrics: this.metrics, model: $("#model").value, layer: this.layer };
-    const why = await post("explain", asked, signal);
+    const why = await post("explain", this.asked, signal);
     showError($("#sentences-error"), null);
     $("#views").replaceChildren(...why.metrics.map((view) => viewOf(why, view)));
     $("#sentences-status").textContent = why.metrics.map((view) => `${view.metric} F ${fixed(view.f1)}`).join(", ");
@@ -71,13 +74,14 @@ export class Sentences {
   command() {
     const { candidate, reference } = this.texts;
     const metrics = this.metrics.map((name) => ` --metric ${name}`).join("");
-    return `softset explain ${shell(candidate)} ${shell(reference)}${metrics} --model ${shell($("#model").value)} --layer ${shell(String(this.layer))}`;
+    return `softset explain${metrics} --model ${shell($("#model").value)} --layer=${shell(this.layer)} -- ${shell(candidate)} ${shell(reference)}`;
   }
+
+  curl() { return curl("explain", this.asked); }
 
   python() {
     const { candidate, reference } = this.texts;
-    const layer = typeof this.layer === "number" ? this.layer : python(this.layer);
-    const scorer = `scorer = softset.Scorer(${python($("#model").value)}, layer=${layer})`;
+    const scorer = `scorer = softset.Scorer(${python($("#model").value)}, layer=${python(this.layer)})`;
     const metrics = `[${this.metrics.map(python).join(", ")}]`;
     return `import softset\n\n${scorer}\nwhy = scorer.explain(${python(candidate)}, ${python(reference)}, metrics=${metrics})\nprint(why.to_text())\n`;
   }

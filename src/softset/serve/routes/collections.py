@@ -24,8 +24,7 @@ def collections_routes(service: Service) -> APIRouter:
         def work() -> Any:
             model = service.offers.model_name(asked.model)
             encoder = service.offers.encoder(model)
-            service.check_count(len(asked.texts))
-            service.check_tokens(encoder, asked.texts)
+            service.check_texts(encoder, asked.texts)
             name = service.offers.full_name(model, encoder)
             return _facts(*drops.create(asked.texts, encoder, name))
 
@@ -36,8 +35,7 @@ def collections_routes(service: Service) -> APIRouter:
         """Add lines to a collection that was dropped here."""
 
         def work() -> Any:
-            service.check_count(len(asked.texts))
-            service.check_tokens(drops.encoder_of(name), asked.texts)
+            service.check_texts(drops.encoder_of(name), asked.texts)
             return _facts(name, drops.add(name, asked.texts))
 
         return await service.answer(request, work)

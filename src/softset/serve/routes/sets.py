@@ -37,7 +37,8 @@ def sets_routes(service: Service) -> APIRouter:
         def work() -> Any:
             several = isinstance(asked.query, list)
             queries = asked.query if isinstance(asked.query, list) else [asked.query]
-            service.check_query(queries)
+            service.check_queries(queries, asked.sets)
+            service.limits.check("results (ten times as many if explained)", "cells", _cost(asked, len(queries)))
             items, options = _items(service, asked), {**_search_options(asked), "threads": service.threads}
             if not several:
                 return items.find_many(queries, **options)[0].to_dict()
@@ -50,8 +51,8 @@ def sets_routes(service: Service) -> APIRouter:
         """Tell how much words or texts belong to a query: what `softset membership --json` prints."""
 
         def work() -> Any:
-            service.check_query([asked.query])
-            service.check_count(len(asked.texts))
+            service.check_queries([asked.query], asked.sets)
+            service.limits.check("texts", "texts", len(asked.texts))
             items = _items(service, asked)
             options = {**_set_options(asked), "threads": service.threads}
             return items.membership(asked.query, asked.texts, **options).to_dict()
@@ -63,7 +64,7 @@ def sets_routes(service: Service) -> APIRouter:
         """Return the sets of a query and its best items as points of a plane, for a picture."""
 
         def work() -> Any:
-            service.check_query([asked.query])
+            service.check_queries([asked.query], asked.sets)
             options = {**_search_options(asked), "threads": service.threads}
             return _items(service, asked).map(asked.query, **options).to_dict()
 
@@ -73,8 +74,6 @@ def sets_routes(service: Service) -> APIRouter:
 
 
 def _items(service: Service, asked: SetRequest) -> Searchable:
-    """Return what is searched, unless the request brings along too many examples."""
-    service.check_count(sum(map(len, (asked.sets or {}).values())), "examples of named sets")
     return service.offers.items(asked.vectors, asked.collection)
 
 
@@ -99,6 +98,10 @@ def _search_options(asked: SearchRequest) -> dict[str, Any]:
         "restrict": asked.restrict,
         "with_examples": asked.with_examples,
     }
+
+
+def _cost(asked: SearchRequest, queries: int) -> int:
+    return queries * asked.top * (10 if asked.explain else 1)
 
 
 def _found(items: Searchable, queries: list[str], options: dict[str, Any]) -> list[dict[str, Any]]:

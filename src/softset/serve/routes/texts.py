@@ -46,7 +46,7 @@ def texts_routes(service: Service) -> APIRouter:
         def work() -> Any:
             wanted = metric(asked.metric)
             others = asked.candidates if asked.references is None else asked.references
-            service.check_cells(len(asked.candidates) * len(others))
+            service.limits.check("cells", "cells", len(asked.candidates) * len(others))
             encoder = _encoder(service, asked, [*asked.candidates, *(asked.references or [])])
             scorer = Scorer(encoder, metric=wanted, rescale=asked.rescale)
             return scorer.matrix(asked.candidates, asked.references).to_dict()
@@ -64,8 +64,8 @@ def texts_routes(service: Service) -> APIRouter:
                 if not text.strip():
                     raise InputError(f"the {name} is empty: there is nothing to explain without words")
             encoder = _encoder(service, asked, both)
-            left, right = (encoder.count_tokens([text]) for text in both)
-            service.check_cells(left * right * len(distinct))
+            left, right = encoder.count_tokens(both)
+            service.limits.check("cells of links", "cells", left * right * len(distinct))
             return Scorer(encoder, metric=distinct[0]).explain(*both, metrics=distinct).to_dict()
 
         return await service.answer(request, work)
@@ -75,7 +75,7 @@ def texts_routes(service: Service) -> APIRouter:
 
 def _encoder(service: Service, asked: EncoderRequest, texts: list[str]) -> BatchedEncoder:
     """Return the model that a request names, once it is clear that its texts are not too much for it."""
-    service.check_count(len(texts))
+    service.limits.check("texts", "texts", len(texts))
     encoder = service.offers.encoder(
         service.offers.model_name(asked.model),
         layer=asked.layer,
@@ -84,5 +84,5 @@ def _encoder(service: Service, asked: EncoderRequest, texts: list[str]) -> Batch
         overflow=asked.overflow,
         max_length=asked.max_length,
     )
-    service.check_tokens(encoder, texts)
+    service.check_texts(encoder, texts)
     return encoder
