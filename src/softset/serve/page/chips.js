@@ -26,7 +26,7 @@ export class Boxes {
     const field = h("input", {
       type: "text", id: `example-${at}`, spellcheck: "false", enterkeyhint: "enter", placeholder: "add an example",
       "aria-label": `Add an example to set ${at + 1}; Enter or a comma ends it`,
-      onkeydown: (event) => this.pressed(event, at), onblur: () => this.taken(at),
+      onkeydown: (event) => this.pressed(event, at), onblur: () => setTimeout(() => this.taken(at), 200), // a new chip would move what is being clicked
       oninput: () => { if (/[,\n]/.test(field.value)) this.taken(at); },
     });
     const list = h("ul", { "aria-label": `Examples of set ${at + 1}` }, box.examples.map((example) => this.chip(box, at, example)));
@@ -84,7 +84,13 @@ export class Boxes {
     this.changed();
   }
 
+  // What is still being typed is taken before boxes are drawn anew.
+  settle() {
+    for (const at of this.boxes.keys()) this.taken(at);
+  }
+
   without(at, example) {
+    this.settle();
     const box = this.boxes[at];
     box.examples = box.examples.filter((one) => one !== example);
     this.draw(at);
@@ -92,11 +98,13 @@ export class Boxes {
   }
 
   more() {
+    this.settle();
     this.boxes.push({ operator: "&", examples: [] });
     this.draw(this.boxes.length - 1);
   }
 
   remove(at) {
+    this.settle();
     this.boxes.splice(at, 1);
     this.draw(Math.max(at - 1, 0));
     this.changed();

@@ -65,7 +65,7 @@ export class Items {
     if (lines.length > this.most) return this.fail(`There are ${lines.length} lines, and this server takes ${this.most}: ${INSTEAD}`);
     button.disabled = true;
     bar.hidden = false;
-    $("#items-status").textContent = `Indexing ${lines.length} lines`;
+    $("#items-status").textContent = "Indexing";
     try {
       const before = this.collection;
       let facts = null;
