@@ -87,6 +87,12 @@ class Client:
     def __init__(self, url: str) -> None:
         self.connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=60)
 
+    def __enter__(self) -> "Client":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.connection.close()
+
     def ask(self, method: str, path: str, body: object) -> tuple[int, bytes]:
         content = None if body is None else json.dumps(body)
         for again in (True, False):
@@ -114,12 +120,12 @@ def reached(url: str) -> float:
     done, end = Counter(), time.monotonic() + PROBE
 
     def work(at: int) -> None:
-        client = Client(url)
-        for _, *one in asked(random.Random(at)):
-            if time.monotonic() > end:
-                return
-            assert client.ask(*one)[0] in (200, 201, 422)
-            done[at] += 1
+        with Client(url) as client:
+            for _, *one in asked(random.Random(at)):
+                if time.monotonic() > end:
+                    return
+                assert client.ask(*one)[0] in (200, 201, 422)
+                done[at] += 1
 
     together(CLIENTS, work)
     return sum(done.values()) / PROBE
@@ -131,17 +137,17 @@ def steady(url: str, pid: int, seconds: float, report: Report) -> None:
     due, wanted = count(), asked(random.Random(0))
 
     def work(_: int) -> None:
-        client = Client(url)
-        while True:
-            with lock:
-                at, (kind, *one) = begun + next(due) / report.rate, next(wanted)
-            if at > begun + seconds:
-                return
-            time.sleep(max(at - time.monotonic(), 0))
-            status, _ = client.ask(*one)
-            with lock:
-                report.seconds.setdefault(kind, []).append(time.monotonic() - at)
-                report.statuses[status] += 1
+        with Client(url) as client:
+            while True:
+                with lock:
+                    at, (kind, *one) = begun + next(due) / report.rate, next(wanted)
+                if at > begun + seconds:
+                    return
+                time.sleep(max(at - time.monotonic(), 0))
+                status, _ = client.ask(*one)
+                with lock:
+                    report.seconds.setdefault(kind, []).append(time.monotonic() - at)
+                    report.statuses[status] += 1
 
     over = threading.Event()
 
@@ -161,7 +167,8 @@ def overloaded(url: str, report: Report) -> None:
     heavy = {"candidates": ["word " * 100] * 8, "references": ["other " * 100] * 8}
 
     def work(at: int) -> None:
-        status, content = Client(url).ask("POST", "/v1/score", {**heavy, "candidates": [f"{at} word " * 60] * 8})
+        with Client(url) as client:
+            status, content = client.ask("POST", "/v1/score", {**heavy, "candidates": [f"{at} word " * 60] * 8})
         report.overload[status] += 1
         assert status == 200 or "come again" in json.loads(content)["detail"]
 
@@ -177,10 +184,9 @@ def _memory(pid: int) -> float:
 
 def run(seconds: float) -> Report:
     """Return what a server of its own does under load."""
-    with Running("--quiet") as server:
+    with Running("--quiet") as server, Client(server.url) as client:
         report = Report(min(SHARE * reached(server.url), MOST))
         steady(server.url, server.process.pid, seconds, report)
-        client = Client(server.url)
         told = dict(
             line.split()
             for line in client.ask("GET", "/metrics", None)[1].decode().splitlines()

@@ -26,6 +26,7 @@ VERBS = (
     "encode",
     "vectors",
     "models",
+    "scale",
     "serve",
     "eval",
     "demo",

@@ -7,7 +7,7 @@ from typing import IO, Any
 
 import click
 
-from softset.cli.set_options import opened_items, read_set_options, set_options
+from softset.cli.set_options import opened_items, read_set_options, set_options, source_options
 from softset.errors import SoftsetError
 
 __all__ = ["find"]
@@ -26,6 +26,7 @@ QUERIES_AT_ONCE = 256
     help="Show only items with at least this membership.",
 )
 @set_options
+@source_options
 @click.option("--restrict", type=click.IntRange(1), help="Search only the first N words, the most frequent.")
 @click.option(
     "--queries",

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from softset.cli.set_options import opened_items, read_set_options, set_options
+from softset.cli.set_options import opened_items, read_set_options, set_options, source_options
 
 __all__ = ["membership"]
 
@@ -13,6 +13,7 @@ __all__ = ["membership"]
 @click.argument("query")
 @click.argument("texts", nargs=-1, required=True)
 @set_options
+@source_options
 @click.option("--explain", is_flag=True, help="Show each set's share, and the examples that carry it.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
 def membership(

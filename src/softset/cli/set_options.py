@@ -7,7 +7,7 @@ import click
 
 from softset.retrieval.logic import Logic
 
-__all__ = ["opened_items", "read_set_options", "set_options"]
+__all__ = ["opened_items", "read_set_options", "set_options", "source_options"]
 
 DEFAULT = Logic()
 OPTIONS = (
@@ -21,18 +21,27 @@ OPTIONS = (
         "logistic, else none]",
     ),
     click.option(
-        "--in", "collection", type=click.Path(), help="Search a collection of your own items (see softset index)."
-    ),
-    click.option("--vectors", help="Word vectors by name or folder (see softset vectors list)."),
-    click.option(
         "--sets", "sets_file", type=click.Path(), help="Named sets for @name: TOML, JSON, or a folder of .txt files."
     ),
     click.option("--skip-unknown", is_flag=True, help="Leave out words that have no vector, and say how many."),
 )
+SOURCES = (
+    click.option(
+        "--in", "collection", type=click.Path(), help="Search a collection of your own items (see softset index)."
+    ),
+    click.option("--vectors", help="Word vectors by name or folder (see softset vectors list)."),
+)
+
+
+def source_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say what is searched; `opened_items` takes what they hold."""
+    for option in reversed(SOURCES):
+        command = option(command)
+    return command
 
 
 def set_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options; `read_set_options` and `opened_items` take what they hold."""
+    """Add the options that say how sets are made; `read_set_options` takes what they hold."""
     for option in reversed(OPTIONS):
         command = option(command)
     return command

@@ -100,6 +100,12 @@ class Searchable(ABC):
         """Return what these coordinates are made of; `by_item` lays those of an item beside each other in memory."""
         return products_of(self.rows(start, stop), self.norms[start:stop], directions, by_item=by_item)
 
+    def ranked(
+        self, plans: Sequence[Plan], top: int, *, excluded: Sequence[frozenset[int]], stop: int | None = None
+    ) -> list[Ranking]:
+        """Return the best items of plans, without those at excluded places; of the first `stop` items, if given."""
+        return search(self, plans, top, excluded=excluded, stop=stop)
+
     def prepared(self, preprocessing: str | None, logic: Logic) -> "Searchable":
         """Return what a search looks at: these items as they are, for nothing can be done to their vectors."""
         del logic  # whatever it is
@@ -230,7 +236,7 @@ class Searchable(ABC):
             if approximate:
                 rankings = items.approximation.search(plans, top, excluded=excluded)
             else:
-                rankings = search(items, plans, top, excluded=excluded, stop=restrict)
+                rankings = items.ranked(plans, top, excluded=excluded, stop=restrict)
         n = len(items) if restrict is None else min(restrict, len(items))
         limits = f"|restrict:{restrict}" if restrict is not None else ""
         where = f"{items.signature}{limits}|engine:{'approximate' if approximate else 'exact'}"

@@ -108,7 +108,9 @@ def _chunks(pairs: Pairs) -> Iterator[list[tuple[Item, np.ndarray]]]:
 
 
 def with_vectors(items: Iterable[Item], vectors: Any, embed: Embed | None) -> Iterator[tuple[Item, np.ndarray]]:
-    """Pair items with given (n, d) vectors, or with those that `embed` makes of their texts."""
+    """Pair items with given (n, d) vectors, rows that come one after the other, or those `embed` makes of texts."""
+    if isinstance(vectors, Iterator):
+        return zip(items, vectors, strict=True)
     if vectors is not None:
         return _given(items, vectors if isinstance(vectors, np.ndarray) else np.asarray(vectors))
     if embed is None:

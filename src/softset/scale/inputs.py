@@ -1,0 +1,96 @@
+"""Parquet files in: which rows make a block, and what a block holds, read when it is its turn."""
+
+import glob
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from softset.errors import FileError, InputError
+
+__all__ = ["Span", "content_hash", "read_blocks", "spans_of"]
+
+BLOCK = 4_096  # rows that are scored, and written, at once
+SPAN = 16  # blocks that one task takes: enough to be worth its while, and few enough for all workers to have some
+
+
+@dataclass(frozen=True)
+class Span:
+    """Some blocks of a row group of a file, which a task does one after the other."""
+
+    path: str
+    name: str
+    group: int
+    first: int
+    blocks: int
+    start: int  # rows of all files before this row group
+
+
+def spans_of(pattern: str, columns: Sequence[str], *, block: int = BLOCK) -> list[Span]:
+    """Return the work that the files of a pattern hold; each must have the columns."""
+    paths = sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207 (a pattern may begin anywhere)
+    files = [Path(path) for path in paths if Path(path).is_file()]
+    if not files:
+        raise InputError(f"no file is named like {pattern!r}: Parquet files were wanted, such as 'pairs/*.parquet'")
+    shared = _shared_folder(files)
+    spans, before = [], 0
+    for path in files:
+        metadata = _metadata(path, columns)
+        name = path.relative_to(shared).as_posix()
+        for group in range(metadata.num_row_groups):
+            rows = metadata.row_group(group).num_rows
+            count, where = -(-rows // block), (str(path.resolve()), name, group)
+            spans += [Span(*where, first, min(SPAN, count - first), before) for first in range(0, count, SPAN)]
+            before += rows
+    if not spans:
+        raise InputError(f"the files of {pattern!r} hold no row")
+    return spans
+
+
+def _shared_folder(files: Sequence[Path]) -> Path:
+    """Return the folder below which all files are: a block is known by its file's name from there."""
+    shared = files[0].parent
+    while not all(path.is_relative_to(shared) for path in files):
+        shared = shared.parent
+    return shared
+
+
+def _metadata(path: Path, columns: Sequence[str]) -> Any:
+    import pyarrow.parquet as pq
+    from pyarrow.lib import ArrowException
+
+    try:
+        with pq.ParquetFile(path) as file:
+            names = file.schema_arrow.names
+            metadata = file.metadata
+    except (ArrowException, OSError) as error:
+        raise FileError(f"{path} is not a whole Parquet file: {str(error).splitlines()[0]}") from error
+    missing = [name for name in columns if name not in names]
+    if missing:
+        raise InputError(f"{path} has no column {missing[0]!r}; its columns are {', '.join(names)}")
+    return metadata
+
+
+def read_blocks(span: Span, columns: Sequence[str], *, block: int = BLOCK) -> Iterator[tuple[int, Any]]:
+    """Yield the number of each block of a span within its row group, and its table."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(span.path) as file:
+        batches = file.iter_batches(batch_size=block, row_groups=[span.group], columns=list(columns))
+        for at, batch in enumerate(batches):
+            if at >= span.first + span.blocks:
+                return
+            if at >= span.first:
+                yield at, pa.Table.from_batches([batch])
+
+
+def content_hash(settings: str, span: Span, at: int, table: Any) -> str:
+    """Return what a block is known by: its rows, where they stand, and all that its result depends on."""
+    digest = sha256(json.dumps([settings, span.name, span.group, at]).encode())
+    for row in zip(*(table.column(name).to_pylist() for name in table.column_names), strict=True):
+        digest.update(json.dumps(row, default=repr, ensure_ascii=True).encode())
+        digest.update(b"\n")
+    return digest.hexdigest()[:32]

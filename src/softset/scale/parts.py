@@ -1,0 +1,88 @@
+"""A folder of finished parts: each appears whole, is known by what it was made of, and is not made twice.
+
+Beside the parts there is only what begins with an underscore, which readers of Parquet folders pass over.
+"""
+
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from softset.errors import InputError
+from softset.files import write_atomically
+
+__all__ = ["Parts"]
+
+FACTS = "_softset.json"
+UNFINISHED = "_unfinished-"
+
+
+class Parts:
+    """The parts of one job."""
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self.folder = Path(folder)
+
+    def begin(self, signature: str) -> None:
+        """Make the folder, or take the one of an earlier run of the same job; another's is refused."""
+        if self.folder.exists() and not self.folder.is_dir():
+            raise InputError(f"{self.folder} is a file: name a folder for the output")
+        self.folder.mkdir(parents=True, exist_ok=True)
+        before = self._facts()
+        if before is None and any(not one.name.startswith("_") for one in self.folder.iterdir()):
+            raise InputError(f"{self.folder} holds other files: name a new folder for the output, or an empty one")
+        if before is not None and before.get("signature") != signature:
+            raise InputError(
+                f"{self.folder} holds the output of another job ({before.get('signature')}): name another folder"
+            )
+        for left in self.folder.glob(f"{UNFINISHED}*"):
+            left.unlink(missing_ok=True)
+        self._write({"signature": signature, "finished": False})
+
+    def _facts(self) -> dict[str, Any] | None:
+        try:
+            facts = json.loads((self.folder / FACTS).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return None
+        except ValueError:
+            raise InputError(f"{self.folder / FACTS} is not whole: delete it, or name another folder") from None
+        return facts if isinstance(facts, dict) else {}
+
+    def _write(self, facts: dict[str, Any]) -> None:
+        write_atomically(self.folder / FACTS, (json.dumps(facts, ensure_ascii=False) + "\n").encode())
+
+    def path(self, key: str) -> Path:
+        """Return where the part of a key is, or will be."""
+        return self.folder / f"part-{key}.parquet"
+
+    def write(self, key: str, table: Any) -> None:
+        """Write a part beside its place, and let it appear there whole."""
+        import pyarrow.parquet as pq
+
+        beside = self.folder / f"{UNFINISHED}{key}-{os.getpid()}"
+        try:
+            pq.write_table(table, beside)
+            with beside.open("rb") as file:
+                os.fsync(file.fileno())
+            beside.replace(self.path(key))
+        except BaseException:
+            beside.unlink(missing_ok=True)
+            raise
+
+    def problems(self, key: str) -> list[tuple[str, str]]:
+        """Return the id of each row of a part that has no result, and why."""
+        import pyarrow.parquet as pq
+
+        table = pq.read_table(self.path(key), columns=["id", "problem"])
+        pairs = zip(table["id"].to_pylist(), table["problem"].to_pylist(), strict=True)
+        return [(str(name), problem) for name, problem in pairs if problem is not None]
+
+    def finish(self, signature: str, keys: Iterable[str], facts: dict[str, Any]) -> int:
+        """Delete parts of rows that are no longer in the input, note that all is there, and return how many went."""
+        wanted = {self.path(key).name for key in keys}
+        gone = [one for one in self.folder.glob("part-*.parquet") if one.name not in wanted]
+        for one in gone:
+            one.unlink()
+        self._write({"signature": signature, "finished": True, **facts})
+        return len(gone)
