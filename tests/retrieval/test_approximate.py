@@ -7,8 +7,8 @@ import pytest
 
 from softset import WordVectors, load_words
 from softset.errors import InputError, MissingExtraError
-from softset.retrieval.approximate import _has_candidates
 from softset.retrieval.parser import parse
+from softset.retrieval.probing import _has_candidates
 
 
 @pytest.mark.parametrize(

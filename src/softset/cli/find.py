@@ -47,6 +47,7 @@ def find(
     least: float,
     collection: str | None,
     vectors: str | None,
+    where: str | None,
     restrict: int | None,
     queries: IO[str] | None,
     explain: bool,
@@ -76,7 +77,7 @@ def find(
     if as_json and as_tsv:
         raise click.UsageError("give --json or --tsv, not both")
     asked = _queries(query, queries)
-    items = opened_items(collection, vectors)
+    items = opened_items(collection, vectors, where)
     options = read_set_options(**given)
     if recall_check and restrict:
         raise click.UsageError("--recall-check is about all items: leave out --restrict")

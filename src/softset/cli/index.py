@@ -40,11 +40,22 @@ def read_vectors_file(path: str | None) -> Any:
 
 @click.command(short_help="Make a collection of your own items.")
 @click.argument("items", type=click.Path())
-@click.option("--out", required=True, type=click.Path(), help="The folder of the new collection.")
+@click.option("--out", type=click.Path(), help="The folder of the new collection.")
+@click.option("--store", type=click.Choice(["milvus", "lance"]), help="Keep the collection in an engine instead.")
+@click.option("--uri", help="Where the engine is: a file or an address for milvus, a folder for lance.")
+@click.option("--collection", help="The name of the collection there.")
 @click.option("--encoder", help="What reads texts: see models list.  [default: minilm; none with --vectors]")
 @item_options
 def index(
-    items: str, out: str, encoder: str | None, text_column: str | None, id_column: str | None, vectors_file: str | None
+    items: str,
+    out: str | None,
+    store: str | None,
+    uri: str | None,
+    collection: str | None,
+    encoder: str | None,
+    text_column: str | None,
+    id_column: str | None,
+    vectors_file: str | None,
 ) -> None:
     """Make a collection of ITEMS: text lines, TSV, CSV, JSON lines or Parquet.
 
@@ -61,7 +72,14 @@ def index(
       softset index books.jsonl --text title --id isbn --out books.softset
       softset index books.txt --vectors books.npy --out books.softset
       softset find --in books.softset '{sea, ship} - war'
+      softset index books.tsv --store milvus --uri books.db --collection books
+      softset find --in 'milvus://books.db#books' '{sea, ship} - war'
     """
+    if store is not None or uri is not None or collection is not None:
+        _into_store(items, out, (store, uri, collection), encoder or "minilm", text_column, id_column, vectors_file)
+        return
+    if out is None:
+        raise click.UsageError("name the folder of the new collection with --out, or a --store")
     from softset.retrieval.collection import Collection
     from softset.retrieval.encoders import text_encoder
     from softset.retrieval.items import read_items
@@ -78,6 +96,37 @@ def index(
         )
     click.echo(f"{out}: {made.size} items, {made.dimensions} dimensions, encoder {made.encoder}")
     warn_of_blank(blank)
+
+
+def _into_store(
+    items: str,
+    out: str | None,
+    where: tuple[str | None, str | None, str | None],
+    encoder: str,
+    text_column: str | None,
+    id_column: str | None,
+    vectors_file: str | None,
+) -> None:
+    """Put items into an engine's collection; those that are there already are passed over."""
+    from softset.retrieval.encoders import text_encoder
+    from softset.retrieval.items import read_items
+    from softset.scale.stores import create_store
+    from softset.scale.stores.ingesting import ingest
+
+    store, uri, collection = where
+    if out is not None or vectors_file is not None or None in where:
+        raise click.UsageError("a store wants --store, --uri and --collection, and neither --out nor --vectors")
+    embed, name = text_encoder(encoder)
+    if embed is None:
+        raise click.UsageError("a store wants an --encoder that reads texts: see models list")
+    found = read_items(items, text_column=text_column, id_column=id_column)
+    made = create_store(f"{store}://{uri}#{collection}", embed(["word"]).shape[1], name)
+    done = ingest(made, found, watched(embed))
+    before = f", {done.there:,} were there already" if done.there else ""
+    click.echo(
+        f"{collection} at {uri}: {done.added:,} items added{before}; {len(made):,} in all, encoder {made.encoder}"
+    )
+    warn_of_blank(done.blank)
 
 
 def watched(embed: Any) -> Any:

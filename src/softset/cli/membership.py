@@ -21,6 +21,7 @@ def membership(
     texts: tuple[str, ...],
     collection: str | None,
     vectors: str | None,
+    where: str | None,
     explain: bool,
     as_json: bool,
     **options: Any,
@@ -34,7 +35,7 @@ def membership(
       softset membership --in books.softset '{sea, ship} - war' 'a voyage' --json
     """
     wanted = read_set_options(**options)
-    found = opened_items(collection, vectors).membership(query, texts, explained=explain, **wanted)
+    found = opened_items(collection, vectors, where).membership(query, texts, explained=explain, **wanted)
     for sentence in found.notes:
         click.echo(f"softset: {sentence}", err=True)
     for one in found:

@@ -27,8 +27,12 @@ OPTIONS = (
 )
 SOURCES = (
     click.option(
-        "--in", "collection", type=click.Path(), help="Search a collection of your own items (see softset index)."
+        "--in",
+        "collection",
+        help="Search a collection of your own items (see softset index): a folder, milvus://FILE_OR_URL#NAME or "
+        "lance://FOLDER#NAME.",
     ),
+    click.option("--where", help="Search only items that a filter of the store lets through, in its own words."),
     click.option("--vectors", help="Word vectors by name or folder (see softset vectors list)."),
 )
 
@@ -69,14 +73,21 @@ def read_set_options(
     return {"logic": logic, "preprocessing": preprocessing, "sets": sets, "skip_unknown": skip_unknown, **given}
 
 
-def opened_items(collection: str | None, vectors: str | None) -> Any:
-    """Return what is searched: a collection, or word vectors."""
+def opened_items(collection: str | None, vectors: str | None, where: str | None = None) -> Any:
+    """Return what is searched: a collection, in a folder or in a store, or word vectors."""
+    stored = collection is not None and collection.partition("://")[0] in ("milvus", "lance")
+    if where is not None and not stored:
+        raise click.UsageError("--where is for collections in a store: --in milvus://FILE_OR_URL#NAME")
     if collection is None:
         from softset.retrieval.words import load_words
 
         return load_words(vectors)
     if vectors:
         raise click.UsageError("--vectors is for word vectors; a collection (--in) has its own")
+    if stored:
+        from softset.scale.stores import open_store
+
+        return open_store(collection, where=where)
     from softset.retrieval.encoders import open_collection
 
     return open_collection(collection)

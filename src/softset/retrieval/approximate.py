@@ -1,8 +1,6 @@
 """The approximate engine: probes find candidates in an inverted file (faiss), and the exact score ranks them.
 
-Candidates of a set that is a direction and a border are the neighbours of that direction. Those of other sets are the
-neighbours of its examples, of its first directions and of its mean, and of the opposites of the last two, for
-membership in a subspace does not mind the sign. 341,479 GloVe vectors of 100 dimensions, sets of 5 words, top 100,
+`probing.py` says what the probes are. 341,479 GloVe vectors of 100 dimensions, sets of 5 words, top 100,
 as `python -m benchmarks --case engines` compares them, on two cores:
 
 ==========================  ==========  ============  ==========
@@ -27,19 +25,16 @@ from typing import Any, Protocol
 import numpy as np
 
 from softset.embed.shelf import cache_folder
-from softset.errors import InputError, MissingExtraError
-from softset.retrieval.centroid import Centroid
+from softset.errors import MissingExtraError
 from softset.retrieval.exact import Items, Ranking, rescored, search
-from softset.retrieval.plan import Leaf, Plan
-from softset.retrieval.tree import And, Minus, Not, Or, Tree, sought
+from softset.retrieval.plan import Plan
+from softset.retrieval.probing import probes_of, units
 
 __all__ = ["Approximate"]
 
 TRAINING_ROWS_PER_LIST = 64  # faiss wants at least 39
 SHARE_PROBED = 32  # one list in so many is read for a probe, but at least
 LEAST_PROBED = 32
-NEIGHBOURS = 200
-SPARE = 8  # neighbours of a direction beyond those that are wanted: the order in float64 may be another
 ROWS_AT_ONCE = 65_536
 LEAST_WORTH_KEEPING = 10_000  # items; below, making the index takes less than reading the file
 MOST_KEPT = 8
@@ -77,13 +72,7 @@ class Approximate:
         return [self._search(plan, top, out) for plan, out in zip(plans, excluded, strict=True)]
 
     def _search(self, plan: Plan, top: int, excluded: frozenset[int]) -> Ranking:
-        leaves = _positive(plan)
-        if len(plan.leaves) == 1 and isinstance(leaves[0].members, Centroid):
-            # Cosines with this direction are the order that is asked for: what comes first is all that is needed.
-            probes, wanted = leaves[0].members.factor().astype(np.float32), top + len(excluded) + SPARE
-        else:
-            probes = _units(np.concatenate([_probes(leaf) for leaf in leaves] + _between(leaves)))
-            wanted = max(NEIGHBOURS, 2 * top)
+        probes, wanted = probes_of(plan, top + len(excluded), "search exactly (without --approximate)")
         _, found = self._index.search(probes, wanted)
         places = np.setdiff1d(found, [-1, *excluded])
         if len(places) < min(top, len(self._items) - len(excluded)):  # not enough near by: look at all
@@ -98,11 +87,11 @@ def _built(items: Searched) -> Any:
     lists = int(max(1, min(2 * n**0.5, n / TRAINING_ROWS_PER_LIST)))
     index = faiss.index_factory(d, f"IVF{lists},Flat", faiss.METRIC_INNER_PRODUCT)
     sample = np.random.default_rng(0).choice(n, min(n, TRAINING_ROWS_PER_LIST * lists), replace=False)
-    index.train(_units(items.take(np.sort(sample).tolist())))
+    index.train(units(items.take(np.sort(sample).tolist())))
     for start in range(0, n, ROWS_AT_ONCE):
         places = np.setdiff1d(np.arange(start, min(start + ROWS_AT_ONCE, n)), list(items.hidden))
         if len(places):
-            index.add_with_ids(_units(items.take(places.tolist())), places)
+            index.add_with_ids(units(items.take(places.tolist())), places)
     index.nprobe = max(LEAST_PROBED, lists // SHARE_PROBED)
     if items.checksum and n >= LEAST_WORTH_KEEPING:
         _keep(index, _file(items))
@@ -145,49 +134,3 @@ def _faiss() -> Any:
     except ImportError:
         raise MissingExtraError("approximate search needs faiss: pip install 'softset[approximate]'") from None
     return faiss
-
-
-def _units(rows: np.ndarray) -> np.ndarray:
-    norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.ascontiguousarray(rows / np.where(norms > 0, norms, 1), dtype=np.float32)
-
-
-def _probes(leaf: Leaf) -> np.ndarray:
-    """Return the examples, the first two directions, the mean, and the opposites of mean and first direction."""
-    units = _units(leaf.vectors)
-    mean = units.mean(axis=0)
-    directions = np.linalg.svd(units, full_matrices=False)[2][:2]
-    directions = directions * np.where(directions @ mean < 0, -1, 1)[:, None]
-    return np.concatenate([units, directions, [mean, -mean], -directions[:1]])
-
-
-def _between(leaves: Sequence[Leaf]) -> list[np.ndarray]:
-    """Return the middle of the positive sets' means: what belongs to both of two sets need not be near to either."""
-    means = [_units(leaf.vectors).mean(axis=0) for leaf in leaves]
-    return [np.mean(_units(np.stack(means)), axis=0, keepdims=True)] if len(means) > 1 else []
-
-
-def _positive(plan: Plan) -> list[Leaf]:
-    """Return the leaves that candidates are looked for around, or refuse a query that has none on some side."""
-    by_tree = {leaf.tree: leaf for leaf in plan.leaves}
-    if not _has_candidates(plan.tree):
-        raise InputError(
-            f"one side of {plan.tree} holds nearly everything, so that there are no near candidates: "
-            "search exactly (without --approximate)"
-        )
-    return [by_tree[tree] for tree in dict.fromkeys(sought(plan.tree))]
-
-
-def _has_candidates(tree: Tree, *, negated: bool = False) -> bool:
-    """Tell whether every item that belongs to a tree is near some leaf: false for complements, and for OR with one."""
-    match tree:
-        case Not(inner):
-            return _has_candidates(inner, negated=not negated)
-        case Minus(left, right):
-            sides = (_has_candidates(left, negated=negated), _has_candidates(right, negated=not negated))
-        case And(left, right) | Or(left, right):
-            sides = (_has_candidates(left, negated=negated), _has_candidates(right, negated=negated))
-        case _:
-            return not negated
-    any_will_do = isinstance(tree, Or) == negated  # an AND, or by De Morgan a negated OR
-    return any(sides) if any_will_do else all(sides)

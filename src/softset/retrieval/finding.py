@@ -35,6 +35,8 @@ BLOCK = 4_096  # items whose cosines are taken at once where all are
 class Searchable(ABC):
     """Items that can be asked for by a query; `WordVectors` and `Collection` are such."""
 
+    engine = "exact"  # what `ranked` is; signatures say it
+
     @property
     @abstractmethod
     def dimensions(self) -> int:
@@ -239,7 +241,7 @@ class Searchable(ABC):
                 rankings = items.ranked(plans, top, excluded=excluded, stop=restrict)
         n = len(items) if restrict is None else min(restrict, len(items))
         limits = f"|restrict:{restrict}" if restrict is not None else ""
-        where = f"{items.signature}{limits}|engine:{'approximate' if approximate else 'exact'}"
+        where = f"{items.signature}{limits}|engine:{'approximate' if approximate else items.engine}"
         return [
             _result(items, where, plan, ranking, n - sum(place < n for place in out), least, explained)
             for plan, ranking, out in zip(plans, rankings, excluded, strict=True)

@@ -1,0 +1,129 @@
+"""A collection in a store, asked by set queries: probes find candidates, and the exact score ranks them."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from softset.errors import InputError, UnknownWordError
+from softset.retrieval.centroid import presumed
+from softset.retrieval.exact import Ranking, rescored
+from softset.retrieval.finding import Searchable
+from softset.retrieval.plan import Plan, Resolved
+from softset.retrieval.probing import probes_of, units
+from softset.retrieval.results import Entry
+from softset.retrieval.segment import Embed
+from softset.scale.stores.protocol import Record, Store
+
+__all__ = ["Stored"]
+
+ADVICE = "a store has only neighbours to offer; search a local collection exactly"
+
+
+class Stored(Searchable):
+    """The items of a store.
+
+    Args:
+        store: the engine's collection.
+        embed: what reads the texts of queries; ids alone are known without it.
+        where: a filter in the engine's own words, such as 'metadata["year"] > 2000' for Milvus.
+    """
+
+    checksum, engine = "", "probes"
+
+    def __init__(self, store: Store, *, embed: Embed | None = None, where: str | None = None) -> None:
+        self._store, self._embed, self._where = store, embed, where
+        self._records: list[Record] = []  # what was fetched: a record's place is where it came
+        self._places: dict[str, int] = {}
+        self._size = len(store)
+
+    @property
+    def dimensions(self) -> int:
+        """The length d of the vectors."""
+        return self._store.dimensions
+
+    @property
+    def signature(self) -> str:
+        """What results depend on."""
+        limits = f"|where:{self._where}" if self._where else ""
+        facts = f"items:{len(self)}|d:{self.dimensions}|encoder:{self._store.encoder}"
+        return f"store:{self._store.name}|{facts}{limits}"
+
+    def __len__(self) -> int:
+        return self._size
+
+    @property
+    def norms(self) -> np.ndarray:
+        """Refuse: a store's vectors are not looked at one by one."""
+        raise InputError(ADVICE)
+
+    def rows(self, start: int, stop: int) -> np.ndarray:
+        """Refuse: a store's vectors are not looked at one by one."""
+        raise InputError(f"items {start} to {stop} were asked for in their order, but {ADVICE}")
+
+    def take(self, places: Sequence[int]) -> np.ndarray:
+        """Return the vectors of items that were fetched."""
+        return np.stack([self._records[place].vector for place in places])
+
+    def item(self, place: int) -> Entry:
+        """Return what is known of an item that was fetched."""
+        record = self._records[place]
+        return Entry(record.id, record.text, record.metadata or None)
+
+    def _fetched(self, ids: Iterable[str]) -> list[int]:
+        """Return the places of items, fetched if they are not here; an id that is not there is passed over."""
+        wanted = list(dict.fromkeys(ids))
+        for record in self._store.fetch([one for one in wanted if one not in self._places]):
+            self._places[record.id] = len(self._records)
+            self._records.append(record)
+        return [self._places[one] for one in wanted if one in self._places]
+
+    def resolve(self, text: str) -> Resolved:
+        """Return what stands for a text: the item with this id, or what the encoder makes of it."""
+        found = self.resolved([text]).get(text)
+        if found is None:
+            why = (
+                "there is no encoder to read it as a text"
+                if self._embed is None
+                else "the encoder has no vector for it"
+            )
+            raise UnknownWordError(f"{text!r} is no id here, and {why}")
+        return found
+
+    def resolved(self, texts: Iterable[str]) -> dict[str, Resolved]:
+        """Return what stands for those of some texts that have a vector."""
+        asked = list(dict.fromkeys(texts))
+        known = {
+            self._records[place].id: Resolved(self._records[place].vector, "the item with this id", (place,))
+            for place in self._fetched(asked)
+        }
+        others = [text for text in asked if text not in known]
+        if self._embed is not None and others:
+            pairs = zip(others, self._embed(others), strict=True)
+            known |= {one: Resolved(row, f"as a text, by {self._store.encoder}", ()) for one, row in pairs if row.any()}
+        return known
+
+    def can_read(self, text: str) -> bool:
+        """Tell whether a text has a vector here."""
+        return text in self.resolved([text])
+
+    def borders(self, directions: np.ndarray) -> np.ndarray:
+        """Return where sets end: the cosine of the ceil(sqrt(n))-th neighbour, or the last that the engine gives."""
+        count = min(presumed(len(self)), self._store.most)
+        found = self._store.nearest(units(directions), count, None)
+        return np.clip([float(one.cosines[-1]) if len(one.cosines) else 0.0 for one in found], 0.0, 1.0)
+
+    def ranked(
+        self, plans: Sequence[Plan], top: int, *, excluded: Sequence[frozenset[int]], stop: int | None = None
+    ) -> list[Ranking]:
+        """Return about the best items of each plan: those of the neighbours of its probes, by their exact scores."""
+        if stop is not None:
+            raise InputError("a search in a store cannot be restricted: give a filter (--where)")
+        return [self._best(plan, top, out) for plan, out in zip(plans, excluded, strict=True)]
+
+    def _best(self, plan: Plan, top: int, excluded: frozenset[int]) -> Ranking:
+        probes, wanted = probes_of(plan, top + len(excluded), ADVICE)
+        found: list[Any] = self._store.nearest(probes, min(wanted, self._store.most), self._where)
+        places = self._fetched(one for neighbours in found for one in neighbours.ids)
+        kept = np.array(sorted(set(places) - excluded), dtype=np.int64)
+        return rescored(self, plan, kept, top) if len(kept) else Ranking.empty()
