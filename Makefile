@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: help run test check test-torch test-extras test-server test-ray test-large results bench soak pictures clean
+.PHONY: help run test check test-torch test-extras test-server test-scale test-large results bench soak pictures clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -46,7 +46,7 @@ test-server: $(VENV)/.installed-server ## the server for a minute under load, by
 	@SOFTSET_LOAD=60 SOFTSET_SCREENS=.cache/screens SOFTSET_AXE=$$(ls .cache/axe-core-4.10.3.tgz 2>/dev/null) \
 	  $(BIN)/python -m pytest -rs --durations=5 tests/serve/test_load.py tests/serve/test_schema.py tests/serve/test_page.py
 
-test-ray: $(VENV)/.installed-ray ## jobs on a Ray cluster of two processes, some of which are killed
+test-scale: $(VENV)/.installed-scale ## jobs on a Ray cluster of two processes, some of which are killed; Milvus and LanceDB
 	@$(BIN)/python -m pytest --durations=5 tests/scale
 
 soak: $(VENV)/.installed-dev ## the server under load for ten minutes: times, errors, memory
@@ -104,9 +104,9 @@ $(VENV)/.installed-server: $(VENV)/.installed-dev
 	@$(PIP) install --quiet playwright schemathesis
 	@touch $@
 
-$(VENV)/.installed-ray: $(VENV)/.installed-dev
-	@echo "Installing Ray into $(VENV)"
-	@$(PIP) install --quiet --editable '.[ray]'
+$(VENV)/.installed-scale: $(VENV)/.installed-dev
+	@echo "Installing Ray, Milvus Lite and LanceDB into $(VENV)"
+	@$(PIP) install --quiet --editable '.[ray,milvus,lance]'
 	@touch $@
 
 $(VENV)/.installed-bench: $(VENV)/.installed benchmarks/requirements.txt

@@ -1,7 +1,6 @@
 """A collection in a store, asked by set queries: probes find candidates, and the exact score ranks them."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -17,6 +16,8 @@ from softset.scale.stores.protocol import Record, Store
 
 __all__ = ["Stored"]
 
+FURTHER = 4  # times as many neighbours in the next round
+SETTLED = 0.01  # of the best items may be new in a round that is the last
 ADVICE = "a store has only neighbours to offer; search a local collection exactly"
 
 
@@ -122,8 +123,21 @@ class Stored(Searchable):
         return [self._best(plan, top, out) for plan, out in zip(plans, excluded, strict=True)]
 
     def _best(self, plan: Plan, top: int, excluded: frozenset[int]) -> Ranking:
+        """Look further and further, until that changes nothing: what is left of a difference may be far out."""
         probes, wanted = probes_of(plan, top + len(excluded), ADVICE)
-        found: list[Any] = self._store.nearest(probes, min(wanted, self._store.most), self._where)
+        limit = min(self._store.most, len(self))
+        best = self._among(plan, top, excluded, probes, min(wanted, limit))
+        while wanted < limit and len(plan.leaves) > 1:
+            wanted *= FURTHER
+            more = self._among(plan, top, excluded, probes, min(wanted, limit))
+            if len(np.setdiff1d(more.places, best.places)) <= SETTLED * top:
+                return more
+            best = more
+        return best
+
+    def _among(self, plan: Plan, top: int, excluded: frozenset[int], probes: np.ndarray, count: int) -> Ranking:
+        """Return the best of so many neighbours of each probe."""
+        found = self._store.nearest(probes, count, self._where)
         places = self._fetched(one for neighbours in found for one in neighbours.ids)
         kept = np.array(sorted(set(places) - excluded), dtype=np.int64)
         return rescored(self, plan, kept, top) if len(kept) else Ranking.empty()
