@@ -4,7 +4,8 @@ import logging
 import os
 import socket
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, redirect_stderr
+from io import StringIO
 from typing import Any
 
 from softset.errors import InputError, MissingExtraError
@@ -38,12 +39,12 @@ def cluster(address: str | None = None, workers: int | None = None) -> Iterator[
         yield ray
         return
     quiet: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False, "configure_logging": False}
-    if address is None:
-        local = {"num_cpus": workers, "include_dashboard": False, "_node_ip_address": "127.0.0.1"}
-        ray.init(**local, **quiet)
-    else:
+    where: dict[str, Any] = {"num_cpus": workers, "include_dashboard": False, "_node_ip_address": "127.0.0.1"}
+    if address is not None:
         _check_reachable(address)
-        ray.init(address=address, **quiet)
+        where = {"address": address}
+    with redirect_stderr(StringIO()):  # it tells how its own processes know each other
+        ray.init(**where, **quiet)
     logging.getLogger("ray.data").setLevel(logging.ERROR)
     ray.data.DataContext.get_current().enable_progress_bars = False  # we have our own
     try:

@@ -7,14 +7,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from softset.embed.encoders.loading import load_encoder
-from softset.errors import InputError, SoftsetError
+from softset.errors import InputError
 from softset.retrieval.collection import Collection
 from softset.retrieval.encoders import text_encoder
 from softset.retrieval.items import Item
 from softset.scale.inputs import BLOCK, spans_of
 from softset.scale.jobs import Job, Progress, Report, output_folder, run
 from softset.scale.parts import Parts
-from softset.scale.rows import text_problem
+from softset.scale.rows import outcomes, text_problem
 
 __all__ = ["Embedding", "TextColumns", "collect", "embed_files", "rows_of"]
 
@@ -47,9 +47,11 @@ class Embedding:
         problems = [text_problem("text", text) for text in texts]
         good = [at for at, problem in enumerate(problems) if problem is None]
         vectors: list[Any] = [None] * len(texts)
-        for at, found in self._embedded(good, texts):
+        for at, found in outcomes(good, lambda places: list(self.encoder.embed([texts[at] for at in places]))):
             if isinstance(found, str):
                 problems[at] = found
+            elif not found.any():
+                problems[at] = "the encoder has no vector for it"
             else:
                 vectors[at] = found
         made = pa.table(
@@ -61,23 +63,6 @@ class Embedding:
             }
         )
         return made.replace_schema_metadata({"softset": self.encoder.signature})
-
-    def _embedded(self, places: Sequence[int], texts: Sequence[Any]) -> Iterator[tuple[int, np.ndarray | str]]:
-        """Yield vectors; where some texts cannot be read together, each half alone, down to the one at fault."""
-        if not places:
-            return
-        try:
-            found = self.encoder.embed([texts[at] for at in places])
-        except SoftsetError as error:
-            if len(places) == 1:
-                yield places[0], str(error)
-                return
-            middle = len(places) // 2
-            yield from self._embedded(places[:middle], texts)
-            yield from self._embedded(places[middle:], texts)
-            return
-        for at, row in zip(places, found, strict=True):
-            yield at, row if row.any() else "the encoder has no vector for it"
 
 
 def embed_files(

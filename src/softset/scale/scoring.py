@@ -1,14 +1,14 @@
 """Scores of many pairs on Ray: the same `Scorer`, kept by actors, over tables of ids, candidates and references."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from softset.errors import InputError, SoftsetError
+from softset.errors import InputError
 from softset.scale.cluster import require_ray
 from softset.scale.inputs import BLOCK
 from softset.scale.jobs import Job, Progress, Report, output_folder, run
-from softset.scale.rows import text_problem
+from softset.scale.rows import outcomes, text_problem
 from softset.similarity.scorer import Scorer
 from softset.similarity.scores import Row
 
@@ -45,7 +45,11 @@ class Scoring:
         problems = [_problem(text, other) for text, other in zip(texts, references, strict=True)]
         good = [at for at, problem in enumerate(problems) if problem is None]
         rows: dict[int, Row] = {}
-        for at, outcome in self._scored(good, texts, references):
+
+        def scored(places: Sequence[int]) -> list[Row]:
+            return list(self.scorer.score([texts[at] for at in places], [references[at] for at in places]))
+
+        for at, outcome in outcomes(good, scored):
             if isinstance(outcome, str):
                 problems[at] = outcome
             else:
@@ -58,24 +62,6 @@ class Scoring:
         signature = self.scorer.signature(idf=self.scorer.idf, several=_several(references))
         found = pa.table({"id": ids, **made, "problem": pa.array(problems, pa.string())})
         return found.replace_schema_metadata({"softset": signature})
-
-    def _scored(
-        self, places: Sequence[int], texts: Sequence[Any], references: Sequence[Any]
-    ) -> Iterator[tuple[int, Row | str]]:
-        """Yield the scores of rows; where some cannot be scored together, each half alone, down to the one at fault."""
-        if not places:
-            return
-        try:
-            found = list(self.scorer.score([texts[at] for at in places], [references[at] for at in places]))
-        except SoftsetError as error:
-            if len(places) == 1:
-                yield places[0], str(error)
-                return
-            middle = len(places) // 2
-            yield from self._scored(places[:middle], texts, references)
-            yield from self._scored(places[middle:], texts, references)
-            return
-        yield from zip(places, found, strict=True)
 
 
 def _check(scorer: Scorer) -> None:
