@@ -75,7 +75,7 @@ def read_set_options(
 
 def opened_items(collection: str | None, vectors: str | None, where: str | None = None) -> Any:
     """Return what is searched: a collection, in a folder or in a store, or word vectors."""
-    stored = collection is not None and collection.partition("://")[0] in ("milvus", "lance")
+    stored = collection is not None and "://" in collection  # no folder is named so
     if where is not None and not stored:
         raise click.UsageError("--where is for collections in a store: --in milvus://FILE_OR_URL#NAME")
     if collection is None:

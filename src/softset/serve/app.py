@@ -62,7 +62,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     )
     for routes in (sets_routes(service), texts_routes(service), collections_routes(service), about_routes(service)):
         app.include_router(routes)
-    app.add_route("/metrics", _metrics(service))
+    app.add_route("/metrics", lambda _: service.counters.answer())
     app.add_route("/v1", _to_the_description)
     add_page(app)
     add_handlers(app)
@@ -90,13 +90,6 @@ async def _purging(service: Service) -> None:
 
 async def _to_the_description(_: Any) -> Response:
     return RedirectResponse("/v1/openapi.json")
-
-
-def _metrics(service: Service) -> Any:
-    async def metrics(_: Any) -> Response:
-        return Response(service.counters.text(), media_type=service.counters.media_type)
-
-    return metrics
 
 
 def _problems(*, keyed: bool) -> dict[int | str, dict[str, Any]]:

@@ -140,6 +140,13 @@ class BatchedEncoder:
         count = getattr(self.encoder, "count_tokens", None)
         return [len(text.split()) for text in texts] if count is None else count(texts)
 
+    def checked_counts(self, texts: Sequence[str]) -> list[int]:
+        """Return how many tokens each text has, unless one of them, or all together, have too many."""
+        counts = self.count_tokens(texts)
+        self._limits.check("tokens of a text", "text_tokens", max(counts, default=0))
+        self._limits.check("tokens", "tokens", sum(counts))
+        return counts
+
     def encode(self, texts: Sequence[str], *, progress: Progress | None = None) -> TokenSets:
         """Return each text's token vectors, in the order of the texts."""
         del progress  # which is nobody's own
@@ -154,9 +161,7 @@ class BatchedEncoder:
 
     def _pieces(self, texts: Sequence[str]) -> Iterator[Sequence[str]]:
         """Yield texts in pieces, while somebody waits for them; too many or too long ones are refused first."""
-        counts = self.count_tokens(texts)
-        self._limits.check("tokens of a text", "text_tokens", max(counts, default=0))
-        self._limits.check("tokens", "tokens", sum(counts))
+        counts = self.checked_counts(texts)
         start, size = 0, 0
         for at, count in enumerate(counts):
             if size + count > PIECE_TOKENS and at > start:

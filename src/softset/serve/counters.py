@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, PlatformCollector, ProcessCollector
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+from starlette.responses import Response
 
 __all__ = ["Counters"]
 
@@ -13,8 +14,6 @@ SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 
 class Counters:
     """Requests, their times, batches of the models, and the process's own memory and open files."""
-
-    media_type = CONTENT_TYPE_LATEST
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -47,6 +46,6 @@ class Counters:
         self.requests.labels(route, str(status)).inc()
         self.seconds.labels(route).observe(seconds)
 
-    def text(self) -> bytes:
+    def answer(self) -> Response:
         """Return all of it as Prometheus reads it."""
-        return generate_latest(self.registry)
+        return Response(generate_latest(self.registry), media_type=CONTENT_TYPE_LATEST)

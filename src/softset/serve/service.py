@@ -57,9 +57,7 @@ class Service:
     def check_texts(self, encoder: BatchedEncoder, texts: Sequence[str]) -> None:
         """Refuse texts that are too many or too long, before anything is encoded."""
         self.limits.check("texts", "texts", len(texts))
-        counts = encoder.count_tokens(texts)
-        self.limits.check("tokens of a text", "text_tokens", max(counts, default=0))
-        self.limits.check("tokens", "tokens", sum(counts))
+        encoder.checked_counts(texts)
 
     def close(self) -> bool:
         """Finish what is under way, leave nothing behind, and tell whether all came to its end in time."""

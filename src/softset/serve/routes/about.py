@@ -40,6 +40,6 @@ def about_routes(service: Service) -> APIRouter:
     @routes.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
     async def metrics() -> Response:
         """Return the server's counters as Prometheus reads them."""
-        return Response(service.counters.text(), media_type=service.counters.media_type)
+        return service.counters.answer()
 
     return routes
