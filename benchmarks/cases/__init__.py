@@ -10,6 +10,7 @@ from benchmarks.cases import (
     importing,
     kernel,
     memory,
+    scale,
     starting,
     texts,
     transport,
@@ -17,5 +18,5 @@ from benchmarks.cases import (
 
 __all__ = ["CASES"]
 
-SUBJECTS = (kernel, all_pairs, texts, encoder, find, approximate, transport, importing, starting, memory, growth)
+SUBJECTS = (kernel, all_pairs, texts, encoder, find, approximate, transport, importing, starting, memory, growth, scale)
 CASES: dict[str, Case] = {case.name: case for subject in SUBJECTS for case in subject.CASES}

@@ -1,13 +1,15 @@
 """LanceDB as a store: a folder of tables."""
 
 import json
+import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from softset.errors import FileError, InputError, MissingExtraError, SoftsetError
+from softset.errors import FileError, InputError, MissingExtraError
+from softset.scale.stores.asking import asked
 from softset.scale.stores.protocol import Neighbours, Record
 
 __all__ = ["LanceStore"]
@@ -15,6 +17,8 @@ __all__ = ["LanceStore"]
 MOST = 100_000
 AT_ONCE = 1_000
 LEAST_INDEXED = 5_000  # items; fewer are looked at one by one
+LEAST_LISTS = 64  # of the inverted file that are read for a probe
+SPREAD = 16  # times as many lists as would hold the neighbours if each held nothing else
 
 
 class LanceStore:
@@ -41,7 +45,7 @@ class LanceStore:
         if collection not in known:
             shown = ", ".join(sorted(known)) or "none"
             raise InputError(f"there is no collection {collection!r} at {uri}; there are: {shown}")
-        return cls(_asked(lambda: database.open_table(collection)), collection)
+        return cls(asked("LanceDB", lambda: database.open_table(collection)), collection)
 
     @classmethod
     def create(cls, uri: str, collection: str, dimensions: int, encoder: str) -> "LanceStore":
@@ -52,21 +56,22 @@ class LanceStore:
         if collection not in _tables(database):
             fields = [("id", pa.string()), ("vector", pa.list_(pa.float32(), dimensions)), ("text", pa.string())]
             schema = pa.schema([*fields, ("metadata", pa.string())], metadata={"softset encoder": encoder})
-            _asked(lambda: database.create_table(collection, schema=schema))
-        return cls(_asked(lambda: database.open_table(collection)), collection)
+            asked("LanceDB", lambda: database.create_table(collection, schema=schema))
+        return cls(asked("LanceDB", lambda: database.open_table(collection)), collection)
 
     def __len__(self) -> int:
-        return int(_asked(self._table.count_rows))
+        return int(asked("LanceDB", self._table.count_rows))
 
     def nearest(self, probes: np.ndarray, count: int, where: str | None) -> list[Neighbours]:
         """Return about the nearest items to each probe."""
+        lists = max(LEAST_LISTS, round(SPREAD * count / max(1, len(self)) ** 0.5))
         found = []
         for probe in probes.astype(np.float32):
             search = self._table.search(probe, vector_column_name="vector").distance_type("cosine").limit(count)
-            search = search.nprobes(32).select(["id", "_distance"])
+            search = search.nprobes(lists).select(["id", "_distance"])
             if where:
                 search = search.where(where, prefilter=True)
-            table = _asked(search.to_arrow)
+            table = asked("LanceDB", search.to_arrow)
             cosines = 1 - np.asarray(table["_distance"], dtype=np.float64)
             found.append(Neighbours([str(one) for one in table["id"].to_pylist()], cosines))
         return found
@@ -78,7 +83,7 @@ class LanceStore:
             some = ids[start : start + AT_ONCE]
             listed = ", ".join("'" + one.replace("'", "''") + "'" for one in some)
             search = self._table.search().where(f"id in ({listed})").limit(len(some))
-            rows += _asked(search.to_arrow).to_pylist()
+            rows += asked("LanceDB", search.to_arrow).to_pylist()
         return [
             Record(row["id"], row["text"], json.loads(row["metadata"]), np.asarray(row["vector"], dtype=np.float32))
             for row in rows
@@ -94,7 +99,7 @@ class LanceStore:
         ]
         table = pa.Table.from_pylist(rows, schema=self._table.schema)
         merge = self._table.merge_insert("id").when_matched_update_all().when_not_matched_insert_all()
-        _asked(lambda: merge.execute(table))
+        asked("LanceDB", lambda: merge.execute(table))
 
     def finish(self) -> None:
         """Make the index that searches use, if there are enough items for one."""
@@ -104,29 +109,19 @@ class LanceStore:
 
         lists = max(1, round(len(self) ** 0.5))
         index = IvfFlat(distance_type="cosine", num_partitions=lists)
-        _asked(lambda: self._table.create_index("vector", config=index, replace=True))
+        asked("LanceDB", lambda: self._table.create_index("vector", config=index, replace=True))
 
 
 def _database(uri: str) -> Any:
+    os.environ.setdefault("LANCEDB_LOG", "error")  # it warns of each empty list of an index
     try:
         import lancedb
     except ImportError as error:
         raise MissingExtraError("collections in LanceDB need it: pip install 'softset[lance]'") from error
-    return _asked(lambda: lancedb.connect(uri))
+    return asked("LanceDB", lambda: lancedb.connect(uri))
 
 
 def _tables(database: Any) -> list[str]:
-    listed = _asked(lambda: database.list_tables(limit=10_000))
+    listed = asked("LanceDB", lambda: database.list_tables(limit=10_000))
     names: Iterable[Any] = getattr(listed, "tables", listed)
     return [str(one) for one in names]
-
-
-def _asked(call: Any) -> Any:
-    """Return what LanceDB answers; its errors become one sentence."""
-    try:
-        return call()
-    except SoftsetError:
-        raise
-    except Exception as error:
-        told = str(error).strip().splitlines()
-        raise InputError(f"LanceDB says: {told[0][:300] if told else type(error).__name__}") from error

@@ -2,12 +2,16 @@
 
 import json
 import logging
+import os
+import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from softset.errors import FileError, InputError, MissingExtraError, SoftsetError
+from softset.errors import FileError, InputError, MissingExtraError
+from softset.scale.stores.asking import asked
 from softset.scale.stores.protocol import Neighbours, Record
 
 __all__ = ["MilvusStore"]
@@ -17,6 +21,7 @@ MOST = 16_384  # neighbours that Milvus returns
 AT_ONCE = 1_000  # records in one call
 EF = 512  # candidates that a search of the graph keeps: recall before speed
 PATIENCE = 10.0
+PAUSE = 0.5  # between two looks at how far an index is
 PROPERTY = "softset.encoder"
 INDEX = {"index_type": "HNSW", "metric_type": "IP", "params": {"M": 16, "efConstruction": 200}}
 
@@ -26,8 +31,8 @@ class MilvusStore:
 
     most = MOST
 
-    def __init__(self, client: Any, collection: str) -> None:
-        self._client, self.name = client, collection
+    def __init__(self, client: Any, collection: str, *, is_file: bool) -> None:
+        self._client, self.name, self._is_file = client, collection, is_file
         facts = self._told(lambda: client.describe_collection(collection))
         fields = {one["name"]: one for one in facts["fields"]}
         try:
@@ -41,10 +46,10 @@ class MilvusStore:
     def open(cls, uri: str, collection: str) -> "MilvusStore":
         """Open a collection."""
         client = _client(uri)
-        if not _asked(lambda: client.has_collection(collection)):
-            known = ", ".join(sorted(_asked(client.list_collections))) or "none"
+        if not asked("Milvus", lambda: client.has_collection(collection)):
+            known = ", ".join(sorted(asked("Milvus", client.list_collections))) or "none"
             raise InputError(f"there is no collection {collection!r} at {uri}; there are: {known}")
-        return cls(client, collection)
+        return cls(client, collection, is_file=_is_file(uri))
 
     @classmethod
     def create(cls, uri: str, collection: str, dimensions: int, encoder: str) -> "MilvusStore":
@@ -52,7 +57,7 @@ class MilvusStore:
         from pymilvus import DataType
 
         client = _client(uri)
-        if not _asked(lambda: client.has_collection(collection)):
+        if not asked("Milvus", lambda: client.has_collection(collection)):
             schema = client.create_schema(auto_id=False, enable_dynamic_field=False)
             schema.add_field("id", DataType.VARCHAR, is_primary=True, max_length=LONGEST_ID)
             schema.add_field("vector", DataType.FLOAT_VECTOR, dim=dimensions)
@@ -62,11 +67,14 @@ class MilvusStore:
             index = client.prepare_index_params()
             index.add_index("vector", **INDEX)
             noted = {PROPERTY: encoder}
-            _asked(lambda: client.create_collection(collection, schema=schema, index_params=index, properties=noted))
-        return cls(client, collection)
+            asked(
+                "Milvus",
+                lambda: client.create_collection(collection, schema=schema, index_params=index, properties=noted),
+            )
+        return cls(client, collection, is_file=_is_file(uri))
 
     def _told(self, call: Any) -> Any:
-        return _asked(call, f" in the collection {self.name!r}")
+        return asked("Milvus", call, f" in the collection {self.name!r}")
 
     def __len__(self) -> int:
         rows = self._told(
@@ -114,8 +122,18 @@ class MilvusStore:
             self._told(lambda rows=rows: self._client.upsert(self.name, rows))
 
     def finish(self) -> None:
-        """Write what was added to where it stays."""
+        """Write what was added to where it stays, and index it.
+
+        A server goes on answering while it does, and says when it is done. Milvus Lite says so at once, and indexes in
+        the background: a file is closed to searches until its index is made.
+        """
+        if self._is_file:
+            self._told(lambda: self._client.release_collection(self.name))
         self._told(lambda: self._client.flush(self.name))
+        while self._told(lambda: self._client.describe_index(self.name, "vector")).get("pending_index_rows", 0):
+            time.sleep(PAUSE)
+        if self._is_file:
+            self._told(lambda: self._client.load_collection(self.name))
 
 
 def _row(record: Record) -> dict[str, Any]:
@@ -137,21 +155,24 @@ def _record(row: dict[str, Any]) -> Record:
     return Record(str(row["id"]), str(row["text"]), dict(row["metadata"] or {}), vector)
 
 
+def _is_file(uri: str) -> bool:
+    return "://" not in uri
+
+
+def _check_writable(path: Path) -> None:
+    """Refuse what Milvus Lite would only say that it cannot open; it writes a lock, even to read."""
+    folder = path if path.exists() else path.parent
+    if folder.is_dir() and not os.access(folder, os.W_OK):
+        raise FileError(f"{folder} may not be written (permission denied), and Milvus Lite must: name another file")
+
+
 def _client(uri: str) -> Any:
     try:
         from pymilvus import MilvusClient
     except ImportError as error:
         raise MissingExtraError("collections in Milvus need its client: pip install 'softset[milvus]'") from error
-    logging.getLogger("pymilvus").setLevel(logging.CRITICAL)  # it logs what it raises, with all its frames
-    return _asked(lambda: MilvusClient(uri, timeout=PATIENCE), f" at {uri}")
-
-
-def _asked(call: Any, where: str = "") -> Any:
-    """Return what Milvus answers; its errors are many, and become one sentence."""
-    try:
-        return call()
-    except SoftsetError:
-        raise
-    except Exception as error:
-        told = str(getattr(error, "message", "") or error).strip().splitlines()
-        raise InputError(f"Milvus says{where}: {told[0][:300] if told else type(error).__name__}") from error
+    if _is_file(uri):
+        _check_writable(Path(uri))
+    for name in ("pymilvus", "milvus_lite"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)  # they log what they raise, with all their frames
+    return asked("Milvus", lambda: MilvusClient(uri, timeout=PATIENCE), f" at {uri}")

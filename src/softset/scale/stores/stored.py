@@ -1,6 +1,6 @@
 """A collection in a store, asked by set queries: probes find candidates, and the exact score ranks them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -12,7 +12,8 @@ from softset.retrieval.plan import Plan, Resolved
 from softset.retrieval.probing import probes_of, units
 from softset.retrieval.results import Entry
 from softset.retrieval.segment import Embed
-from softset.scale.stores.protocol import Record, Store
+from softset.scale.stores.protocol import Neighbours, Record, Store
+from softset.scale.stores.threshold import Bounds
 
 __all__ = ["Stored"]
 
@@ -36,6 +37,7 @@ class Stored(Searchable):
         self._store, self._embed, self._where = store, embed, where
         self._records: list[Record] = []  # what was fetched: a record's place is where it came
         self._places: dict[str, int] = {}
+        self._lists: dict[bytes, Neighbours] = {}  # of the directions that were looked at last
         self._size = len(store)
 
     @property
@@ -111,8 +113,18 @@ class Stored(Searchable):
     def borders(self, directions: np.ndarray) -> np.ndarray:
         """Return where sets end: the cosine of the ceil(sqrt(n))-th neighbour, or the last that the engine gives."""
         count = min(presumed(len(self)), self._store.most)
-        found = self._store.nearest(units(directions), count, None)
+        rows = units(directions)
+        found = self._store.nearest(rows, count, None)
+        self._lists = {row.tobytes(): one for row, one in zip(rows, found, strict=True)}
         return np.clip([float(one.cosines[-1]) if len(one.cosines) else 0.0 for one in found], 0.0, 1.0)
+
+    def _nearest(self, directions: np.ndarray, count: int) -> list[Neighbours]:
+        """Return the neighbours of directions that the filter lets through; without one, `borders` may have them."""
+        rows = units(directions)
+        known = [self._lists.get(row.tobytes()) for row in rows] if self._where is None else []
+        if known and all(one is not None and len(one.ids) >= count for one in known):
+            return [Neighbours(one.ids[:count], one.cosines[:count]) for one in known if one is not None]
+        return self._store.nearest(rows, count, self._where)
 
     def ranked(
         self, plans: Sequence[Plan], top: int, *, excluded: Sequence[frozenset[int]], stop: int | None = None
@@ -123,21 +135,49 @@ class Stored(Searchable):
         return [self._best(plan, top, out) for plan, out in zip(plans, excluded, strict=True)]
 
     def _best(self, plan: Plan, top: int, excluded: frozenset[int]) -> Ranking:
-        """Look further and further, until that changes nothing: what is left of a difference may be far out."""
         probes, wanted = probes_of(plan, top + len(excluded), ADVICE)
-        limit = min(self._store.most, len(self))
-        best = self._among(plan, top, excluded, probes, min(wanted, limit))
-        while wanted < limit and len(plan.leaves) > 1:
-            wanted *= FURTHER
-            more = self._among(plan, top, excluded, probes, min(wanted, limit))
-            if len(np.setdiff1d(more.places, best.places)) <= SETTLED * top:
-                return more
-            best = more
+        within = self._by_bounds if Bounds.apply_to(plan) else self._by_probes
+        return within(plan, top, excluded, probes, wanted)
+
+    def _by_bounds(self, plan: Plan, top: int, excluded: frozenset[int], _: np.ndarray, wanted: int) -> Ranking:
+        """Look further until nothing further can be among the best, and fetch only what can."""
+        bounds, best = Bounds(plan), Ranking.empty()
+        known = 0 if self._where else presumed(len(self))  # neighbours, of the search for borders
+        for count in self._rounds(max(wanted, known)):
+            found = bounds.of(self._nearest(bounds.directions, count), count)
+            best, looked = Ranking.empty(), 0
+            while looked < len(found.ids) and not _is_full(best, top, found.scores[looked]):
+                looked = max(wanted, 2 * looked)
+                best = self._scored(plan, top, excluded, found.ids[:looked])
+            if _is_full(best, top, found.others):
+                break
         return best
 
-    def _among(self, plan: Plan, top: int, excluded: frozenset[int], probes: np.ndarray, count: int) -> Ranking:
-        """Return the best of so many neighbours of each probe."""
-        found = self._store.nearest(probes, count, self._where)
-        places = self._fetched(one for neighbours in found for one in neighbours.ids)
-        kept = np.array(sorted(set(places) - excluded), dtype=np.int64)
+    def _by_probes(self, plan: Plan, top: int, excluded: frozenset[int], probes: np.ndarray, wanted: int) -> Ranking:
+        """Look further until that changes nothing: what is left of a difference may be far out."""
+        best = Ranking.empty()
+        for count in self._rounds(wanted):
+            lists = self._store.nearest(probes, count, self._where)
+            found = self._scored(plan, top, excluded, [one for neighbours in lists for one in neighbours.ids])
+            fresh, best = len(np.setdiff1d(found.places, best.places)), found
+            if fresh <= SETTLED * top:
+                break
+        return best
+
+    def _rounds(self, count: int) -> Iterator[int]:
+        """Yield how many neighbours to look at in each round: as many as the engine gives in the last."""
+        limit = min(self._store.most, len(self))
+        while count < limit:
+            yield count
+            count *= FURTHER
+        yield limit
+
+    def _scored(self, plan: Plan, top: int, excluded: frozenset[int], ids: Iterable[str]) -> Ranking:
+        """Return the best of some items, which are fetched."""
+        kept = np.array(sorted(set(self._fetched(ids)) - excluded), dtype=np.int64)
         return rescored(self, plan, kept, top) if len(kept) else Ranking.empty()
+
+
+def _is_full(best: Ranking, top: int, score: float) -> bool:
+    """Tell whether a ranking has as many items as are wanted, and none gives way to an item of some score."""
+    return len(best.places) >= top and float(best.scores[-1]) >= score
