@@ -9,6 +9,7 @@ import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from softset.errors import FileError
 __all__ = [
     "locked",
     "new_folder",
+    "read_array",
     "read_json",
     "read_tensors",
     "sync",
@@ -98,6 +100,18 @@ def read_json(path: str | os.PathLike[str], kind: str) -> dict[str, Any]:
     if not isinstance(facts, dict) or facts.get("softset") != kind:
         raise FileError(f"{path} holds no softset {kind}")
     return facts
+
+
+def read_array(path: str | os.PathLike[str], *, mapped: bool = True) -> np.ndarray:
+    """Return the array of an .npy file, mapped or read; no pickle is loaded, and a broken file is refused."""
+    try:
+        array: np.ndarray = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
+    except (ValueError, EOFError, TypeError, OverflowError, SyntaxError, RecursionError, TokenError) as error:
+        told = str(error).split("\n")[0][:200]
+        raise FileError(f"{path} is not a whole NumPy file ({told}); save it again") from error
+    if not isinstance(array, np.ndarray) or array.dtype.kind not in "biufSU":
+        raise FileError(f"{path} holds no plain array of numbers or text; save it again")
+    return array
 
 
 def write_tensors(

@@ -100,8 +100,9 @@ def read_set(
         Q = as_rows(tensors["directions"])[0].astype(np.float64)
     except InputError as error:
         raise FileError(f"{path} holds numbers that are no softset {kind}: {error}") from error
-    deviation = np.abs(Q @ Q.T - np.eye(len(Q))).max(initial=0.0)
-    if deviation > 1e-6:
+    with np.errstate(over="ignore", invalid="ignore"):
+        deviation = np.abs(Q @ Q.T - np.eye(len(Q))).max(initial=0.0)
+    if not deviation <= 1e-6:  # which NaN is not either
         raise FileError(f"{path} holds directions that are not orthonormal: it was changed since it was saved")
     if deviation > 1e-13:  # kept in fewer digits than ours
         Q = np.linalg.qr(Q.T)[0].T

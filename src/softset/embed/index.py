@@ -12,6 +12,7 @@ from typing import Any, Self, overload
 import numpy as np
 
 from softset.embed.growing import GrowingWords, word_hash, word_hashes
+from softset.errors import FileError
 
 __all__ = ["WordIndex"]
 
@@ -75,14 +76,14 @@ class WordIndex(Sequence[str]):
         """
         at = np.asarray(places, dtype=np.int64)
         bounds = zip(self.offsets[at].tolist(), self.offsets[at + 1].tolist(), strict=True)
-        return [self.text[start:stop].decode() for start, stop in bounds]
+        return [_decoded(self.text[start:stop]) for start, stop in bounds]
 
     def _word(self, at: int) -> str:
-        return bytes(self.text[int(self.offsets[at]) : int(self.offsets[at + 1])]).decode()
+        return _decoded(bytes(self.text[int(self.offsets[at]) : int(self.offsets[at + 1])]))
 
     def __iter__(self) -> Iterator[str]:
         content, ends = bytes(self.text[: int(self.offsets[self.limit])]), self.offsets[: self.limit + 1].tolist()
-        return (content[a:b].decode() for a, b in pairwise(ends))
+        return (_decoded(content[a:b]) for a, b in pairwise(ends))
 
     def __contains__(self, word: object) -> bool:
         return isinstance(word, str) and self.place(word) is not None
@@ -102,7 +103,7 @@ class WordIndex(Sequence[str]):
             return found
         at = np.minimum(self.hashes.searchsorted(wanted), len(self.hashes) - 1)
         places = np.where(self.hashes[at] == wanted, self.places[at], self.limit)
-        there = np.flatnonzero(places < self.limit)
+        there = np.flatnonzero((places >= 0) & (places < self.limit))
         for i, place, word in zip(there.tolist(), places[there].tolist(), self.take(places[there]), strict=True):
             if word == words[i]:
                 found[i] = place
@@ -117,6 +118,15 @@ class WordIndex(Sequence[str]):
         first = int(np.searchsorted(self.hashes, wanted, side="left"))
         last = int(np.searchsorted(self.hashes, wanted, side="right"))
         for place in self.places[first:last].tolist():
-            if place < self.limit and self._word(place) == word:
+            if 0 <= place < self.limit and self._word(place) == word:
                 return int(place)
         return None
+
+
+def _decoded(word: bytes) -> str:
+    try:
+        return word.decode()
+    except UnicodeDecodeError as error:
+        raise FileError(
+            "a stored word is no UTF-8: its file was changed since it was written; make it again"
+        ) from error

@@ -24,6 +24,7 @@ from softset.embed.lengths import row_lengths
 from softset.embed.whitening import FILES as WHITENING
 from softset.embed.whitening import Whitened, read_whitened, write_whitened
 from softset.errors import FileError
+from softset.files import read_array
 from softset.sealed import Seal
 
 __all__ = ["BLOCK", "Stored", "open_store", "verify_store", "write_store"]
@@ -31,6 +32,7 @@ __all__ = ["BLOCK", "Stored", "open_store", "verify_store", "write_store"]
 SEAL = Seal("WordVectors", 1, "a folder of word vectors", "import it again with softset vectors import")
 BLOCK = 16_384  # rows: 20 MB of 300 float32, which stays in a processor's cache long enough to be used twice
 FEW = 4_096  # rows that are read back at once
+KINDS = {"vectors.npy": "fi", "offsets.npy": "i", "hashes.npy": "u", "places.npy": "iu"}  # others are floats
 FILES = ("vectors.npy", "norms.npy", "words.bin", "offsets.npy", "hashes.npy", "places.npy")
 
 
@@ -122,18 +124,21 @@ def open_store(folder: str | os.PathLike[str]) -> Stored:
     path = Path(folder)
     facts = _read_meta(path)
     try:
-        arrays = {name: np.load(path / name, mmap_mode="r", allow_pickle=False) for name in _array_names(facts)}
+        arrays = {name: read_array(path / name) for name in _array_names(facts)}
         arrays = {name: np.asarray(one) for name, one in arrays.items()}  # mapped all the same, but quicker to slice
         with (path / "words.bin").open("rb") as file:
             text: Any = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    except (FileNotFoundError, ValueError, KeyError, TypeError, EOFError) as error:
+    except FileError:
+        raise
+    except (FileNotFoundError, ValueError, KeyError, TypeError) as error:
         raise FileError(f"{path} is not a whole folder of vectors ({error}): make it again") from error
     n, d = facts["words"], facts["dimensions"]
     shapes = {"vectors.npy": (n, d), "norms.npy": (n,), "offsets.npy": (n + 1,), "hashes.npy": (n,), "places.npy": (n,)}
     shapes |= {"whitening.npy": (d + 1, d), "whitened.npy": (n,)}
     for name, shape in shapes.items():
-        if name in arrays and arrays[name].shape != shape:
-            raise FileError(f"{path / name} has shape {arrays[name].shape}, but {shape} was wanted: import it again")
+        if name in arrays and (arrays[name].shape != shape or arrays[name].dtype.kind not in KINDS.get(name, "f")):
+            found = f"{arrays[name].dtype} {arrays[name].shape}"
+            raise FileError(f"{path / name} has {found}, but shape {shape} was wanted: import it again")
     words = WordIndex(text, arrays["offsets.npy"], arrays["hashes.npy"], arrays["places.npy"])
     whitened = read_whitened(arrays, n)
     return Stored(words, arrays["vectors.npy"], arrays.get("scales.npy"), arrays["norms.npy"], facts, whitened)

@@ -15,7 +15,7 @@ import numpy as np
 from softset.embed.readers.tensors import map_tensors
 from softset.embed.tokensets import FLOATS, TokenSets, strings
 from softset.errors import FileError
-from softset.files import new_folder, tensor_facts, write_tensors
+from softset.files import new_folder, read_array, tensor_facts, write_tensors
 from softset.sealed import Seal
 
 __all__ = ["arrays_of", "open_sets", "save_sets", "sets_of"]
@@ -40,10 +40,7 @@ def open_sets(path: str | os.PathLike[str]) -> TokenSets:
     """Open what `save_sets` wrote, mapped; what does not fit together is refused."""
     if Path(path).is_dir():
         facts: Mapping[str, Any] = SEAL.read(Path(path))
-        try:
-            arrays = {Path(name).stem: _mapped(Path(path) / Path(name).name) for name in facts["files"]}
-        except (ValueError, EOFError) as error:
-            raise FileError(f"{path} is not a whole folder of token sets ({error}): {SEAL.remedy}") from error
+        arrays = {Path(name).stem: read_array(Path(path) / Path(name).name) for name in facts["files"]}
     else:
         facts = tensor_facts(path, KIND)
         arrays = {name: tensor.values for name, tensor in map_tensors(Path(path)).items()}
@@ -51,11 +48,6 @@ def open_sets(path: str | os.PathLike[str]) -> TokenSets:
         return sets_of(arrays, str(facts.get("signature", "own")))
     except (KeyError, ValueError, IndexError, TypeError) as error:
         raise FileError(f"{path} holds arrays that do not fit together ({error}): {SEAL.remedy}") from error
-
-
-def _mapped(path: Path) -> np.ndarray:
-    array: np.ndarray = np.load(path, mmap_mode="r", allow_pickle=False)
-    return array
 
 
 def arrays_of(sets: TokenSets, prefix: str = "") -> dict[str, np.ndarray]:

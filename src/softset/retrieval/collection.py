@@ -94,9 +94,12 @@ class Collection(Searchable):
             manifest = _read_manifest(path)
             try:
                 return cls(path, manifest, embed)
-            except (FileError, OSError):
-                if _read_manifest(path) == manifest:
-                    raise
+            except (FileError, OSError) as error:
+                if _read_manifest(path) != manifest:
+                    continue
+                if isinstance(error, FileNotFoundError):
+                    raise FileError(f"{path} lacks a part that its manifest names: index the items again") from error
+                raise
 
     def add(self, items: Iterable[Item], *, vectors: Any = None) -> Self:
         """Return the collection with more items; an id that is there already is refused."""

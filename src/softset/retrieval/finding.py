@@ -10,7 +10,7 @@ import numpy as np
 
 from softset import __version__
 from softset.algebra.threads import in_threads, limited_to, own_threads
-from softset.errors import InputError
+from softset.errors import FileError, InputError
 from softset.retrieval.approximate import Approximate
 from softset.retrieval.belonging import Memberships, belonging
 from softset.retrieval.centroid import Centroid, presumed
@@ -332,6 +332,8 @@ def largest(values: np.ndarray, rank: int) -> float:
     groups = values[: len(values) // GROUP * GROUP].reshape(GROUP, -1).max(axis=0) if len(values) >= GROUP else values
     if len(groups) > rank:
         values = values[values >= np.partition(groups, -rank)[-rank]]
+    if len(values) < rank:
+        raise FileError("a vector has a number that is not finite: its file was changed since; make it again")
     return float(np.partition(values, -rank)[-rank])
 
 

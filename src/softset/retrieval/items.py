@@ -106,7 +106,7 @@ def _table(source: Path, delimiter: str) -> Iterator[tuple[int, dict[str, Any]]]
         if header is None:
             raise FileError(f"{source} is empty: a header line with column names was wanted")
         if len(set(header)) != len(header):
-            raise FileError(f"{source} names a column twice in its header: {', '.join(header)}")
+            raise FileError(f"{source} names a column twice in its header: {', '.join(header)[:200]}")
         for fields in reader:
             if not fields:
                 continue

@@ -27,7 +27,7 @@ def read_sets(path: str | os.PathLike[str]) -> dict[str, list[str]]:
     text = _text(source)
     try:
         found: Any = json.loads(text) if source.suffix.lower() == ".json" else tomllib.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise FileError(
             f"{source} cannot be read as {'JSON' if source.suffix == '.json' else 'TOML'}: {error}"
         ) from error

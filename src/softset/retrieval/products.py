@@ -78,9 +78,10 @@ def multiplied(rows: np.ndarray, directions: np.ndarray, *, by_item: bool = Fals
     item has beside each other in memory, however many directions there are.
     """
     Q = directions.astype(rows.dtype)
-    if len(Q) == 1:
-        return np.asarray(rows @ Q[0])[None, :]
-    products: np.ndarray = (rows @ Q.T).T if by_item or len(Q) < FEW_COLUMNS else Q @ rows.T
+    with np.errstate(invalid="ignore", over="ignore"):  # a file that was changed may hold NaN, which is never best
+        if len(Q) == 1:
+            return np.asarray(rows @ Q[0])[None, :]
+        products: np.ndarray = (rows @ Q.T).T if by_item or len(Q) < FEW_COLUMNS else Q @ rows.T
     return products
 
 

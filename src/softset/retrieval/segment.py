@@ -11,6 +11,7 @@ import numpy as np
 
 from softset.embed.store import Stored, open_store, write_store
 from softset.errors import FileError, InputError, NotFiniteError, ShapeError
+from softset.files import read_array
 from softset.retrieval.items import Item
 
 __all__ = ["Embed", "Segment", "with_vectors", "write_segment"]
@@ -28,7 +29,7 @@ class Segment:
         self.deleted = frozenset(deleted)
         self.stored: Stored = open_store(folder)
         try:
-            self._lines = np.load(folder / "lines.npy", allow_pickle=False)
+            self._lines = read_array(folder / "lines.npy", mapped=False)
             # Mapped while it is there: a writer may take this segment into another one, and delete it.
             self._content = np.memmap(folder / "items.bin", dtype=np.uint8, mode="r")
         except (OSError, ValueError) as error:
@@ -40,16 +41,26 @@ class Segment:
 
     def item(self, at: int) -> Item:
         """Return the item at a place."""
-        record = json.loads(bytes(self._content[int(self._lines[at]) : int(self._lines[at + 1])]))
-        return Item(self.stored.words[at], record["text"], record["metadata"])
+        try:
+            return _item(self.stored.words[at], bytes(self._content[int(self._lines[at]) : int(self._lines[at + 1])]))
+        except (ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
+            told = f"{self._items} was changed since it was written (item {at})"
+            raise FileError(f"{told}: index the items again") from error
 
     def pairs(self) -> Iterator[tuple[Item, np.ndarray]]:
         """Return all items that are not deleted, with their vectors."""
         with self._items.open("rb") as file:
             for at, (name, line) in enumerate(zip(self.stored.words, file, strict=True)):
                 if at not in self.deleted:
-                    record = json.loads(line)
-                    yield Item(name, record["text"], record["metadata"]), self.stored.vectors[at]
+                    yield _item(name, line), self.stored.vectors[at]
+
+
+def _item(name: str, line: bytes) -> Item:
+    record = json.loads(line)
+    text, metadata = record["text"], record["metadata"]
+    if not isinstance(text, str) or not isinstance(metadata, dict):
+        raise TypeError("an item has a text and metadata")
+    return Item(name, text, metadata)
 
 
 def write_segment(folder: Path, pairs: Pairs, *, dimensions: int | None = None) -> str:

@@ -67,10 +67,14 @@ class ScoreFile:
             raise FileError(f"{self.facts} is missing, so what made {self.partial} is not known: remove it, start anew")
         before = read_json(self.facts, KIND)
         try:
+            made_by: dict[str, Any]
             made_by, self.counts = dict(before["made_by"]), dict(before["counts"])
             self.rows, self._bytes = int(before["rows"]), int(before["bytes"])
-        except (KeyError, TypeError, ValueError):
-            raise FileError(f"{self.facts} is damaged: remove it and {self.partial}, and start anew") from None
+            whole = self.rows >= 0 and self._bytes >= 0
+        except (KeyError, TypeError, ValueError, OverflowError):
+            whole = False
+        if not whole:
+            raise FileError(f"{self.facts} is damaged: remove it and {self.partial}, and start anew")
         for name, value in self.made_by.items():
             if made_by.get(name) != value:
                 raise InputError(

@@ -1,5 +1,6 @@
 """Whatever happens to a file, the reader gives finite rows or a deliberate error."""
 
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
@@ -135,3 +136,15 @@ def test_one_byte_over_and_over(head: bytes, byte: int, folder: Path) -> None:
     path = folder / "vectors.dat"
     path.write_bytes(head + bytes([byte]) * 2_100_000)
     check(path, skip_bad=True)
+
+
+def test_long_words_do_not_gather(folder: Path) -> None:
+    """A file of a few bytes that unpacks to lines just under the limit, over and over: no block holds many of them."""
+    path = folder / "vectors.dat"
+    member = gz(b"a 1 0.5\n" + b"0" * 2**20)
+    path.write_bytes(member * 400)
+    tracemalloc.start()
+    check(path, skip_bad=True)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 100e6

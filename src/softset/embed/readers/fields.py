@@ -8,6 +8,7 @@ __all__ = ["FieldRows", "is_number"]
 
 FIELD_COUNT = "wrong number of fields"
 NO_NUMBER = "not a number"
+BLOCK_BYTES = 8 << 20  # of words: those of a file that is none of vectors may be as long as its lines
 
 
 class FieldRows:
@@ -26,12 +27,13 @@ class FieldRows:
     @property
     def full(self) -> bool:
         """Whether it is time for a block."""
-        return len(self._words) >= self._size
+        return len(self._words) >= self._size or self._bytes >= BLOCK_BYTES
 
     def add(self, place: int, word: bytes, fields: list[bytes]) -> None:
         """Take a row of `width` fields."""
         self._places.append(place)
         self._words.append(word)
+        self._bytes += len(word)
         self._fields += fields
 
     def refuse(self, place: int, sentence: str, *, reason: str = FIELD_COUNT) -> None:
@@ -53,6 +55,7 @@ class FieldRows:
         return block
 
     def _clear(self) -> None:
+        self._bytes = 0
         self._places: list[int] = []
         self._words: list[bytes] = []
         self._fields: list[bytes] = []

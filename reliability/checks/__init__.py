@@ -1,0 +1,8 @@
+"""All checks, in the order of the table: one file a subject."""
+
+from reliability.check import Check
+from reliability.checks import queries, readers
+
+__all__ = ["CHECKS"]
+
+CHECKS: dict[str, Check] = {check.name: check for subject in (queries, readers) for check in subject.CHECKS}
