@@ -81,19 +81,26 @@ class ScoreFile:
                     f"{self.partial} was begun with another {name}, {str(made_by.get(name))[:200]}: give the same as "
                     "then, or remove it and start anew"
                 )
-        if not self.partial.exists() or self.partial.stat().st_size < self._bytes:
+        size = self.partial.stat().st_size if self.partial.exists() else 0
+        if size < self._bytes:
             raise FileError(f"{self.partial} is shorter than it was: remove it and {self.facts}, and start anew")
-        os.truncate(self.partial, self._bytes)
+        if size:
+            os.truncate(self.partial, self._bytes)
 
     def append(self, lines: Iterable[str], counts: Mapping[str, float]) -> None:
         """Add finished rows, and what is counted over all rows so far; both are on the disk when this returns."""
         content = [f"{line}\n".encode() for line in lines]
+        if not self.partial.exists():
+            self._note()  # before the first row: what made it is known, whenever a crash comes
         with self.partial.open("ab") as file:
             file.write(b"".join(content))
             file.flush()
             os.fsync(file.fileno())
         self.rows, self._bytes = self.rows + len(content), self._bytes + sum(map(len, content))
         self.counts = dict(counts)
+        self._note()
+
+    def _note(self) -> None:
         facts: dict[str, Any] = {"softset": KIND, "made_by": self.made_by, "rows": self.rows}
         write_atomically(self.facts, json.dumps({**facts, "bytes": self._bytes, "counts": self.counts}).encode())
 
