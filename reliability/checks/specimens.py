@@ -243,10 +243,11 @@ def _cache(folder: Path) -> list[Specimen]:
 def _resumed(folder: Path) -> list[Specimen]:
     from softset.similarity.score_file import ScoreFile
 
-    ScoreFile(folder / "scores.tsv", {"signature": "a"}).append(["1\t2", "3\t4"], {"empty": 1})
+    with ScoreFile(folder / "scores.tsv", {"signature": "a"}) as file:
+        file.append(["1\t2", "3\t4"], {"empty": 1})
 
     def read() -> None:
-        again = ScoreFile(folder / "scores.tsv", {"signature": "a"}, resume=True)
-        expect(again.rows >= 0, "fewer rows than none")
+        with ScoreFile(folder / "scores.tsv", {"signature": "a"}, resume=True) as again:
+            expect(again.rows >= 0, "fewer rows than none")
 
     return [_folder("scores under way", folder, read)]

@@ -204,10 +204,10 @@ def _scores(folder: Path) -> Writer:
     def write() -> None:
         """Go on where an earlier run was; it is the second run that must end with every row there once."""
         under_way = any(folder.glob("scores.tsv.partial*"))
-        file = ScoreFile(path, {"signature": "a"}, resume=under_way)
-        for at in range(file.rows, NEW, 20):
-            file.append(lines[at : at + 20], {"rows": at})
-        file.finish()
+        with ScoreFile(path, {"signature": "a"}, resume=under_way) as file:
+            for at in range(file.rows, NEW, 20):
+                file.append(lines[at : at + 20], {"rows": at})
+            file.finish()
 
     def state() -> str:
         if not path.exists():

@@ -7,10 +7,10 @@ import secrets
 import shutil
 import stat
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tokenize import TokenError
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
@@ -19,6 +19,7 @@ from safetensors.numpy import save
 from softset.errors import FileError
 
 __all__ = [
+    "claim",
     "locked",
     "new_folder",
     "read_array",
@@ -89,6 +90,25 @@ def locked(path: str | os.PathLike[str]) -> Iterator[None]:
             return
         fcntl.flock(file, fcntl.LOCK_EX)
         yield  # closing the file unlocks it
+
+
+def claim(path: str | os.PathLike[str]) -> BinaryIO | None:
+    """Open a file to append to, for one process alone until it is closed; None if another has it."""
+    while True:
+        file = Path(path).open("ab")  # noqa: SIM115 (who claims it closes it)
+        try:
+            import fcntl
+        except ImportError:  # not a Unix
+            return file
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.close()
+            return None
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(file.fileno()), Path(path).stat()):
+                return file
+        file.close()  # who had it before has renamed it meanwhile
 
 
 def read_json(path: str | os.PathLike[str], kind: str) -> dict[str, Any]:

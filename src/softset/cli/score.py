@@ -172,16 +172,16 @@ class Printer:
         from softset.similarity.score_file import ScoreFile
 
         made_by = {"signature": self.signature, "format": "jsonl" if self.as_lines else "tsv", **inputs}
-        file = ScoreFile(out, made_by, resume=resume)
-        if file.rows:
-            click.echo(f"softset: {file.rows:,} of {total:,} rows were there already", err=True)
-            self.count, self.sums = file.rows, {name: file.counts.get(name, 0.0) for name in self.sums}
-        for block in rows(file.rows):
-            fields = [row._asdict() for row in block]
-            for one in fields:
-                self._count(one)
-            file.append((self._line(one) for one in fields), self.sums)
-        file.finish()
+        with ScoreFile(out, made_by, resume=resume) as file:
+            if file.rows:
+                click.echo(f"softset: {file.rows:,} of {total:,} rows were there already", err=True)
+                self.count, self.sums = file.rows, {name: file.counts.get(name, 0.0) for name in self.sums}
+            for block in rows(file.rows):
+                fields = [row._asdict() for row in block]
+                for one in fields:
+                    self._count(one)
+                file.append((self._line(one) for one in fields), self.sums)
+            file.finish()
 
     def _line(self, fields: dict[str, Any]) -> str:
         if self.as_lines:

@@ -54,7 +54,9 @@ class Data:
         path, lines = self.folder / name, self.lines(name)
         found = lines[0].rstrip("\r").split("\t") if lines else []
         if found != list(header):
-            raise FileError(f"{path} begins with the columns {', '.join(found)[:200]}, but {', '.join(header)} were wanted")
+            raise FileError(
+                f"{path} begins with the columns {', '.join(found)[:200]}, but {', '.join(header)} were wanted"
+            )
         rows = []
         for at, line in enumerate(lines[1:], 2):
             cells = line.rstrip("\r").split("\t")

@@ -3,7 +3,8 @@
 import json
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -67,15 +68,18 @@ def write_segment(folder: Path, pairs: Pairs, *, dimensions: int | None = None) 
     """Write items and their vectors (d,) to a new folder within `folder`, and return its name."""
     target = Path(tempfile.mkdtemp(dir=folder, prefix="segment-"))
     target.chmod(folder.stat().st_mode & 0o777)
+    blocks = _blocks(target, pairs, dimensions)
     try:
-        write_store(target, _blocks(target, pairs, dimensions), {"name": "items"})
+        write_store(target, blocks, {"name": "items"})
     except BaseException:
+        with suppress(OSError):  # of a full disk, which has been told already
+            blocks.close()
         shutil.rmtree(target, ignore_errors=True)
         raise
     return target.name
 
 
-def _blocks(target: Path, pairs: Pairs, dimensions: int | None) -> Iterator[tuple[list[str], np.ndarray]]:
+def _blocks(target: Path, pairs: Pairs, dimensions: int | None) -> Generator[tuple[list[str], np.ndarray]]:
     """Yield ids and rows block by block, and write texts and metadata beside them."""
     lines, seen = [0], set[str]()
     with (target / "items.bin").open("wb") as file:

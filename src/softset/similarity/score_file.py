@@ -9,10 +9,10 @@ import json
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, Self
 
 from softset.errors import FileError, InputError
-from softset.files import read_json, sync, write_atomically
+from softset.files import claim, read_json, sync, write_atomically
 
 __all__ = ["ScoreFile"]
 
@@ -28,10 +28,10 @@ class ScoreFile:
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = ScoreFile(f"{folder}/scores.tsv", {"signature": "a"})
-    ...     file.append(["1", "2"], {"empty": 1})
-    ...     again = ScoreFile(f"{folder}/scores.tsv", {"signature": "a"}, resume=True)
-    ...     again.rows, again.counts
+    ...     with ScoreFile(f"{folder}/scores.tsv", {"signature": "a"}) as file:
+    ...         file.append(["1", "2"], {"empty": 1})
+    ...     with ScoreFile(f"{folder}/scores.tsv", {"signature": "a"}, resume=True) as again:
+    ...         again.rows, again.counts
     (2, {'empty': 1})
     """
 
@@ -43,14 +43,29 @@ class ScoreFile:
         self.rows, self._bytes = 0, 0
         self.counts: dict[str, float] = {}
         self._must_be_a_place()
-        if self.partial.exists() or self.facts.exists():
+        begun = self.facts.exists() or (self.partial.exists() and self.partial.stat().st_size > 0)
+        if begun:
             if not resume:
                 raise InputError(
                     f"{self.partial} holds the rows of a run that was interrupted: go on with --resume, or remove it"
                 )
-            self._go_on()
-        elif resume and self.path.exists():
+            self._file = self._claimed()
+            try:
+                self._go_on()
+            except BaseException:
+                self.close()
+                raise
+            return
+        if resume and self.path.exists():
             raise InputError(f"{self.shown} is whole already: remove it, or leave out --resume to replace it")
+        self._file = self._claimed()
+
+    def _claimed(self) -> BinaryIO:
+        """Hold the file of finished rows until this ends: two that write to it would lose both's."""
+        file = claim(self.partial)
+        if file is None:
+            raise InputError(f"another process is writing {self.shown} now: wait for it, or name another file")
+        return file
 
     def _must_be_a_place(self) -> None:
         """Refuse what cannot become a file of scores, before any work is done."""
@@ -81,21 +96,18 @@ class ScoreFile:
                     f"{self.partial} was begun with another {name}, {str(made_by.get(name))[:200]}: give the same as "
                     "then, or remove it and start anew"
                 )
-        size = self.partial.stat().st_size if self.partial.exists() else 0
-        if size < self._bytes:
+        if self.partial.stat().st_size < self._bytes:
             raise FileError(f"{self.partial} is shorter than it was: remove it and {self.facts}, and start anew")
-        if size:
-            os.truncate(self.partial, self._bytes)
+        os.truncate(self.partial, self._bytes)
 
     def append(self, lines: Iterable[str], counts: Mapping[str, float]) -> None:
         """Add finished rows, and what is counted over all rows so far; both are on the disk when this returns."""
         content = [f"{line}\n".encode() for line in lines]
-        if not self.partial.exists():
+        if not self._bytes:
             self._note()  # before the first row: what made it is known, whenever a crash comes
-        with self.partial.open("ab") as file:
-            file.write(b"".join(content))
-            file.flush()
-            os.fsync(file.fileno())
+        self._file.write(b"".join(content))
+        self._file.flush()
+        os.fsync(self._file.fileno())
         self.rows, self._bytes = self.rows + len(content), self._bytes + sum(map(len, content))
         self.counts = dict(counts)
         self._note()
@@ -109,3 +121,15 @@ class ScoreFile:
         self.partial.replace(self.path)
         self.facts.unlink(missing_ok=True)
         sync(self.path.parent)
+
+    def close(self) -> None:
+        """Let another process have the file; what is finished stays, and where nothing is, nothing is left."""
+        if not self._bytes and not self.facts.exists():
+            self.partial.unlink(missing_ok=True)
+        self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
