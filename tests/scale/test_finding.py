@@ -82,9 +82,10 @@ def test_what_is_wrong_is_one_sentence(two_processes, folder: Path, tmp_path: Pa
     with pytest.raises(InputError, match="has no column 'vec'"):
         Shards(two_processes, str(folder / "*.parquet"), columns=("id", "vec"))
     for name, rows, sentence in (
-        ("ragged", [[1.0, 2.0], [1.0]], "vectors of 2 and of 1 numbers"),
+        ("ragged", [[1.0, 2.0], [1.0]], "vectors of 1 and of 2 numbers"),
         ("nan", [[1.0, 2.0], [1.0, float("nan")]], "not finite"),
-        ("null", [[1.0, 2.0], None], "vectors of 2 and of"),
+        ("text", ["1 2", "3 4"], "lists of numbers, but the column is of type string"),
+        ("nested", [[[1.0]], [[2.0]]], "lists of numbers"),
     ):
         write(tmp_path / f"{name}.parquet", [{"id": str(at), "vector": row} for at, row in enumerate(rows)])
         with pytest.raises((InputError, FileError), match=sentence):
@@ -122,3 +123,20 @@ def test_texts_to_vectors_to_a_collection(two_processes, tmp_path: Path) -> None
     by_one = alone.find(query, 20)
     assert sorted(hit.text for hit in by_ray) == sorted(hit.text for hit in by_one)
     assert [hit.membership for hit in by_ray] == pytest.approx([hit.membership for hit in by_one], abs=1e-6)
+    # What was written can be searched where it is, though a row has no vector; and replaced, if that is asked for.
+    with pytest.raises(InputError, match="is there already: choose another place, or replace it"):
+        collect(tmp_path / "vectors", tmp_path / "c", model="words")
+    assert collect(tmp_path / "vectors", tmp_path / "c", model="words", replace=True).size == 179
+    shards = Shards(two_processes, str(tmp_path / "vectors" / "*.parquet"), embed=encoder.embed, encoder="words")
+    in_place = shards.find(query, 20)
+    assert [hit.membership for hit in in_place] == pytest.approx([hit.membership for hit in by_one], abs=1e-6)
+
+
+def test_rows_without_a_vector_are_passed_over(two_processes, tmp_path: Path) -> None:
+    rows = [{"id": f"r{at}", "vector": None if at % 3 == 0 else [1.0, at / 7.0]} for at in range(30)]
+    write(tmp_path / "v.parquet", rows, group=10)
+    found = Shards(two_processes, str(tmp_path / "v.parquet")).find("r1", 100)
+    assert {hit.item for hit in found} == {f"r{at}" for at in range(30) if at % 3} - {"r1"}
+    write(tmp_path / "w.parquet", rows[:1], schema=pa.schema([("id", pa.string()), ("vector", pa.list_(pa.float32()))]))
+    with pytest.raises(InputError, match=r"no row of .* has a vector"):
+        Shards(two_processes, str(tmp_path / "w.parquet"))

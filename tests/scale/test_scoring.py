@@ -14,7 +14,9 @@ import pytest
 
 import softset
 from softset.errors import FileError, InputError
+from softset.files import claim
 from softset.scale import score, score_files
+from softset.scale.inputs import read_blocks, spans_of
 from tests.scale.conftest import pairs, read, workers_of, write
 
 # Ray warns of its own ways, and leaves files open in this process.
@@ -49,7 +51,8 @@ def test_files_are_scored_as_by_one_process(two_processes, tmp_path: Path, optio
     check(tmp_path / "out", rows, **options)
     part = next((tmp_path / "out").glob("part-*"))
     assert pq.read_schema(part).metadata[b"softset"].decode() in report.signature
-    assert [one.name for one in (tmp_path / "out").iterdir() if not one.name.startswith("part-")] == ["_softset.json"]
+    others = {one.name for one in (tmp_path / "out").iterdir() if not one.name.startswith("part-")}
+    assert others == {"_softset.json", "_lock"}
 
 
 def test_several_references_and_other_columns(two_processes, tmp_path: Path) -> None:
@@ -78,10 +81,71 @@ def test_a_second_run_does_only_what_is_missing(two_processes, tmp_path: Path) -
     assert score_files(pattern, out, block=50, model="words").made == 50
     rows[7]["candidate"] = "something else entirely"
     write(tmp_path / "in" / "a.parquet", rows[:200])
-    changed = score_files(pattern, out, block=50, model="words")
-    assert (changed.made, changed.dropped) == (50, 1)
+    with pytest.raises(InputError, match=r"also holds 1 parts of rows that are not in this input: .*--drop"):
+        score_files(pattern, out, block=50, model="words")
+    with pytest.raises(InputError, match="holds the output of another job"):
+        score_files(pattern, out, block=50, model="words", columns=("id", "reference", "candidate"))
+    changed = score_files(pattern, out, block=50, model="words", drop=True)
+    assert (changed.made, changed.dropped) == (0, 1)
     check(out, rows, model="words")
     assert not list(out.glob("_unfinished*"))
+
+
+def test_a_part_that_is_damaged_is_made_again(two_processes, tmp_path: Path) -> None:
+    rows = pairs(100)
+    write(tmp_path / "p.parquet", rows)
+    score_files(str(tmp_path / "p.parquet"), tmp_path / "out", block=50, model="words")
+    for part, content in zip(sorted((tmp_path / "out").glob("part-*")), (b"", b"PAR1 not at all"), strict=True):
+        part.write_bytes(content)
+    assert score_files(str(tmp_path / "p.parquet"), tmp_path / "out", block=50, model="words").made == 100
+    check(tmp_path / "out", rows, model="words")
+
+
+def test_one_job_at_a_time_writes_to_a_folder(two_processes, tmp_path: Path) -> None:
+    write(tmp_path / "p.parquet", pairs(10))
+    (tmp_path / "out").mkdir()
+    with claim(tmp_path / "out" / "_lock"), pytest.raises(InputError, match=r"another job is writing to .* now"):
+        score_files(str(tmp_path / "p.parquet"), tmp_path / "out", model="words")
+    assert score_files(str(tmp_path / "p.parquet"), tmp_path / "out", model="words").rows == 10
+
+
+def test_blocks_are_whole_however_the_reader_cuts_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of texts of more than 2 GB, Parquet's reader gives fewer rows at once than were asked for."""
+
+    write(tmp_path / "p.parquet", pairs(95), group=95)
+    whole = pq.ParquetFile.iter_batches
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", lambda self, **given: whole(self, **{**given, "batch_size": 7}))
+    spans = spans_of(str(tmp_path / "p.parquet"), ("id",), block=20)
+    blocks = [(at, table["id"].to_pylist()) for span in spans for at, table in read_blocks(span, ("id",), block=20)]
+    assert [(at, len(names)) for at, names in blocks] == [(0, 20), (1, 20), (2, 20), (3, 20), (4, 15)]
+    assert [name for _, names in blocks for name in names] == [f"0-{at}" for at in range(95)]
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", lambda self, **given: list(whole(self, **given))[:-1])
+    with pytest.raises(FileError, match="row group 0 has 80 rows, but 95 were promised"):
+        list(read_blocks(spans[0], ("id",), block=20))
+
+
+def test_a_text_that_is_no_utf8_is_told_by_its_id(two_processes, tmp_path: Path) -> None:
+
+    texts = pa.array([b"a red book", b"caf\xe9", b"blue"]).view(pa.string())
+    pq.write_table(
+        pa.table({"id": ["a", "b", "c"], "candidate": texts, "reference": ["red", "red", "red"]}), tmp_path / "p"
+    )
+    report = score_files(str(tmp_path / "p"), tmp_path / "out", model="words")
+    assert report.problems == (("b", "the candidate is of type bytes, not a text"),) and report.rows == 3
+
+
+def test_files_that_do_not_go_together(tmp_path: Path) -> None:
+
+    write(tmp_path / "in" / "a.parquet", pairs(3))
+    write(tmp_path / "in" / "b.parquet", [{**row, "id": at} for at, row in enumerate(pairs(3))])
+    with pytest.raises(InputError, match=r"the ids of .*b.parquet are int64, but those of .*a.parquet string"):
+        score_files(str(tmp_path / "in" / "*.parquet"), tmp_path / "out", model="words")
+    twice = pa.Table.from_arrays([pa.array(["a"])] * 4, names=["id", "id", "candidate", "reference"])
+    pq.write_table(twice, tmp_path / "twice")
+    with pytest.raises(InputError, match="has several columns 'id'"):
+        score_files(str(tmp_path / "twice"), tmp_path / "out", model="words")
+    with pytest.raises(InputError, match="there must be 1 worker or more, but 0 were given"):
+        score_files(str(tmp_path / "in" / "a.parquet"), tmp_path / "out", model="words", workers=0)
 
 
 def test_equal_rows_in_two_files_are_two(two_processes, tmp_path: Path) -> None:

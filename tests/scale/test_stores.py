@@ -186,3 +186,31 @@ def test_texts_of_queries_are_read_by_the_encoder(address: str, tmp_path: Path) 
     found, expected = open_store(address).find("{sea, ship} - war"), local.find("{sea, ship} - war")
     assert [hit.item for hit in found] == [hit.item for hit in expected]
     assert [hit.membership for hit in found] == pytest.approx([hit.membership for hit in expected], abs=1e-4)
+
+
+def test_an_item_that_loses_its_vector_is_taken_away(address: str, store: Store) -> None:
+    changed = [Item("i7", "nothing that is known", {"n": 7})]
+    assert ingest(store, changed, given) == (0, 0, 1)
+    assert len(store) == N - 1 and not store.fetch(["i7"])
+
+
+def test_an_empty_collection_says_so(address: str) -> None:
+    empty = create_store(address, D, "none")
+    with pytest.raises(InputError, match="the collection 'books' is empty: index items first"):
+        Stored(empty, embed=lambda texts: np.ones((len(texts), D), "f4")).find("anything")
+    with pytest.raises(InputError, match="no item has a vector"):
+        ingest(empty, [Item("x", "unknown")], given)
+
+
+def test_what_only_a_local_collection_can_do_is_refused(store: Store) -> None:
+    with pytest.raises(InputError, match="searched through its own index: leave out --approximate"):
+        Stored(store).find("i1", approximate=True)
+    with pytest.raises(InputError, match="recall cannot be measured here"):
+        Stored(store).recall(["i1"])
+
+
+def test_a_file_that_is_not_there_is_not_made(tmp_path: Path) -> None:
+    pytest.importorskip("pymilvus")
+    with pytest.raises(InputError, match=r"there is no .*missing.db"):
+        open_store(f"milvus://{tmp_path / 'missing.db'}#books")
+    assert not list(tmp_path.iterdir())

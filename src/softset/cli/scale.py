@@ -66,6 +66,9 @@ def _report(report: Any, output: str, *, as_json: bool) -> None:
         click.echo(f"softset: {report.dropped:,} parts of rows that are no longer there were deleted", err=True)
 
 
+DROP = click.option("--drop", is_flag=True, help="Delete what the folder holds of rows that are not in this input.")
+
+
 @scale.command("score")
 @click.option("--input", "pattern", required=True, help="Parquet files, such as 'pairs/*.parquet'.")
 @click.option("--output", required=True, type=click.Path(), help="The folder for the scores.")
@@ -74,6 +77,7 @@ def _report(report: Any, output: str, *, as_json: bool) -> None:
 @click.option("--candidate", default="candidate", show_default=True, help="The column of candidates.")
 @click.option("--reference", default="reference", show_default=True, help="The column of references, or lists of them.")
 @click.option("--block", default=4_096, show_default=True, help="Rows that are scored and written at once.")
+@DROP
 @click.option("--metric", default="softset", show_default=True, help="A metric, such as 'subspace(weights=l2)'.")
 @metric_options
 @encoder_options
@@ -87,6 +91,7 @@ def score(
     candidate: str,
     reference: str,
     block: int,
+    drop: bool,
     metric: str,
     rescale: str | None,
     several: str,
@@ -117,6 +122,7 @@ def score(
             columns=(id_column, candidate, reference),
             block=block,
             progress=progress,
+            drop=drop,
             metric=metric,
             threads=threads or 1,
             **read_metric_options(rescale, several, idf),
@@ -133,6 +139,8 @@ def score(
 @click.option("--id", "id_column", default="id", show_default=True, help="The column of ids.")
 @click.option("--text", default="text", show_default=True, help="The column of texts.")
 @click.option("--block", default=4_096, show_default=True, help="Rows that are encoded and written at once.")
+@DROP
+@click.option("--replace", is_flag=True, help="Put the collection in the place of one that is there.")
 @click.option("--model", default="minilm", show_default=True, help="What reads texts: see models list.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
 def index(
@@ -144,6 +152,8 @@ def index(
     id_column: str,
     text: str,
     block: int,
+    drop: bool,
+    replace: bool,
     model: str,
     as_json: bool,
 ) -> None:
@@ -158,14 +168,16 @@ def index(
       softset scale index --input 'texts/*.parquet' --output vectors --collection books.softset
       softset find --in books.softset '{sea, ship} - war'
     """
-    from softset.scale.embedding import collect, embed_files
+    from softset.scale.embedding import check_place, collect, embed_files
 
-    where: dict[str, Any] = {"address": address, "workers": workers, "block": block}
+    if collection is not None:
+        check_place(collection, replace=replace)
+    where: dict[str, Any] = {"address": address, "workers": workers, "block": block, "drop": drop}
     with _shown() as progress:
         report = embed_files(pattern, output, columns=(id_column, text), model=model, progress=progress, **where)
     _report(report, output, as_json=as_json)
     if collection is not None:
-        made = collect(output, collection, model=model)
+        made = collect(output, collection, model=model, replace=replace)
         click.echo(
             f"{collection}: {made.size:,} items, {made.dimensions} dimensions, encoder {made.encoder}", err=as_json
         )

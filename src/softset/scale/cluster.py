@@ -3,6 +3,7 @@
 import logging
 import os
 import socket
+import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, redirect_stderr
 from io import StringIO
@@ -33,17 +34,21 @@ def cluster(address: str | None = None, workers: int | None = None) -> Iterator[
     Whoever has called ray.init has chosen a cluster already, and that is taken. Without an address, processes of this
     machine are the cluster, and talk to each other by its own address. Ray's count of its users is switched off.
     """
+    if workers is not None and workers < 1:
+        raise InputError(f"there must be 1 worker or more, but {workers} were given")
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # else each actor writes a line to our standard error
     ray = require_ray()
     if ray.is_initialized():
         yield ray
         return
     quiet: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False, "configure_logging": False}
-    where: dict[str, Any] = {"num_cpus": workers, "include_dashboard": False, "_node_ip_address": "127.0.0.1"}
+    own = {"address": "local", "include_dashboard": False, "_node_ip_address": "127.0.0.1"}  # whatever RAY_ADDRESS says
+    where: dict[str, Any] = {"num_cpus": workers, **own}
     if address is not None:
         _check_reachable(address)
         where = {"address": address}
-    with redirect_stderr(StringIO()):  # it tells how its own processes know each other
+    with _hushed():
         ray.init(**where, **quiet)
     logging.getLogger("ray.data").setLevel(logging.ERROR)
     ray.data.DataContext.get_current().enable_progress_bars = False  # we have our own
@@ -51,6 +56,21 @@ def cluster(address: str | None = None, workers: int | None = None) -> Iterator[
         yield ray
     finally:
         ray.shutdown()
+
+
+@contextmanager
+def _hushed() -> Iterator[None]:
+    """Keep from standard error what Ray's own processes tell there while they start: it is in its logs."""
+    sys.stderr.flush()
+    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    try:
+        with redirect_stderr(StringIO()):
+            yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
 
 
 def _check_reachable(address: str) -> None:

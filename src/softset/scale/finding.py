@@ -11,15 +11,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from softset.embed.lengths import row_lengths
-from softset.errors import FileError, InputError, SoftsetError, UnknownWordError
+from softset.errors import FileError, InputError, UnknownWordError
 from softset.retrieval.exact import Ranking, search
 from softset.retrieval.finding import FEW, SAMPLE, Searchable
 from softset.retrieval.plan import Plan, Resolved
 from softset.retrieval.results import Entry
 from softset.retrieval.segment import Embed
 from softset.scale.embedding import rows_of
-from softset.scale.inputs import Span, read_blocks, spans_of
-from softset.scale.jobs import mapped
+from softset.scale.inputs import Span, read_blocks, spans_of, values_of
+from softset.scale.jobs import FAULTS, mapped
 
 __all__ = ["Shards", "VectorColumns"]
 
@@ -93,10 +93,10 @@ class Named(NamedTuple):
 
     names: frozenset[str]
 
-    def __call__(self, block: Block, names: list[str], start: int) -> list[Found]:
+    def __call__(self, block: Block, names: list[str], places: np.ndarray) -> list[Found]:
         """Return them."""
         here = [at for at, name in enumerate(names) if name in self.names]
-        return [_taken(block, names, start, here)]
+        return [_taken(block, names, places, here)]
 
 
 class Placed(NamedTuple):
@@ -104,10 +104,9 @@ class Placed(NamedTuple):
 
     places: np.ndarray
 
-    def __call__(self, block: Block, names: list[str], start: int) -> list[Found]:
+    def __call__(self, block: Block, names: list[str], places: np.ndarray) -> list[Found]:
         """Return them."""
-        first, last = np.searchsorted(self.places, [start, start + len(block)])
-        return [_taken(block, names, start, (self.places[first:last] - start).tolist())]
+        return [_taken(block, names, places, np.flatnonzero(np.isin(places, self.places)).tolist())]
 
 
 class Best(NamedTuple):
@@ -117,20 +116,18 @@ class Best(NamedTuple):
     top: int
     excluded: Sequence[frozenset[int]]
 
-    def __call__(self, block: Block, names: list[str], start: int) -> list[Found]:
+    def __call__(self, block: Block, names: list[str], places: np.ndarray) -> list[Found]:
         """Return them, for each plan."""
-        end = start + len(block)
-        excluded = [frozenset(at - start for at in places if start <= at < end) for places in self.excluded]
+        excluded = [frozenset(np.flatnonzero(np.isin(places, list(out))).tolist()) for out in self.excluded]
         rankings = search(block, self.plans, self.top, excluded=excluded)
-        return [_taken(block, names, start, one.places.tolist(), one.scores) for one in rankings]
+        return [_taken(block, names, places, one.places.tolist(), one.scores) for one in rankings]
 
 
 def _taken(
-    block: Block, names: Sequence[str], start: int, here: Sequence[int], scores: np.ndarray | None = None
+    block: Block, names: Sequence[str], places: np.ndarray, here: Sequence[int], scores: np.ndarray | None = None
 ) -> Found:
-    places = np.asarray(here, dtype=np.int64)
-    found = scores if scores is not None else np.zeros(len(places))
-    return Found(places + start, [names[at] for at in here], block.take(here), found)
+    found = scores if scores is not None else np.zeros(len(here))
+    return Found(places[np.asarray(here, dtype=np.int64)], [names[at] for at in here], block.take(here), found)
 
 
 class _Task:
@@ -149,12 +146,16 @@ class _Task:
     def _span(self, span: Span) -> Iterator[dict[str, Any]]:
         try:
             for at, table in read_blocks(span, self.columns, block=BLOCK):
-                names = [str(name) for name in table.column(self.columns.id).to_pylist()]
-                block = Block(names, _checked(table.column(self.columns.vector), span, self.dimensions))
-                for which, found in enumerate(self.work(block, names, span.start + at * BLOCK)):
+                there = np.flatnonzero(np.asarray(table.column(self.columns.vector).is_valid()))
+                if not len(there):
+                    continue
+                some = table if len(there) == len(table) else table.take(there)
+                names = [str(name) for name in values_of(some.column(self.columns.id))]
+                block = Block(names, _checked(some.column(self.columns.vector), span, self.dimensions))
+                for which, found in enumerate(self.work(block, names, there + span.start + at * BLOCK)):
                     if len(found.places):
                         yield _packed(which, found)
-        except (SoftsetError, OSError) as error:
+        except FAULTS as error:
             yield {"which": -1, "error": f"{span.name}: {error}"}
 
 
@@ -239,8 +240,8 @@ class Shards(Searchable):
             yield row["which"], _unpacked(row, self.dimensions)
 
     def _vectors_at(self, places: np.ndarray) -> np.ndarray:
-        """Return the vectors (k, d) at some sorted places."""
-        rows = np.empty((len(places), self.dimensions), dtype=np.float32)
+        """Return the vectors (k, d) at some sorted places; a row without one is zero, and belongs to nothing."""
+        rows = np.zeros((len(places), self.dimensions), dtype=np.float32)
         for _, found in self._pass(Placed(places)):
             rows[np.searchsorted(places, found.places)] = found.vectors
         return rows
@@ -334,8 +335,11 @@ def _measured(spans: Sequence[Span], columns: VectorColumns) -> tuple[int, int]:
     last = spans[-1]
     with pq.ParquetFile(last.path) as file:
         size = last.start + file.metadata.row_group(last.group).num_rows
-    first = next(read_blocks(spans[0], columns, block=1))[1]
-    row = rows_of(first.column(columns.vector))
-    if not row.shape[1]:
+    blocks = (table.column(columns.vector) for span in spans for _, table in read_blocks(span, columns, block=BLOCK))
+    some = next((column.drop_null() for column in blocks if column.null_count < len(column)), None)
+    if some is None:
+        raise InputError(f"no row of {spans[0].path} and those beside it has a vector")
+    dimensions = int(rows_of(some.slice(0, 1)).shape[1])
+    if not dimensions:
         raise InputError(f"{spans[0].path} has an empty vector in its first row")
-    return size, int(row.shape[1])
+    return size, dimensions

@@ -14,8 +14,9 @@ from softset.scale.cluster import cluster
 from softset.scale.inputs import Span, content_hash, read_blocks, spans_of
 from softset.scale.parts import Parts
 
-__all__ = ["Job", "Progress", "Report", "mapped", "output_folder", "run"]
+__all__ = ["FAULTS", "Job", "Progress", "Report", "mapped", "output_folder", "run"]
 
+FAULTS = (SoftsetError, OSError, ValueError, TypeError, AttributeError, MemoryError)  # of a file, not of the cluster
 TOLD = 100  # rows without a result of which the report says why
 Progress = Callable[[int, int], None]
 
@@ -71,21 +72,27 @@ class _Worker:
         try:
             for at, table in read_blocks(span, self.job.columns, block=self.job.block):
                 self._block(span, at, table, done)
-        except (SoftsetError, OSError) as error:
-            done["error"] = f"{span.name}: {error}"
+        except FAULTS as error:
+            done["error"] = f"{span.name}: {_sentence(error)}"
         return done
 
     def _block(self, span: Span, at: int, table: Any, done: dict[str, Any]) -> None:
         key = content_hash(self.job.signature, span, at, table)
-        if not self.parts.path(key).is_file():
+        if not self.parts.has(key, table.num_rows):
             self.maker = self.maker or self.job.maker(**self.job.options)
-            self.parts.write(key, self.maker(table))
-            done["made"] += table.num_rows
+            made = self.maker(table)
+            self.parts.write(key, made.replace_schema_metadata({"softset": self.job.signature}))
+        done["made"] += table.num_rows if self.parts.is_new(key) else 0
         done["keys"].append(key)
         done["rows"] += table.num_rows
         problems = self.parts.problems(key)
         done["rejected"] += len(problems)
         done["problems"] += [list(one) for one in problems[:TOLD]]
+
+
+def _sentence(error: BaseException) -> str:
+    told = str(error).splitlines()
+    return told[0][:300] if told else type(error).__name__
 
 
 def _outcome() -> Any:
@@ -96,20 +103,23 @@ def _outcome() -> Any:
     return pa.schema([("keys", texts), *counts, ("problems", pa.list_(texts)), ("error", pa.string())])
 
 
-def run(job: Job, pattern: str, *, address: str | None, workers: int, progress: Progress | None) -> Report:
+def run(
+    job: Job, pattern: str, *, address: str | None, workers: int, progress: Progress | None, drop: bool = False
+) -> Report:
     """Do a job over the files of a pattern; what is finished already is not done again."""
-    if workers < 1 or job.block < 1:
-        raise InputError(f"workers and block must be from 1 on, but {workers} and {job.block} were given")
+    if job.block < 1:
+        raise InputError(f"a block must have 1 row or more, but {job.block} were given")
     spans = spans_of(pattern, job.columns, block=job.block)
     parts = Parts(job.output)
-    parts.begin(job.signature)
     total = _Total()
-    with cluster(address, workers) as ray:
-        for done in mapped(ray, _Worker, spans, workers, job):
-            total.add(done)
-            if progress is not None:
-                progress(total.spans, len(spans))
-    dropped = parts.finish(job.signature, total.keys, {"rows": total.rows, "rejected": total.rejected})
+    with parts.claimed(job.signature):
+        with cluster(address, workers) as ray:
+            for done in mapped(ray, _Worker, spans, workers, job):
+                total.add(done)
+                if progress is not None:
+                    progress(total.spans, len(spans))
+        facts = {"rows": total.rows, "rejected": total.rejected}
+        dropped = parts.finish(job.signature, total.keys, facts, drop=drop)
     return Report(total.rows, total.made, total.rejected, tuple(total.problems[:TOLD]), dropped, job.signature)
 
 
@@ -143,7 +153,7 @@ class _Total:
         self.keys += list(done["keys"])
         self.rows, self.made = self.rows + done["rows"], self.made + done["made"]
         self.rejected += done["rejected"]
-        self.problems += [(str(name), str(problem)) for name, problem in done["problems"]]
+        self.problems += [(str(name), str(problem)) for name, problem in done["problems"]][: TOLD - len(self.problems)]
 
 
 def output_folder(folder: str | os.PathLike[str]) -> str:

@@ -5,17 +5,19 @@ Beside the parts there is only what begins with an underscore, which readers of 
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from softset.errors import InputError
-from softset.files import write_atomically
+from softset.errors import InputError, SoftsetError
+from softset.files import claim, sync, write_atomically
 
 __all__ = ["Parts"]
 
 FACTS = "_softset.json"
 UNFINISHED = "_unfinished-"
+LOCK = "_lock"
 
 
 class Parts:
@@ -24,7 +26,7 @@ class Parts:
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
 
-    def begin(self, signature: str) -> None:
+    def begin(self, signature: str, *, only_look: bool = False) -> None:
         """Make the folder, or take the one of an earlier run of the same job; another's is refused."""
         if self.folder.exists() and not self.folder.is_dir():
             raise InputError(f"{self.folder} is a file: name a folder for the output")
@@ -36,9 +38,22 @@ class Parts:
             raise InputError(
                 f"{self.folder} holds the output of another job ({before.get('signature')}): name another folder"
             )
+        if only_look:
+            return
         for left in self.folder.glob(f"{UNFINISHED}*"):
             left.unlink(missing_ok=True)
         self._write({"signature": signature, "finished": False})
+
+    @contextmanager
+    def claimed(self, signature: str) -> Iterator[None]:
+        """Begin, and let nobody else write here meanwhile; two jobs would delete each other's parts."""
+        self.begin(signature, only_look=True)
+        lock = claim(self.folder / LOCK)
+        if lock is None:
+            raise InputError(f"another job is writing to {self.folder} now: wait for it, or name another folder")
+        with lock:
+            self.begin(signature)
+            yield
 
     def _facts(self) -> dict[str, Any] | None:
         try:
@@ -66,9 +81,24 @@ class Parts:
             with beside.open("rb") as file:
                 os.fsync(file.fileno())
             beside.replace(self.path(key))
+            sync(self.folder)
         except BaseException:
             beside.unlink(missing_ok=True)
             raise
+
+    def has(self, key: str, rows: int) -> bool:
+        """Tell whether a part is there and whole; one that is not is made again."""
+        import pyarrow.parquet as pq
+        from pyarrow.lib import ArrowException
+
+        try:
+            return int(pq.read_metadata(self.path(key)).num_rows) == rows
+        except (OSError, ArrowException):
+            return False
+
+    def is_new(self, key: str) -> bool:
+        """Tell whether a part was made since the job began: its worker may have died before it could say so."""
+        return self.path(key).stat().st_mtime_ns >= (self.folder / FACTS).stat().st_mtime_ns
 
     def problems(self, key: str) -> list[tuple[str, str]]:
         """Return the id of each row of a part that has no result, and why."""
@@ -78,10 +108,18 @@ class Parts:
         pairs = zip(table["id"].to_pylist(), table["problem"].to_pylist(), strict=True)
         return [(str(name), problem) for name, problem in pairs if problem is not None]
 
-    def finish(self, signature: str, keys: Iterable[str], facts: dict[str, Any]) -> int:
-        """Delete parts of rows that are no longer in the input, note that all is there, and return how many went."""
+    def finish(self, signature: str, keys: Iterable[str], facts: dict[str, Any], *, drop: bool) -> int:
+        """Note that all is there; parts of rows that are not in the input are deleted if `drop` says so."""
         wanted = {self.path(key).name for key in keys}
-        gone = [one for one in self.folder.glob("part-*.parquet") if one.name not in wanted]
+        there = {one.name: one for one in self.folder.glob("part-*.parquet")}
+        if not wanted <= set(there):
+            raise SoftsetError(f"{len(wanted - set(there)):,} parts of {self.folder} are gone again: run the job again")
+        gone = [one for name, one in there.items() if name not in wanted]
+        if gone and not drop:
+            raise InputError(
+                f"{self.folder} also holds {len(gone):,} parts of rows that are not in this input: "
+                "name another folder, or let them be deleted (--drop)"
+            )
         for one in gone:
             one.unlink()
         self._write({"signature": signature, "finished": True, **facts})

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from softset.errors import InputError
 from softset.scale.cluster import require_ray
-from softset.scale.inputs import BLOCK
+from softset.scale.inputs import BLOCK, values_of
 from softset.scale.jobs import Job, Progress, Report, output_folder, run
 from softset.scale.rows import outcomes, text_problem
 from softset.similarity.scorer import Scorer
@@ -41,7 +41,7 @@ class Scoring:
         import pyarrow as pa
 
         ids = table.column(self.columns.id)
-        texts, references = (table.column(name).to_pylist() for name in self.columns[1:])
+        texts, references = (values_of(table.column(name)) for name in self.columns[1:])
         problems = [_problem(text, other) for text, other in zip(texts, references, strict=True)]
         good = [at for at, problem in enumerate(problems) if problem is None]
         rows: dict[int, Row] = {}
@@ -75,7 +75,9 @@ def _several(references: Sequence[Any]) -> bool:
 
 def _problem(candidate: Any, reference: Any) -> str | None:
     """Return why a row cannot be scored, or None."""
-    several = reference if isinstance(reference, list) and reference else [reference]
+    if reference == []:
+        return "the list of references is empty"
+    several = reference if isinstance(reference, list) else [reference]
     sides = (("candidate", candidate), *(("reference", one) for one in several))
     return next((told for what, text in sides if (told := text_problem(what, text))), None)
 
@@ -110,6 +112,7 @@ def score_files(
     columns: Sequence[str] = Columns(),
     block: int = BLOCK,
     progress: Progress | None = None,
+    drop: bool = False,
     **options: Any,
 ) -> Report:
     """Score the pairs of Parquet files into a folder of Parquet files, and return what was done.
@@ -124,11 +127,12 @@ def score_files(
         columns: where ids and texts are: id, candidate and reference.
         block: rows that are scored and written at once: what memory holds, and what a crash can cost.
         progress: called with the number of tasks that are done, and of all.
+        drop: delete what the folder holds of rows that are not in the input; else that is an error.
         options: those of `softset.Scorer`.
     """
     wanted = Columns(*columns)
     scorer = Scorer(**{"threads": 1, **options})
     _check(scorer)
-    signature = f"{scorer.signature(idf=scorer.idf)}|several:{scorer.several}|block:{block}"
+    signature = f"{scorer.signature(idf=scorer.idf)}|several:{scorer.several}|columns:{','.join(wanted)}|block:{block}"
     job = Job(output_folder(output), signature, wanted, block, Scoring, {"columns": wanted, **options})
-    return run(job, pattern, address=address, workers=workers, progress=progress)
+    return run(job, pattern, address=address, workers=workers, progress=progress, drop=drop)

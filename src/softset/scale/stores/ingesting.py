@@ -43,9 +43,13 @@ def ingest(
         ]
         blank += len(fresh) - len(records)
         store.add(records)
+        kept = {one.id for one in records}
+        store.remove([item.id for item in fresh if item.id in known and item.id not in kept])  # has no vector any more
         added += len(records)
         if progress is not None:
             progress(added + there + blank)
+    if not len(store):
+        raise InputError("no item has a vector: there is nothing to be found; give texts that the encoder knows")
     store.finish()
     if len(store) < added + there:
         raise SoftsetError(f"the store holds {len(store):,} items after {added + there:,} were added: add them again")

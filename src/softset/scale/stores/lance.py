@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -81,8 +82,7 @@ class LanceStore:
         rows: list[dict[str, Any]] = []
         for start in range(0, len(ids), AT_ONCE):
             some = ids[start : start + AT_ONCE]
-            listed = ", ".join("'" + one.replace("'", "''") + "'" for one in some)
-            search = self._table.search().where(f"id in ({listed})").limit(len(some))
+            search = self._table.search().where(_among(some)).limit(len(some))
             rows += asked("LanceDB", search.to_arrow).to_pylist()
         return [
             Record(row["id"], row["text"], json.loads(row["metadata"]), np.asarray(row["vector"], dtype=np.float32))
@@ -101,6 +101,11 @@ class LanceStore:
         merge = self._table.merge_insert("id").when_matched_update_all().when_not_matched_insert_all()
         asked("LanceDB", lambda: merge.execute(table))
 
+    def remove(self, ids: Sequence[str]) -> None:
+        """Take items away."""
+        for start in range(0, len(ids), AT_ONCE):
+            asked("LanceDB", partial(self._table.delete, _among(ids[start : start + AT_ONCE])))
+
     def finish(self) -> None:
         """Make the index that searches use, if there are enough items for one."""
         if len(self) < LEAST_INDEXED:
@@ -110,6 +115,11 @@ class LanceStore:
         lists = max(1, round(len(self) ** 0.5))
         index = IvfFlat(distance_type="cosine", num_partitions=lists)
         asked("LanceDB", lambda: self._table.create_index("vector", config=index, replace=True))
+
+
+def _among(ids: Sequence[str]) -> str:
+    listed = ", ".join("'" + one.replace("'", "''") + "'" for one in ids)
+    return f"id in ({listed})"
 
 
 def _database(uri: str) -> Any:

@@ -45,6 +45,8 @@ class MilvusStore:
     @classmethod
     def open(cls, uri: str, collection: str) -> "MilvusStore":
         """Open a collection."""
+        if _is_file(uri) and not Path(uri).exists():
+            raise InputError(f"there is no {uri}: name the file of a Milvus Lite collection, or a server's address")
         client = _client(uri)
         if not asked("Milvus", lambda: client.has_collection(collection)):
             known = ", ".join(sorted(asked("Milvus", client.list_collections))) or "none"
@@ -120,6 +122,13 @@ class MilvusStore:
         for start in range(0, len(records), AT_ONCE):
             rows = [_row(one) for one in records[start : start + AT_ONCE]]
             self._told(lambda rows=rows: self._client.upsert(self.name, rows))
+
+    def remove(self, ids: Sequence[str]) -> None:
+        """Take items away."""
+        for start in range(0, len(ids), AT_ONCE):
+            some = list(ids[start : start + AT_ONCE])
+            chosen = f"id in {json.dumps(some, ensure_ascii=False)}"
+            self._told(lambda chosen=chosen: self._client.delete(self.name, filter=chosen))
 
     def finish(self) -> None:
         """Write what was added to where it stays, and index it.

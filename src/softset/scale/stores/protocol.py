@@ -51,6 +51,10 @@ class Store(Protocol):
         """Add items, or replace those of the same ids."""
         ...
 
+    def remove(self, ids: Sequence[str]) -> None:
+        """Take items away; an id that is not there is passed over."""
+        ...
+
     def finish(self) -> None:
         """Make what was added ready to be searched, when all has come."""
         ...

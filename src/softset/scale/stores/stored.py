@@ -1,6 +1,7 @@
 """A collection in a store, asked by set queries: probes find candidates, and the exact score ranks them."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -112,6 +113,8 @@ class Stored(Searchable):
 
     def borders(self, directions: np.ndarray) -> np.ndarray:
         """Return where sets end: the cosine of the ceil(sqrt(n))-th neighbour, or the last that the engine gives."""
+        if not len(self):
+            raise InputError(f"the collection {self._store.name!r} is empty: index items first")
         count = min(presumed(len(self)), self._store.most)
         rows = units(directions)
         found = self._store.nearest(rows, count, None)
@@ -134,7 +137,18 @@ class Stored(Searchable):
             raise InputError("a search in a store cannot be restricted: give a filter (--where)")
         return [self._best(plan, top, out) for plan, out in zip(plans, excluded, strict=True)]
 
+    @property
+    def approximation(self) -> Any:
+        """Refuse: an engine has an index of its own."""
+        raise InputError("a store is searched through its own index: leave out --approximate")
+
+    def recall(self, *_: Any, **__: Any) -> float:
+        """Refuse: what an exact search would find is not known of a store."""
+        raise InputError(f"recall cannot be measured here, for {ADVICE}")
+
     def _best(self, plan: Plan, top: int, excluded: frozenset[int]) -> Ranking:
+        if not len(self):
+            raise InputError(f"the collection {self._store.name!r} is empty: index items first")
         probes, wanted = probes_of(plan, top + len(excluded), ADVICE)
         within = self._by_bounds if Bounds.apply_to(plan) else self._by_probes
         return within(plan, top, excluded, probes, wanted)
