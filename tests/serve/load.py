@@ -153,7 +153,7 @@ def steady(url: str, pid: int, seconds: float, report: Report) -> None:
 
     def watch() -> None:
         while not over.wait(0.5):
-            report.memory.append(_memory(pid))
+            report.memory.append(memory_of(pid))
 
     watching = threading.Thread(target=watch)
     watching.start()
@@ -175,7 +175,7 @@ def overloaded(url: str, report: Report) -> None:
     together(120, work)
 
 
-def _memory(pid: int) -> float:
+def memory_of(pid: int) -> float:
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith("VmRSS"):
             return int(line.split()[1]) / 1024

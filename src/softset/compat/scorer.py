@@ -15,6 +15,7 @@ from softset.compat.baselines import Baselines
 from softset.compat.matching import MatchedBertScore, MatchingEncoder, fitted
 from softset.compat.models import depth_of, model_for, name_of, open_encoder, tuned_layer
 from softset.compat.texts import read_texts
+from softset.embed.bundled import bundled_file
 from softset.embed.encoders.signature import format_signature, parse_signature
 from softset.embed.encoders.texts import check_texts
 from softset.embed.models import BUNDLED
@@ -30,7 +31,7 @@ from softset.similarity.scores import Scores
 
 __all__ = ["BERTScorer", "Numbers"]
 
-BUNDLED_BASELINES = Path(__file__).parent.parent / "assets" / "baselines" / "minilm.csv"
+BUNDLED_BASELINES = "baselines/minilm.csv"
 
 Numbers = tuple[np.ndarray, np.ndarray, np.ndarray]  # precision, recall and F: (n,), or (layers, n) with all_layers
 
@@ -249,7 +250,7 @@ class BERTScorer:
 def bundled_baselines(model: Any, metric: Metric) -> Path | None:
     """Return the file of measured levels that ships with the bundled model, for bert_score's own metric."""
     plain = isinstance(metric, BertScore) and not _more(metric)
-    return BUNDLED_BASELINES if model == BUNDLED and plain else None
+    return bundled_file(BUNDLED_BASELINES) if model == BUNDLED and plain else None
 
 
 def _metric(given: Metric, idf: Any) -> Metric:

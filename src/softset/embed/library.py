@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from softset.embed.bundled import bundled_folder
 from softset.embed.readers import Source, read_vectors
 from softset.embed.shelf import Shelf
 from softset.embed.store import open_store, write_store
@@ -20,7 +21,7 @@ Progress = Callable[[int, int | None], None]
 def vectors_folder(name: str | os.PathLike[str] | None = None) -> Path:
     """Return the folder of word vectors by name: the bundled ones, an import's, or a folder's own path."""
     if name is None or name == BUNDLED:
-        return Path(__file__).parent.parent / "assets" / BUNDLED
+        return bundled_folder(BUNDLED, "WordVectors")
     found = SHELF.folder(name) if isinstance(name, str) else None
     if found is not None:
         return found

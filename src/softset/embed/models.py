@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
+from softset.embed.bundled import bundled_folder
 from softset.embed.encoders.config import read_json
 from softset.embed.encoders.onnx import leads_out, onnx_file, weight_files
 from softset.embed.shelf import Shelf
@@ -38,7 +39,7 @@ PICKLED = re.compile(r".*\.(bin|pt|pth|pkl|ckpt)")
 
 def model_folder(name: str) -> Path | None:
     """Return the folder of a bundled or imported model, or None where no model has that name."""
-    return Path(__file__).parent.parent / "assets" / BUNDLED if name == BUNDLED else SHELF.folder(name)
+    return bundled_folder(BUNDLED, SEAL.kind) if name == BUNDLED else SHELF.folder(name)
 
 
 def model_kind(folder: Path) -> str:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from softset import Scorer
+from softset.embed.bundled import bundled_file
 from softset.similarity.explanation.level import MEASURED
 
 PAIR = ("Royalty rules.", "The king and the queen.")
@@ -56,6 +57,6 @@ def test_it_is_in_the_json() -> None:
 
 
 def test_every_layer_has_its_rows() -> None:
-    with MEASURED.open() as file:
+    with bundled_file(MEASURED).open() as file:
         rows = [(row["METRIC"], row["LAYER"]) for row in csv.DictReader(file)]
     assert sorted(rows) == sorted((name, str(layer)) for name in ("bertscore", "softset") for layer in range(7))

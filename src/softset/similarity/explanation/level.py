@@ -3,11 +3,11 @@
 import csv
 from dataclasses import fields
 from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from softset.embed.bundled import bundled_file
 from softset.embed.encoders.signature import parse_signature
 from softset.embed.models import BUNDLED
 from softset.similarity.metrics import Metric
@@ -17,7 +17,7 @@ from softset.similarity.pairs import Pairs
 
 __all__ = ["Level", "chance_level"]
 
-MEASURED = Path(__file__).parents[2] / "assets" / "baselines" / "levels.csv"
+MEASURED = "baselines/levels.csv"
 
 
 class Level(NamedTuple):
@@ -50,6 +50,6 @@ def chance_level(metric: Metric, pairs: Pairs, moment: np.ndarray | None, signat
 
 @cache
 def _measured() -> dict[tuple[str, str], tuple[float, float, float]]:
-    with MEASURED.open(encoding="ascii", newline="") as file:
+    with bundled_file(MEASURED).open(encoding="ascii", newline="") as file:
         rows = list(csv.DictReader(file))
     return {(row["METRIC"], row["LAYER"]): (float(row["P"]), float(row["R"]), float(row["F"])) for row in rows}
