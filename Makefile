@@ -4,7 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: help run test check test-torch test-extras test-server test-scale test-large results bench soak pictures clean
+.PHONY: help run test check test-torch test-extras test-server test-scale test-large
+.PHONY: fuzz crash soak audit results bench pictures clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,20 +38,33 @@ test-large: $(VENV)/.installed-extras $(VENV)/.installed-scale ## the tests on t
 	  $(BIN)/python -m pytest -m large tests
 
 # Chromium is Debian's, and axe-core the npm registry's; where they cannot be had, the tests that need them are skipped.
-test-server: $(VENV)/.installed-server ## the server for a minute under load, by its own description, and its page in a browser
+test-server: $(VENV)/.installed-server ## the server under load, by its own description, and its page in a browser
 	@command -v chromium >/dev/null || { command -v apt-get >/dev/null && test "$$(id -u)" = 0 && \
 	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; } \
 	  || echo "There is no chromium: the page is not tested"
 	@mkdir -p .cache
 	@test -f .cache/axe-core-4.10.3.tgz || ! command -v npm >/dev/null || (cd .cache && npm pack --silent axe-core@4.10.3)
-	@SOFTSET_LOAD=60 SOFTSET_SCREENS=.cache/screens SOFTSET_AXE=$$(ls .cache/axe-core-4.10.3.tgz 2>/dev/null) \
+	@SOFTSET_LOAD=30 SOFTSET_SCREENS=.cache/screens SOFTSET_AXE=$$(ls .cache/axe-core-4.10.3.tgz 2>/dev/null) \
 	  $(BIN)/python -m pytest -rs --durations=5 tests/serve/test_load.py tests/serve/test_schema.py tests/serve/test_page.py
 
 test-scale: $(VENV)/.installed-scale ## jobs on a Ray cluster of two processes, some of which are killed; Milvus and LanceDB
 	@$(BIN)/python -m pytest --durations=5 tests/scale
 
-soak: $(VENV)/.installed-dev ## the server under load for ten minutes: times, errors, memory
-	@$(BIN)/python -m tests.serve.load --seconds 600
+# What the software survives: SHORT=1 for a small part of each, WRITE=1 to keep the figures in docs/reliability.md.
+RELIABILITY := $(BIN)/python -m reliability
+HOW := $(if $(SHORT),--short) $(if $(WRITE),--write)
+
+fuzz: $(VENV)/.installed-reliability ## whatever is typed, read or computed (40 minutes)
+	@$(RELIABILITY) fuzz $(HOW)
+
+crash: $(VENV)/.installed-reliability ## kills, full disks, two writers at once (2 minutes)
+	@$(RELIABILITY) crash $(HOW)
+
+soak: $(VENV)/.installed-reliability ## the server under load and abuse (15 minutes)
+	@$(RELIABILITY) soak $(HOW)
+
+audit: $(VENV)/.installed-reliability ## network, licences, known holes, code, bundled data
+	@$(RELIABILITY) audit $(HOW)
 
 results: $(VENV)/.installed-torch $(VENV)/.installed-extras ## remake the tables of results/ (an hour or two): make results DATA=DIR
 	$(BIN)/python tools/results.py --data "$(DATA)"
@@ -107,6 +121,13 @@ $(VENV)/.installed-server: $(VENV)/.installed-dev
 $(VENV)/.installed-scale: $(VENV)/.installed-dev
 	@echo "Installing Ray, Milvus Lite and LanceDB into $(VENV)"
 	@$(PIP) install --quiet --editable '.[ray,milvus,lance]'
+	@touch $@
+
+# atheris has wheels for some versions of Python only; without it, its check says so and is skipped.
+$(VENV)/.installed-reliability: $(VENV)/.installed-dev
+	@echo "Installing atheris and pip-audit into $(VENV)"
+	@$(PIP) install --quiet pip-audit packaging
+	@$(PIP) install --quiet --only-binary atheris atheris || echo "There is no atheris for this Python"
 	@touch $@
 
 $(VENV)/.installed-bench: $(VENV)/.installed benchmarks/requirements.txt
