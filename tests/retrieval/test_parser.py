@@ -66,6 +66,7 @@ A, B, C = one("a"), one("b"), one("c")
         ("\ta\n&\nb ", And(A, B)),
         ("'tis", one("'tis")),
         ("\u201cnew york\u201d | a", Or(one("new york"), A)),
+        ("a^\x1c2", Examples((Example("a", 2),))),  # a space to Python's patterns and not to its float
     ],
 )
 def test_what_is_read(query: str, tree: Tree) -> None:
@@ -170,3 +171,12 @@ def test_the_caret_stands_under_wide_characters_too() -> None:
     with pytest.raises(QueryError) as caught:
         parse("日本 & & red")
     assert str(caught.value).splitlines()[2] == "  " + " " * 7 + "^"
+
+
+def test_what_is_too_long_when_it_is_printed_is_refused() -> None:
+    """A query within the limit, whose braces would take it beyond: what is printed can always be read again."""
+    query = ("a " * LIMITS.characters)[: LIMITS.characters - 1]
+    with pytest.raises(QueryError, match="has 10001 when its braces are written out") as told:
+        parse(query)
+    assert told.value.position == len(query)
+    assert parse(str(parse(query[:-3]))) == parse(query[:-3])

@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
+from math import isnan
 from typing import Any
 
 import numpy as np
@@ -332,9 +333,10 @@ def largest(values: np.ndarray, rank: int) -> float:
     groups = values[: len(values) // GROUP * GROUP].reshape(GROUP, -1).max(axis=0) if len(values) >= GROUP else values
     if len(groups) > rank:
         values = values[values >= np.partition(groups, -rank)[-rank]]
-    if len(values) < rank:
+    found = float(np.partition(values, -rank)[-rank]) if len(values) >= rank else float("nan")
+    if isnan(found):
         raise FileError("a vector has a number that is not finite: its file was changed since; make it again")
-    return float(np.partition(values, -rank)[-rank])
+    return found
 
 
 def _logic(logic: str | Logic | None, parameters: dict[str, Any]) -> Logic:

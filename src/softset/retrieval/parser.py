@@ -31,6 +31,7 @@ TOKEN = re.compile(
 )
 OPERATORS = {"AND": "&", "OR": "|", "NOT": "~"}
 BUT_NOT = "BUT NOT"
+MOST_LONGER = 8  # times as long is a query at most when it is printed: a&b is {a} & {b}
 
 
 class Token(NamedTuple):
@@ -76,6 +77,10 @@ class _Parser:
             raise self.error(f"the end of the query, or one of & | - was expected here{hint}")
         if height(tree) > LIMITS.depth:
             raise QueryError(f"sets may be nested {LIMITS.depth} deep, and these are deeper", self.query, 0)
+        most = LIMITS.characters
+        if len(self.query) > most // MOST_LONGER and len(str(tree)) > most:  # so that what is printed can be read again
+            told = f"a query may have {most} characters, but this has {len(str(tree))} when its braces are written out"
+            raise QueryError(told, self.query, len(self.query))
         return tree
 
     @property
@@ -180,7 +185,7 @@ class _Parser:
     def weight(self) -> float:
         if self.next.kind != "number":
             return 1.0
-        value = float(self.next.text[1:])
+        value = float(self.next.text[1:].strip())  # which takes more for spaces than float does
         if not 0 < value < 1e9:
             raise self.error("a weight must be above 0 and below 1e9")
         self.at += 1

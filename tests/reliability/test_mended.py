@@ -1,0 +1,196 @@
+"""What the checks of reliability/ found, once and for all: the smallest input that showed it."""
+
+import json
+import os
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from softset import Subspace, TokenSets, WordVectors, load_words
+from softset.errors import FileError, InputError
+from softset.evaluation.data import Data
+from softset.files import claim, read_array, write_tensors
+from softset.retrieval.collection import Collection
+from softset.retrieval.finding import largest
+from softset.retrieval.items import Item, read_items
+from softset.retrieval.named import read_sets
+from softset.similarity.score_file import ScoreFile
+
+ROWS = np.random.default_rng(0).standard_normal((40, 6)).astype("f4")
+NAMES = [f"w{at}" for at in range(40)]
+
+
+def changed(path: Path, old: bytes, new: bytes) -> None:
+    content = path.read_bytes()
+    assert content.count(old) >= 1 and len(old) == len(new)
+    path.write_bytes(content.replace(old, new, 1))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    WordVectors.of(NAMES, ROWS).save(tmp_path / "store")
+    return tmp_path / "store"
+
+
+@pytest.fixture
+def books(tmp_path: Path) -> Path:
+    items = [Item(name, f"text of {name}", {"n": at}) for at, name in enumerate(NAMES)]
+    Collection.create(tmp_path / "books", items, vectors=ROWS)
+    return tmp_path / "books"
+
+
+def segment(folder: Path) -> Path:
+    return next(folder.glob("segment-*"))
+
+
+@pytest.mark.parametrize("header", [b"{'desc(: '<f", b"{'descr': '|O", b"{'descr': '>f"])
+def test_a_header_of_numpy_s_that_was_changed(store: Path, header: bytes) -> None:
+    changed(store / "vectors.npy", b"{'descr': '<f"[: len(header)], header)
+    if header.endswith(b">f"):  # numbers, if other ones
+        assert load_words(store).matrix.shape == (40, 6)
+        return
+    with pytest.raises(FileError, match=r"^[^\n]*is not a whole NumPy file[^\n]*$"):
+        load_words(store)
+
+
+def test_arrays_of_objects_are_not_read(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", np.array([{"a": 1}], dtype=object), allow_pickle=True)
+    with pytest.raises(FileError, match="is not a whole NumPy file"):
+        read_array(tmp_path / "a.npy")
+    (tmp_path / "b.npy").write_bytes(b"\x93NUMPY\x01\x00v\x00{'descr': '<f4', 'shape': (2," + b" " * 100)
+    with pytest.raises(FileError, match="is not a whole NumPy file"):
+        read_array(tmp_path / "b.npy", mapped=False)
+
+
+def test_whole_numbers_where_floats_were(store: Path) -> None:
+    changed(store / "norms.npy", b"'<f4'", b"'<i4'")
+    with pytest.raises(FileError, match=r"norms\.npy has int32 \(40,\), but shape \(40,\) was wanted"):
+        load_words(store)
+
+
+def test_a_word_that_is_no_text(store: Path) -> None:
+    changed(store / "words.bin", b"w1", b"\xff1")
+    with pytest.raises(FileError, match="a stored word is no UTF-8"):
+        list(load_words(store).words)
+
+
+def test_a_vector_that_is_no_number(store: Path) -> None:
+    """Whoever changed a file so that a row is NaN hides that item, or hears of it; no score is NaN."""
+    content = (store / "vectors.npy").read_bytes()
+    (store / "vectors.npy").write_bytes(content[:128] + np.full(6, np.nan, "<f4").tobytes() + content[152:])
+    words = load_words(store)
+    for logic in ("product", "lattice"):
+        found = words.find("w5", 40, logic=logic)
+        assert all(np.isfinite(hit.membership) for hit in found) and "w0" not in {hit.item for hit in found}
+    with suppress(FileError):
+        assert all(np.isfinite(hit.membership) for hit in words.find("w5", 40, logic="logistic"))
+    with pytest.raises(FileError, match="a number that is not finite"):
+        largest(np.full(64, np.nan), 3)
+
+
+def test_token_sets_with_a_broken_header(tmp_path: Path) -> None:
+    TokenSets.from_arrays([ROWS[:2], ROWS[2:5]]).save(tmp_path / "sets")
+    changed(tmp_path / "sets" / "offsets.npy", b"(3,)", b"(3,(")
+    with pytest.raises(FileError, match=r"offsets\.npy is not a whole NumPy file"):
+        TokenSets.open(tmp_path / "sets")
+
+
+def test_a_manifest_that_names_what_is_not_there(books: Path) -> None:
+    manifest = json.loads((books / "manifest.json").read_text())
+    manifest["segments"] = {"segment-nothing": []}
+    (books / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(FileError, match="lacks a part that its manifest names: index the items again"):
+        Collection.open(books)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [(b'{"text"', b'{"tex_"'), (b'{"text"', b'{"text['), (b'"text of w7"', b"1234567890e1")]
+)
+def test_a_text_that_was_changed(books: Path, old: bytes, new: bytes) -> None:
+    content = segment(books) / "items.bin"
+    lines = content.read_bytes().splitlines(keepends=True)
+    lines[7] = lines[7].replace(old, new)
+    content.write_bytes(b"".join(lines))
+    with pytest.raises(FileError, match=r"items\.bin was changed since it was written \(item 7\)"):
+        Collection.open(books).find("w7", 40, with_examples=True)
+
+
+def test_directions_that_are_far_too_long(tmp_path: Path) -> None:
+    """Their products overflow to infinity, or to NaN, which is not above any bound."""
+    rows = np.array([[1e200, 1e200], [1e200, -1e200]])
+    write_tensors(tmp_path / "a.safetensors", "Subspace", {"directions": rows}, {"dtype": "float64"})
+    with pytest.raises(FileError, match="not orthonormal"):
+        Subspace.load(tmp_path / "a.safetensors")
+
+
+def test_sentences_stay_short(tmp_path: Path) -> None:
+    header = "\t".join(["id"] * 5_000)
+    (tmp_path / "a.tsv").write_text(f"{header}\n")
+    with pytest.raises(FileError) as told:
+        list(read_items(tmp_path / "a.tsv"))
+    assert len(str(told.value)) < 500
+    with pytest.raises(FileError) as told:
+        Data(tmp_path).table("a.tsv", ["score"], [float])
+    assert len(str(told.value)) < 500
+
+
+def test_named_sets_that_are_nested_too_deep(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('{"a": ' + "[" * 100_000)
+    with pytest.raises(FileError, match="cannot be read as JSON"):
+        read_sets(tmp_path / "a.json")
+
+
+# Scores under way
+
+
+@pytest.mark.parametrize("facts", [{"rows": 1e400}, {"bytes": -5}, {"rows": "x"}, {"bytes": 10**30}])
+def test_a_note_that_is_damaged(tmp_path: Path, facts: dict) -> None:
+    with ScoreFile(tmp_path / "s.tsv", {"signature": "a"}) as file:
+        file.append(["1"], {})
+    note = tmp_path / "s.tsv.partial.json"
+    note.write_text(json.dumps({**json.loads(note.read_text()), **facts}))
+    with pytest.raises(FileError, match=r"is damaged|is shorter than it was"):
+        ScoreFile(tmp_path / "s.tsv", {"signature": "a"}, resume=True)
+
+
+def test_killed_before_the_first_row_is_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = ScoreFile(tmp_path / "s.tsv", {"signature": "a"})
+    monkeypatch.setattr(os, "fsync", lambda _: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        file.append(["1", "2"], {})
+    monkeypatch.undo()
+    file._file.close()  # as a kill does
+    with ScoreFile(tmp_path / "s.tsv", {"signature": "a"}, resume=True) as again:
+        assert again.rows == 0
+        again.append(["1", "2"], {})
+        again.finish()
+    assert (tmp_path / "s.tsv").read_text() == "1\n2\n" and [one.name for one in tmp_path.iterdir()] == ["s.tsv"]
+
+
+def test_one_process_at_a_time(tmp_path: Path) -> None:
+    with ScoreFile(tmp_path / "s.tsv", {"signature": "a"}) as file:
+        file.append(["1"], {})
+        for resume in (True, False):
+            with pytest.raises(InputError, match=r"another process is writing|go on with --resume"):
+                ScoreFile(tmp_path / "s.tsv", {"signature": "a"}, resume=resume)
+        assert claim(tmp_path / "s.tsv.partial") is None
+    with ScoreFile(tmp_path / "s.tsv", {"signature": "a"}, resume=True) as again:
+        assert again.rows == 1
+
+
+def test_a_claim_outlasts_no_rename(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who waits for a file that is renamed meanwhile holds another: it is let go, and the name is claimed again."""
+    import fcntl
+
+    real, renamed = fcntl.flock, []
+
+    def flock(file, how) -> None:
+        if not renamed:
+            renamed.append((tmp_path / "a").rename(tmp_path / "b"))
+        real(file, how)
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    with claim(tmp_path / "a") as file:
+        assert os.path.samestat(os.fstat(file.fileno()), (tmp_path / "a").stat())
