@@ -11,6 +11,7 @@ import sys
 import time
 from typing import Any
 
+from reliability.checks import CHECKS
 from reliability.page import ROOT, renew
 
 GROUPS = ("fuzz", "crash", "soak", "audit")
@@ -18,8 +19,6 @@ GROUPS = ("fuzz", "crash", "soak", "audit")
 
 def main() -> None:
     given = _arguments()
-    from reliability.checks import CHECKS
-
     if given.alone:
         print(json.dumps(CHECKS[given.alone].record(given.short)))
         return
@@ -56,7 +55,7 @@ def _run(name: str, *, short: bool) -> dict[str, Any]:
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
     lines = done.stdout.splitlines()
     if done.returncode or not lines:
-        found = {"name": name, "ok": False, "broken": f"exit code {done.returncode}", "skipped": None}
+        found = CHECKS[name].told(short) | {"ok": False, "broken": f"it ended with the exit code {done.returncode}"}
     else:
         found = json.loads(lines[-1])
     found["seconds"] = time.monotonic() - start

@@ -33,10 +33,14 @@ class Check:
     wanted: str
     run: Callable[[bool], Finding]
 
+    def told(self, short: bool) -> dict[str, Any]:
+        """Return what is known of the check before it runs."""
+        about = {"name": self.name, "group": self.group, "about": self.about, "wanted": self.wanted}
+        return about | {"short": short, "ok": True, "skipped": None, "broken": None}
+
     def record(self, short: bool) -> dict[str, Any]:
         """Run the check; what it finds broken is a result too, and says how to see it again."""
-        told: dict[str, Any] = {"name": self.name, "group": self.group, "about": self.about, "wanted": self.wanted}
-        told |= {"short": short, "ok": True, "skipped": None, "broken": None}
+        told = self.told(short)
         try:
             return told | asdict(self.run(short))
         except Skip as reason:

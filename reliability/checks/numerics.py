@@ -109,6 +109,7 @@ def _scores(rows: list[np.ndarray]) -> None:
         found = softset.score(*sides, metric=metric)
         for name in ("precision", "recall", "f1"):
             _check_range(getattr(found, name), f"{metric} {name}", least, most)
+        _check_range(softset.pairwise(*sides, metric=metric), f"{metric} of all pairs", least, most)
 
 
 def _search(rows: np.ndarray) -> None:

@@ -6,6 +6,7 @@ import os
 import secrets
 import shutil
 import stat
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -125,7 +126,9 @@ def read_json(path: str | os.PathLike[str], kind: str) -> dict[str, Any]:
 def read_array(path: str | os.PathLike[str], *, mapped: bool = True) -> np.ndarray:
     """Return the array of an .npy file, mapped or read; no pickle is loaded, and a broken file is refused."""
     try:
-        array: np.ndarray = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of headers in the way of Python 2, which are read all the same
+            array: np.ndarray = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
     except (ValueError, EOFError, TypeError, OverflowError, SyntaxError, RecursionError, TokenError) as error:
         told = str(error).split("\n")[0][:200]
         raise FileError(f"{path} is not a whole NumPy file ({told}); save it again") from error

@@ -56,7 +56,7 @@ class Seal:
             raise FileError(f"{folder} is not {self.noun} of version {self.version}: {self.remedy}")
         try:
             sizes = {Path(name).name: int(file["bytes"]) for name, file in facts["files"].items()}
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise FileError(f"{folder / 'meta.json'} lacks a fact ({error}): {self.remedy}") from error
         for name, size in sizes.items():
             if not (folder / name).is_file() or (folder / name).stat().st_size != size:

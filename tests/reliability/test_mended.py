@@ -2,12 +2,14 @@
 
 import json
 import os
+import tracemalloc
 from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import softset
 from softset import Subspace, TokenSets, WordVectors, load_words
 from softset.errors import FileError, InputError
 from softset.evaluation.data import Data
@@ -16,6 +18,7 @@ from softset.retrieval.collection import Collection
 from softset.retrieval.finding import largest
 from softset.retrieval.items import Item, read_items
 from softset.retrieval.named import read_sets
+from softset.similarity.kernels import closest, gram
 from softset.similarity.score_file import ScoreFile
 
 ROWS = np.random.default_rng(0).standard_normal((40, 6)).astype("f4")
@@ -123,6 +126,53 @@ def test_directions_that_are_far_too_long(tmp_path: Path) -> None:
     write_tensors(tmp_path / "a.safetensors", "Subspace", {"directions": rows}, {"dtype": "float64"})
     with pytest.raises(FileError, match="not orthonormal"):
         Subspace.load(tmp_path / "a.safetensors")
+
+
+def test_cosines_stay_cosines() -> None:
+    """Of opposite rows the product of unit vectors is a little below -1."""
+    rows = np.random.default_rng(0).standard_normal((500, 3)).astype("f4")
+    sides = TokenSets.from_arrays(list(rows[:, None])), TokenSets.from_arrays(list(-rows[:, None]))
+    assert softset.score(*sides, metric="average").f1.min() >= -1
+    assert np.abs(softset.pairwise(*sides, metric="average")).max() <= 1
+
+
+@pytest.mark.parametrize("metric", ["softset", "subspace", "subspace(aperture=2)", "bertscore"])
+def test_a_long_text_takes_memory_by_its_length_and_not_by_its_square(metric: str) -> None:
+    """A text of 4,000 tokens: all their cosines would take 128 MB, and a factorisation several times that."""
+    rows = np.random.default_rng(0).standard_normal((4_000, 24)).astype("f4")
+    sides = TokenSets.from_arrays([rows]), TokenSets.from_arrays([rows[:9]])
+    softset.score(sides[1], sides[1], metric=metric)
+    tracemalloc.start()
+    found = softset.score(*sides, metric=metric)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 60e6 and 0 < found.recall[0] <= 1
+
+
+def test_long_texts_are_as_short_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Directions give what Gram matrices give, and cosines by pieces what they give at once."""
+    random = np.random.default_rng(0)
+    sides = [TokenSets.from_arrays([random.standard_normal((k, 24)).astype("f4") + 1]) for k in (700, 30)]
+    kept = {metric: softset.score(*sides, metric=metric).f1[0] for metric in ("softset", "bertscore")}
+    monkeypatch.setattr(gram, "LONG", 10**9)
+    monkeypatch.setattr(closest, "MOST", 1_000)
+    for metric, before in kept.items():
+        assert softset.score(*sides, metric=metric).f1[0] == pytest.approx(before, abs=1e-6)
+
+
+@pytest.mark.parametrize("number", ["1e400", "-1e400"])
+def test_a_size_that_is_infinite(store: Path, books: Path, number: str) -> None:
+    for path, key in ((store / "meta.json", '"bytes": '), (store / "meta.json", '"words": ')):
+        good = path.read_text()
+        start = good.index(key) + len(key)
+        path.write_text(good[:start] + number + good[good.index(",", start) :])
+        with pytest.raises(FileError, match=r"meta\.json lacks a fact"):
+            load_words(store)
+        path.write_text(good)
+    manifest = (books / "manifest.json").read_text()
+    (books / "manifest.json").write_text(manifest.replace("[]", f"[{number}]"))
+    with pytest.raises(FileError, match="is not a whole collection"):
+        Collection.open(books)
 
 
 def test_sentences_stay_short(tmp_path: Path) -> None:

@@ -155,7 +155,7 @@ def _read_meta(path: Path) -> dict[str, Any]:
     facts = SEAL.read(path)
     try:
         _ = int(facts["words"]), int(facts["dimensions"]), str(facts["dtype"])
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise FileError(f"{path / 'meta.json'} lacks a fact ({error}): {SEAL.remedy}") from error
     return facts
 

@@ -283,7 +283,7 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
         raise FileError(f"{folder} is not a collection: it has no manifest.json; make one with softset index") from None
     except NotADirectoryError:
         raise FileError(f"{folder} is a file, not a collection: make one of it with softset index") from None
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError) as error:
         raise FileError(f"{folder} is not a whole collection of softset ({error})") from error
     if not good or not all(name.startswith("segment-") and Path(name).name == name for name in segments):
         raise FileError(f"{folder} is not a collection of version {VERSION}: index the items again")

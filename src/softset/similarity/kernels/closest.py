@@ -6,6 +6,8 @@ from softset.algebra.arrays import Array, namespace, transpose
 
 __all__ = ["largest_cosines"]
 
+MOST = 1 << 24  # cosines at once: texts of 4,096 tokens each; all of two longer ones could take any memory
+
 
 def largest_cosines(units: Array, offsets: np.ndarray) -> Array:
     """Return for each of (rows, d) unit rows the largest cosine with the other side, (rows,); offsets as in `gram`.
@@ -20,6 +22,13 @@ def largest_cosines(units: Array, offsets: np.ndarray) -> Array:
     ends = offsets.tolist()
     for start, middle, stop in zip(ends[0:-2:2], ends[1:-1:2], ends[2::2], strict=True):
         if start < middle < stop:
-            C = units[start:middle, :] @ transpose(units[middle:stop, :])
-            found[start:middle], found[middle:stop] = xp.max(C, axis=1), xp.max(C, axis=0)
+            others = transpose(units[middle:stop, :])
+            best = None
+            step = max(1, MOST // (stop - middle))
+            for first in range(start, middle, step):
+                last = min(first + step, middle)
+                C = units[first:last, :] @ others
+                found[first:last] = xp.max(C, axis=1)
+                best = xp.max(C, axis=0) if best is None else xp.maximum(best, xp.max(C, axis=0))
+            found[middle:stop] = best
     return found

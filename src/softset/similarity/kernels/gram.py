@@ -40,6 +40,7 @@ from softset.similarity.sides import Gathered
 __all__ = ["memberships", "relative_memberships"]
 
 FAST = {"float32": 1e2, "float64": 1e10}  # the largest |L^-1|^2, by the type of the products: pivots of .1 and 1e-5
+LONG = 512  # rows of a graded set, from which on directions take less time than Gram matrices, if these are larger
 SMALL = 128  # rows of a side, up to which compiled code is quicker than LAPACK
 
 
@@ -134,8 +135,10 @@ class _Kernel:
         """Send all pairs through, each by the first path that is sure."""
         left, right = self.counts[0::2], self.counts[1::2]
         filled = np.flatnonzero((left > 0) & (right > 0))
-        # With more rows than dimensions no Gram matrix is regular, unless a ridge makes it so.
-        crowded = (np.maximum(left, right)[filled] > self.like.shape[1]) & (self.ridge is None)
+        # With more rows than dimensions no Gram matrix is regular, unless a ridge makes it so; but one of a long text
+        # would take far more memory than its rows.
+        d = self.like.shape[1]
+        crowded = np.maximum(left, right)[filled] > (d if self.ridge is None else max(d, LONG))
         regular = filled[~crowded]
         small = (np.maximum(left, right)[regular] <= SMALL) & self._compiles
         unsure = np.concatenate(

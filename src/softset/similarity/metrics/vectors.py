@@ -27,6 +27,7 @@ class _Pooled(SimilarityMetric):
         """Return the cosine of the two sides' vectors."""
         units = unit_rows(self.pooled(pairs))
         cosines: np.ndarray = np.einsum("ij,ij->i", units[0::2], units[1::2])
+        np.clip(cosines, -1.0, 1.0, out=cosines)  # which rounding goes beyond
         return cosines
 
     def of_all(
@@ -34,7 +35,7 @@ class _Pooled(SimilarityMetric):
     ) -> PRF:
         """Return the cosines of every candidate with every reference, (n, m), by one product."""
         A, B = alone(candidates, idf, moment), alone(references, idf, moment)
-        S = unit_rows(self.pooled(A)[::2]) @ unit_rows(self.pooled(B)[::2]).T
+        S = np.clip(unit_rows(self.pooled(A)[::2]) @ unit_rows(self.pooled(B)[::2]).T, -1.0, 1.0)
         empty = A.empty[::2, None], B.empty[None, ::2]
         return self._with_empty(PRF(S, S.copy(), S.copy()), *empty, alike_all(candidates, references))
 
