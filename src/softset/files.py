@@ -130,6 +130,8 @@ def read_array(path: str | os.PathLike[str], *, mapped: bool = True) -> np.ndarr
             warnings.simplefilter("ignore")  # of headers in the way of Python 2, which are read all the same
             array: np.ndarray = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
     except (ValueError, EOFError, TypeError, OverflowError, SyntaxError, RecursionError, TokenError) as error:
+        if "pickle" in str(error) or "Python objects" in str(error):  # NumPy would tell how to load it all the same
+            raise FileError(f"{path} holds no plain array of numbers or text; save it again") from error
         told = str(error).split("\n")[0][:200]
         raise FileError(f"{path} is not a whole NumPy file ({told}); save it again") from error
     if not isinstance(array, np.ndarray) or array.dtype.kind not in "biufSU":

@@ -130,7 +130,7 @@ def test_broken_folders_are_refused(tmp_path: Path) -> None:
     with pytest.raises(FileError, match="missing or has the wrong size: encode the texts again"):
         TokenSets.open(tmp_path / "sets")
     vectors.write_bytes(b"x" * len(content))
-    with pytest.raises(FileError, match="not a whole folder of token sets"):
+    with pytest.raises(FileError, match=r"vectors\.npy holds no plain array of numbers or text; save it again"):
         TokenSets.open(tmp_path / "sets")
     (tmp_path / "other").mkdir()
     with pytest.raises(FileError, match=r"no meta\.json"):

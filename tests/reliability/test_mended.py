@@ -60,8 +60,11 @@ def test_a_header_of_numpy_s_that_was_changed(store: Path, header: bytes) -> Non
 
 def test_arrays_of_objects_are_not_read(tmp_path: Path) -> None:
     np.save(tmp_path / "a.npy", np.array([{"a": 1}], dtype=object), allow_pickle=True)
-    with pytest.raises(FileError, match="is not a whole NumPy file"):
+    with pytest.raises(FileError, match="holds no plain array of numbers or text; save it again"):
         read_array(tmp_path / "a.npy")
+    (tmp_path / "c.npy").write_bytes(b"x" * 100)
+    with pytest.raises(FileError, match="holds no plain array of numbers or text; save it again"):
+        read_array(tmp_path / "c.npy")
     (tmp_path / "b.npy").write_bytes(b"\x93NUMPY\x01\x00v\x00{'descr': '<f4', 'shape': (2," + b" " * 100)
     with pytest.raises(FileError, match="is not a whole NumPy file"):
         read_array(tmp_path / "b.npy", mapped=False)
