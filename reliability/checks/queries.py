@@ -129,6 +129,44 @@ def _random(short: bool) -> Finding:
     return _found(wanted, parsed, slowest)
 
 
+def _generated(short: bool) -> Finding:
+    """Let hypothesis write queries by the grammar, with anything in its quotes, and texts of the language's marks."""
+    from hypothesis import HealthCheck, Phase, given, settings
+    from hypothesis import strategies as st
+
+    quoted = st.text(max_size=8).map(lambda text: json.dumps(text, ensure_ascii=False))
+    word = st.text("abcé日'", min_size=1, max_size=5) | quoted
+    example = st.builds(str.__add__, word, st.sampled_from(["", "^2", " ^ .5", "^1e2"]))
+    leaf = st.lists(example, min_size=1, max_size=4).map(lambda some: "{" + ", ".join(some) + "}") | word
+    joined = st.recursive(
+        leaf,
+        lambda inner: (
+            st.builds("({} {} {})".format, inner, st.sampled_from(["&", "|", "-", "AND", "BUT NOT"]), inner)
+            | inner.map("~{}".format)
+        ),
+        max_leaves=12,
+    )
+    counts = {"inputs": 0, "read": 0}
+    slowest = 0.0
+
+    @settings(
+        max_examples=500 if short else 50_000,
+        deadline=None,
+        database=None,
+        derandomize=True,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(joined | st.text('{}()&|~,^@-"\\ aN1\n', max_size=40))
+    def try_one(query: str) -> None:
+        nonlocal slowest
+        took, good = examine(query)
+        counts["inputs"], counts["read"], slowest = counts["inputs"] + 1, counts["read"] + good, max(slowest, took)
+
+    try_one()
+    return _found(counts["inputs"], counts["read"], slowest)
+
+
 def _mixed(rng: random.Random) -> str:
     if rng.random() < 0.3:
         return "".join(rng.choices(PIECES, k=rng.randint(0, 25)))
@@ -164,6 +202,7 @@ def _found(count: int, parsed: int, slowest: float) -> Finding:
 WANTED = "1,000,000 inputs: only our own errors, each with its place; none over 50 ms; printing parses back"
 CHECKS = (
     Check("queries-guided", "fuzz", "atheris on the parser, guided by coverage, from real queries", WANTED, _guided),
+    Check("queries-grammar", "fuzz", "hypothesis on the parser, by the grammar and by its marks", WANTED, _generated),
     Check(
         "queries-random", "fuzz", "pieces of the language and real queries, mixed, up to the limits", WANTED, _random
     ),
