@@ -214,3 +214,12 @@ def test_a_file_that_is_not_there_is_not_made(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"there is no .*missing.db"):
         open_store(f"milvus://{tmp_path / 'missing.db'}#books")
     assert not list(tmp_path.iterdir())
+
+
+def test_whole_numbers_that_milvus_cannot_hold(tmp_path: Path) -> None:
+    pytest.importorskip("pymilvus")
+    store = create_store(f"milvus://{tmp_path / 'm.db'}#books", D, "none")
+    with pytest.raises(InputError, match="the metadata of the item 'big' has a whole number of more than 64 bits"):
+        store.add([Record("big", "", {"a": [1, {"b": 2**63}]}, VECTORS[0])])
+    store.add([Record("good", "", {"a": [1, {"b": -(2**63)}], "c": True}, VECTORS[0])])
+    assert len(store) == 1

@@ -39,7 +39,7 @@ class LanceStore:
     @classmethod
     def open(cls, uri: str, collection: str) -> "LanceStore":
         """Open a collection."""
-        if not Path(uri).is_dir():
+        if "://" not in uri and not Path(uri).is_dir():
             raise InputError(f"there is no folder {uri} with tables of LanceDB")
         database = _database(uri)
         known = _tables(database)

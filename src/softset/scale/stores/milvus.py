@@ -148,6 +148,10 @@ class MilvusStore:
 def _row(record: Record) -> dict[str, Any]:
     if len(record.id.encode()) > LONGEST_ID or len(record.text.encode()) > LONGEST_TEXT:
         raise InputError(f"the item {record.id[:40]!r} has an id or a text that is too long for Milvus: shorten it")
+    if not _fits(record.metadata):
+        raise InputError(
+            f"the metadata of the item {record.id[:40]!r} has a whole number of more than 64 bits: shorten it"
+        )
     length = float(np.linalg.norm(record.vector.astype(np.float64)))
     unit = record.vector / length if length else record.vector
     return {
@@ -157,6 +161,13 @@ def _row(record: Record) -> dict[str, Any]:
         "text": record.text,
         "metadata": record.metadata,
     }
+
+
+def _fits(value: Any) -> bool:
+    """Tell whether Milvus can hold some JSON."""
+    if isinstance(value, dict | list):
+        return all(map(_fits, value.values() if isinstance(value, dict) else value))
+    return not isinstance(value, int) or -(2**63) <= value < 2**63
 
 
 def _record(row: dict[str, Any]) -> Record:
