@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from softset.similarity.scores import Scores
     from softset.similarity.scoring import pairwise, score
 
-__version__ = "0.5.0"
+__version__ = "0.6.0"
 
 __all__ = [
     "Calibration",
