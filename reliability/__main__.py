@@ -26,9 +26,11 @@ def main() -> None:
     if not names:
         print(f"python -m reliability: name a group or one of {', '.join(CHECKS)}", file=sys.stderr)
         sys.exit(2)
-    found = [_run(name, short=given.short) for name in names]
-    if given.write:
-        renew(found)
+    found = []
+    for name in names:
+        found.append(_run(name, short=given.short))
+        if given.write:
+            renew(found[-1:])
     sys.exit(1 if any(one["ok"] is False for one in found) else 0)
 
 
