@@ -116,15 +116,10 @@ def _installed(name: str) -> bool:
 def licence(name: str) -> str:
     """Return what a package says of its licence, in a few words."""
     facts = importlib.metadata.metadata(name)
-    classifiers = [
-        one.rpartition(" :: ")[2] for one in facts.get_all("Classifier") or () if one.startswith("License ::")
-    ]
-    told = facts.get("License-Expression") or ", ".join(one for one in classifiers if one != "OSI Approved")
-    return (
-        told or (facts.get("License") or "").strip().splitlines()[:1][0]
-        if (told or facts.get("License"))
-        else "unknown"
-    )
+    listed = [one.rpartition(" :: ")[2] for one in facts.get_all("Classifier") or () if one.startswith("License ::")]
+    named = ", ".join(one for one in listed if one != "OSI Approved")
+    lines = (facts.get("License") or "").strip().splitlines()
+    return facts.get("License-Expression") or named or (lines[0] if lines else "unknown")
 
 
 def _licences(short: bool) -> Finding:

@@ -4,7 +4,6 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 import traceback
@@ -31,10 +30,8 @@ def child(work: Callable[[], object]) -> int:
     try:
         work()
         code = 0
-    except (SoftsetError, OSError) as error:
+    except (SoftsetError, OSError):
         code = REFUSED
-        if os.environ.get("SOFTSET_TELL"):
-            sys.stderr.write(f"{error}\n")
     except BaseException:
         traceback.print_exc()
     finally:

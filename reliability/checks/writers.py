@@ -56,7 +56,7 @@ def _told(n: int) -> str:
 
 
 def _imports(folder: Path) -> Writer:
-    from softset.embed.library import SHELF, import_vectors, vectors_folder
+    from softset.embed.library import import_vectors, vectors_folder
     from softset.embed.store import verify_store
     from softset.retrieval.words import load_words
 
@@ -74,7 +74,6 @@ def _imports(folder: Path) -> Writer:
         expect(abs(float(found["w1"][0]) - round(float(_rows(n, n)[1, 0]), 4)) < 1e-6, "vectors of another file")
         return _told(n)
 
-    expect(SHELF is not None, "no shelf")
     return Writer(
         "import of vectors",
         lambda: import_vectors(files[OLD], name, replace=True) and None,

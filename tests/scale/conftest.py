@@ -12,6 +12,11 @@ from softset.scale.cluster import cluster
 if find_spec("ray") is None or find_spec("pyarrow") is None:
     collect_ignore = ["test_finding.py", "test_scoring.py"]
 
+# Ray and the engines warn of their own ways, and leave files open in this process.
+QUIET = [
+    pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
 WORDS = "red blue green apple peach banana dog cat wolf sea ship storm war bread wine garden king queen snow".split()
 
 

@@ -17,13 +17,9 @@ from softset.errors import FileError, InputError
 from softset.files import claim
 from softset.scale import score, score_files
 from softset.scale.inputs import read_blocks, spans_of
-from tests.scale.conftest import pairs, read, workers_of, write
+from tests.scale.conftest import QUIET, pairs, read, workers_of, write
 
-# Ray warns of its own ways, and leaves files open in this process.
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
+pytestmark = QUIET
 PARTS = ("precision", "recall", "f1")
 
 

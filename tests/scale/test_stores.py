@@ -20,11 +20,9 @@ from softset.scale.stores import Record, Store, create_store, open_store
 from softset.scale.stores.ingesting import ingest
 from softset.scale.stores.opening import is_address
 from softset.scale.stores.stored import Stored
+from tests.scale.conftest import QUIET
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
+pytestmark = QUIET
 RANDOM = np.random.default_rng(3)
 N, D = 1_500, 16
 VECTORS = (RANDOM.standard_normal((N, D)) + 2 * RANDOM.standard_normal((15, D))[RANDOM.integers(0, 15, N)]).astype("f4")

@@ -23,8 +23,8 @@ import numpy as np
 
 from softset.errors import FileError, InputError, ShapeError, UnknownWordError
 from softset.files import locked, new_folder, write_atomically
-from softset.retrieval.finding import Searchable
 from softset.retrieval.items import Item
+from softset.retrieval.lookup import Lookup
 from softset.retrieval.plan import Resolved
 from softset.retrieval.results import Entry
 from softset.retrieval.segment import Embed, Segment, with_vectors, write_segment
@@ -35,7 +35,7 @@ VERSION = 1
 MERGE_RATIO = 4  # an older segment is taken in by a newer one if it is at most so many times as large
 
 
-class Collection(Searchable):
+class Collection(Lookup):
     """Items with vectors, in a folder.
 
     >>> import tempfile, numpy as np
@@ -230,38 +230,19 @@ class Collection(Searchable):
         """Tell whether a text is an id."""
         return isinstance(text, str) and self.place(text) is not None
 
-    def can_read(self, text: str) -> bool:
-        """Tell whether a text has a vector here, as an id or by the encoder."""
-        return bool(self.resolved([text]))
-
     def next_number(self) -> int:
         """Return the first number that is above all ids that are numbers."""
         ids = (name for segment in self._segments for name in segment.stored.words)
         return max((int(name) for name in ids if name.isascii() and name.isdigit() and len(name) < 19), default=0) + 1
 
-    def resolve(self, text: str) -> Resolved:
-        """Return the vector that stands for a text: of the item with this id, or from the encoder."""
-        found = self.resolved([text]).get(text)
-        if found is not None:
-            return found
-        why = "this collection has no encoder to read it as a text"
-        if self._embed is not None:
-            why = f"the encoder {self.encoder} has no vector for it"
-        raise UnknownWordError(f"{text!r} is no id here, and {why}")
-
-    def resolved(self, texts: Iterable[str]) -> dict[str, Resolved]:
-        """Return what stands for those of some texts that have a vector; the encoder reads all of them at once."""
-        places = {text: self.place(text) for text in texts}
-        found = {
-            text: Resolved(np.asarray(self.rows(place, place + 1)[0]), "the item with this id", (place,))
-            for text, place in places.items()
+    def with_ids(self, ids: Sequence[str]) -> dict[str, Resolved]:
+        """Return what stands for those of some ids that items have."""
+        places = {name: self.place(name) for name in ids}
+        return {
+            name: Resolved(np.asarray(self.rows(place, place + 1)[0]), "the item with this id", (place,))
+            for name, place in places.items()
             if place is not None
         }
-        others = [text for text in places if text not in found]
-        if self._embed is not None and others:
-            pairs = zip(others, self._embed(others), strict=True)
-            found |= {one: Resolved(row, f"as a text, by {self.encoder}", ()) for one, row in pairs if row.any()}
-        return found
 
 
 def _deleted_in(segments: Iterable[Segment]) -> dict[str, list[int]]:

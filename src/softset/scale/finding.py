@@ -4,7 +4,7 @@ What a query needs to know of all items comes first, in passes of their own: the
 that tells where sets end. Then one pass scores every item, exactly.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -14,6 +14,7 @@ from softset.embed.lengths import row_lengths
 from softset.errors import FileError, InputError, UnknownWordError
 from softset.retrieval.exact import Ranking, search
 from softset.retrieval.finding import FEW, SAMPLE, Searchable
+from softset.retrieval.lookup import Lookup
 from softset.retrieval.plan import Plan, Resolved
 from softset.retrieval.results import Entry
 from softset.retrieval.segment import Embed
@@ -187,7 +188,7 @@ def _unpacked(row: dict[str, Any], dimensions: int) -> Found:
     return Found(numbers[0], list(row["names"]), vectors, numbers[1])
 
 
-class Shards(Searchable):
+class Shards(Lookup):
     """Items whose ids and vectors are in Parquet files, searched by the actors of a Ray cluster.
 
     Args:
@@ -211,8 +212,8 @@ class Shards(Searchable):
         encoder: str = "none",
         workers: int = 2,
     ) -> None:
-        self._ray, self._pattern, self._workers = ray, pattern, workers
-        self._columns, self._embed, self._encoder = VectorColumns(*columns), embed, encoder
+        self._ray, self._workers, self._columns = ray, workers, VectorColumns(*columns)
+        self._embed, self._encoder = embed, encoder
         self._spans = spans_of(pattern, self._columns, block=BLOCK)
         self._size, self._dimensions = _measured(self._spans, self._columns)
         self._seen: dict[int, tuple[str, np.ndarray]] = {}
@@ -221,6 +222,11 @@ class Shards(Searchable):
     def dimensions(self) -> int:
         """The length d of the vectors."""
         return self._dimensions
+
+    @property
+    def encoder(self) -> str:
+        """The name of what reads texts."""
+        return self._encoder
 
     @property
     def signature(self) -> str:
@@ -273,30 +279,13 @@ class Shards(Searchable):
 
     # Queries
 
-    def resolve(self, text: str) -> Resolved:
-        """Return what stands for a text: the item of that id, or what the encoder makes of it."""
-        found = self.resolved([text]).get(text)
-        if found is None:
-            why = "there is no encoder to read it as a text (--encoder)" if self._embed is None else "it has no vector"
-            raise UnknownWordError(f"{text!r} is no id of {self._pattern}, and {why}")
-        return found
-
-    def resolved(self, texts: Iterable[str]) -> dict[str, Resolved]:
-        """Return what stands for those of some texts that have a vector; one pass over the ids finds all."""
-        asked = list(dict.fromkeys(texts))
+    def with_ids(self, ids: Sequence[str]) -> dict[str, Resolved]:
+        """Return those of some ids that items have; one pass finds all."""
         known: dict[str, Resolved] = {}
-        for _, found in self._pass(Named(frozenset(asked))) if asked else ():
+        for _, found in self._pass(Named(frozenset(ids))):
             for name, place, row in zip(found.names, found.places.tolist(), found.vectors, strict=True):
                 known.setdefault(name, Resolved(row, "as it is", (place,)))
-        others = [text for text in asked if text not in known]
-        if self._embed is not None and others:
-            pairs = zip(others, self._embed(others), strict=True)
-            known |= {text: Resolved(row, f"as a text, by {self._encoder}", ()) for text, row in pairs if row.any()}
         return known
-
-    def can_read(self, text: str) -> bool:
-        """Tell whether a text is an id, or the encoder has a vector for it."""
-        return text in self.resolved([text])
 
     def ranked(
         self, plans: Sequence[Plan], top: int, *, excluded: Sequence[frozenset[int]], stop: int | None = None

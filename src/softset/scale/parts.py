@@ -26,8 +26,25 @@ class Parts:
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
 
-    def begin(self, signature: str, *, only_look: bool = False) -> None:
-        """Make the folder, or take the one of an earlier run of the same job; another's is refused."""
+    @contextmanager
+    def claimed(self, signature: str) -> Iterator[None]:
+        """Begin, or go on with an earlier run of the same job; nobody else writes here meanwhile.
+
+        Two jobs would delete each other's parts.
+        """
+        self._must_be_ours(signature)
+        lock = claim(self.folder / LOCK)
+        if lock is None:
+            raise InputError(f"another job is writing to {self.folder} now: wait for it, or name another folder")
+        with lock:
+            self._must_be_ours(signature)  # still
+            for left in self.folder.glob(f"{UNFINISHED}*"):
+                left.unlink(missing_ok=True)
+            self._write({"signature": signature, "finished": False})
+            yield
+
+    def _must_be_ours(self, signature: str) -> None:
+        """Make the folder, or see that it is one of the same job; another's is refused."""
         if self.folder.exists() and not self.folder.is_dir():
             raise InputError(f"{self.folder} is a file: name a folder for the output")
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -38,22 +55,6 @@ class Parts:
             raise InputError(
                 f"{self.folder} holds the output of another job ({before.get('signature')}): name another folder"
             )
-        if only_look:
-            return
-        for left in self.folder.glob(f"{UNFINISHED}*"):
-            left.unlink(missing_ok=True)
-        self._write({"signature": signature, "finished": False})
-
-    @contextmanager
-    def claimed(self, signature: str) -> Iterator[None]:
-        """Begin, and let nobody else write here meanwhile; two jobs would delete each other's parts."""
-        self.begin(signature, only_look=True)
-        lock = claim(self.folder / LOCK)
-        if lock is None:
-            raise InputError(f"another job is writing to {self.folder} now: wait for it, or name another folder")
-        with lock:
-            self.begin(signature)
-            yield
 
     def _facts(self) -> dict[str, Any] | None:
         try:

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from softset.errors import InputError, UnknownWordError
+from softset.errors import InputError
 from softset.retrieval.centroid import presumed
 from softset.retrieval.exact import Ranking, rescored
-from softset.retrieval.finding import Searchable
+from softset.retrieval.lookup import Lookup
 from softset.retrieval.plan import Plan, Resolved
 from softset.retrieval.probing import probes_of, units
 from softset.retrieval.results import Entry
@@ -23,7 +23,7 @@ SETTLED = 0.01  # of the best items may be new in a round that is the last
 ADVICE = "a store has only neighbours to offer; search a local collection exactly"
 
 
-class Stored(Searchable):
+class Stored(Lookup):
     """The items of a store.
 
     Args:
@@ -45,6 +45,11 @@ class Stored(Searchable):
     def dimensions(self) -> int:
         """The length d of the vectors."""
         return self._store.dimensions
+
+    @property
+    def encoder(self) -> str:
+        """The name of what reads texts."""
+        return self._store.encoder
 
     @property
     def signature(self) -> str:
@@ -82,39 +87,15 @@ class Stored(Searchable):
             self._records.append(record)
         return [self._places[one] for one in wanted if one in self._places]
 
-    def resolve(self, text: str) -> Resolved:
-        """Return what stands for a text: the item with this id, or what the encoder makes of it."""
-        found = self.resolved([text]).get(text)
-        if found is None:
-            why = (
-                "there is no encoder to read it as a text"
-                if self._embed is None
-                else "the encoder has no vector for it"
-            )
-            raise UnknownWordError(f"{text!r} is no id here, and {why}")
-        return found
-
-    def resolved(self, texts: Iterable[str]) -> dict[str, Resolved]:
-        """Return what stands for those of some texts that have a vector."""
-        asked = list(dict.fromkeys(texts))
-        known = {
-            self._records[place].id: Resolved(self._records[place].vector, "the item with this id", (place,))
-            for place in self._fetched(asked)
-        }
-        others = [text for text in asked if text not in known]
-        if self._embed is not None and others:
-            pairs = zip(others, self._embed(others), strict=True)
-            known |= {one: Resolved(row, f"as a text, by {self._store.encoder}", ()) for one, row in pairs if row.any()}
-        return known
-
-    def can_read(self, text: str) -> bool:
-        """Tell whether a text has a vector here."""
-        return text in self.resolved([text])
+    def with_ids(self, ids: Sequence[str]) -> dict[str, Resolved]:
+        """Return those of some ids that items have; every query comes here first."""
+        if not len(self):
+            raise InputError(f"the collection {self._store.name!r} is empty: index items first")
+        found = [(place, self._records[place]) for place in self._fetched(ids)]
+        return {one.id: Resolved(one.vector, "the item with this id", (place,)) for place, one in found}
 
     def borders(self, directions: np.ndarray) -> np.ndarray:
         """Return where sets end: the cosine of the ceil(sqrt(n))-th neighbour, or the last that the engine gives."""
-        if not len(self):
-            raise InputError(f"the collection {self._store.name!r} is empty: index items first")
         count = min(presumed(len(self)), self._store.most)
         rows = units(directions)
         found = self._store.nearest(rows, count, None)
@@ -147,13 +128,12 @@ class Stored(Searchable):
         raise InputError(f"recall cannot be measured here, for {ADVICE}")
 
     def _best(self, plan: Plan, top: int, excluded: frozenset[int]) -> Ranking:
-        if not len(self):
-            raise InputError(f"the collection {self._store.name!r} is empty: index items first")
         probes, wanted = probes_of(plan, top + len(excluded), ADVICE)
-        within = self._by_bounds if Bounds.apply_to(plan) else self._by_probes
-        return within(plan, top, excluded, probes, wanted)
+        if Bounds.apply_to(plan):
+            return self._by_bounds(plan, top, excluded, wanted)
+        return self._by_probes(plan, top, excluded, probes, wanted)
 
-    def _by_bounds(self, plan: Plan, top: int, excluded: frozenset[int], _: np.ndarray, wanted: int) -> Ranking:
+    def _by_bounds(self, plan: Plan, top: int, excluded: frozenset[int], wanted: int) -> Ranking:
         """Look further until nothing further can be among the best, and fetch only what can."""
         bounds, best = Bounds(plan), Ranking.empty()
         known = 0 if self._where else presumed(len(self))  # neighbours, of the search for borders
@@ -163,7 +143,7 @@ class Stored(Searchable):
             while looked < len(found.ids) and not _is_full(best, top, found.scores[looked]):
                 looked = max(wanted, 2 * looked)
                 best = self._scored(plan, top, excluded, found.ids[:looked])
-            if _is_full(best, top, found.others):
+            if found.others < 0 or _is_full(best, top, found.others):  # below 0: there are no others
                 break
         return best
 
