@@ -4,12 +4,14 @@ The loop gets the same file and threads, and token ids that were made and sorted
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from benchmarks.case import Case, Outcome, Skip, Target
 from benchmarks.data import sentences, sts_pairs
 from benchmarks.measuring import alternating, threads
+from softset.algebra.threads import side_by_side
 from softset.embed.encoders.batching import BUDGET, padded
 from softset.embed.encoders.contextual import ContextualEncoder, Options
 from softset.embed.encoders.onnx import OnnxNetwork, open_onnx
@@ -32,22 +34,24 @@ def _texts(count: int) -> list[str]:
 
 
 def _bare(texts: list[str], tokeniser: SubWords, network: OnnxNetwork) -> dict[str, Callable[[], object]]:
-    """Return a loop for each batch size."""
+    """Return loops for each batch size: one batch after the other on all threads, or as many at once on one each."""
     before, after = ([number for number, _ in marks] for marks in (tokeniser.prefix, tokeniser.suffix))
     rows = sorted((np.array([*before, *one.ids, *after]) for one in tokeniser(texts)), key=len)
-    session = network._session  # noqa: SLF001 (the very session, called without anything of ours)
+    # The very sessions, called without anything of ours.
+    wide, narrow = network.on_all_threads._session, network._session  # noqa: SLF001 (see above)
 
-    def made(size: int) -> Callable[[], object]:
+    def made(size: int, session: Any, at_once: int) -> Callable[[], object]:
         pairs = [padded(rows[at : at + size], tokeniser.pad) for at in range(0, len(rows), size)]
         batches = [{"input_ids": ids, "attention_mask": mask} for ids, mask in pairs]
-        return lambda: [session.run(["hidden_6"], batch) for batch in batches]
+        return lambda: list(side_by_side(lambda batch: session.run(["hidden_6"], batch), batches, at_once))
 
-    return {f"batches of {size}": made(size) for size in SIZES}
+    one_by_one = {f"batches of {size}": made(size, wide, 1) for size in SIZES}
+    return one_by_one | {f"batches of {size} side by side": made(size, narrow, network.at_once) for size in SIZES}
 
 
 def _run(quick: bool) -> Outcome:
     texts = _texts(60 if quick else 600)
-    # One session for all: two would fight for the cores.
+    # The same sessions for all: more would fight for the cores.
     parts = open_onnx(model_folder("minilm"), "minilm", threads=threads())
     half = open_onnx(model_folder("minilm"), "minilm", layer=3, threads=threads())
     bare = _bare(texts, *parts)

@@ -7,7 +7,7 @@ import numpy as np  # noqa: F401 (brings the library that is looked for)
 import pytest
 from threadpoolctl import ThreadpoolController, threadpool_info, threadpool_limits
 
-from softset.algebra.threads import in_threads, limited_to, on_one_thread, own_threads
+from softset.algebra.threads import in_threads, limited_to, on_one_thread, own_threads, side_by_side
 
 
 def blas_threads() -> set[int]:
@@ -99,3 +99,28 @@ def test_the_callers_number_goes_before_the_machines() -> None:
         with limited_to(None):
             assert blas_threads() == {2}
         assert blas_threads() == {2}
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_side_by_side_keeps_the_order_and_ends_with_the_first_error(threads: int) -> None:
+    def slower_first(job: int) -> int:
+        sleep(0.02 if job == 0 else 0)
+        if job == 7:
+            raise ValueError("seven")
+        return job
+
+    assert list(side_by_side(slower_first, range(6), threads)) == [0, 1, 2, 3, 4, 5]
+    found = side_by_side(slower_first, range(1_000), threads)
+    assert [next(found) for _ in range(7)] == [0, 1, 2, 3, 4, 5, 6]
+    with pytest.raises(ValueError, match="seven"):
+        next(found)
+
+
+def test_side_by_side_holds_no_more_than_a_few() -> None:
+    """Of a long list of jobs, only those that are under way and one more are begun before their results are taken."""
+    begun: list[int] = []
+    found = side_by_side(lambda job: begun.append(job) or job, range(1_000), threads=2)
+    assert next(found) == 0
+    sleep(0.05)
+    assert len(begun) <= 3
+    found.close()

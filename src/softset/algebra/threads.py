@@ -14,7 +14,7 @@ from typing import ParamSpec, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["in_threads", "limited_to", "on_one_thread", "own_threads"]
+__all__ = ["in_threads", "limited_to", "on_one_thread", "own_threads", "side_by_side"]
 
 Given = ParamSpec("Given")
 Job = TypeVar("Job")
@@ -98,22 +98,30 @@ def in_threads(function: Callable[[Job], Result], jobs: Iterable[Job]) -> Iterat
     [1, 2]
     """
     with ONE_THREAD() as found:
-        allowed = WANTED.get() or found
-        if allowed == 1:
-            yield from map(function, jobs)
-            return
-        waiting: deque[Future[Result]] = deque()
-        with ThreadPoolExecutor(allowed) as pool:
-            try:
-                for job in jobs:
-                    waiting.append(pool.submit(function, job))
-                    if len(waiting) > allowed:  # so that memory holds no more of them
-                        yield waiting.popleft().result()
-                while waiting:
+        yield from side_by_side(function, jobs, WANTED.get() or found)
+
+
+def side_by_side(function: Callable[[Job], Result], jobs: Iterable[Job], threads: int) -> Iterator[Result]:
+    """Yield what a function makes of jobs, in their order; so many of them are done at once.
+
+    >>> list(side_by_side(len, ["a", "bb"], threads=2))
+    [1, 2]
+    """
+    if threads == 1:
+        yield from map(function, jobs)
+        return
+    waiting: deque[Future[Result]] = deque()
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            for job in jobs:
+                waiting.append(pool.submit(function, job))
+                if len(waiting) > threads:  # so that memory holds no more of them
                     yield waiting.popleft().result()
-            finally:
-                for one in waiting:
-                    one.cancel()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for one in waiting:
+                one.cancel()
 
 
 def on_one_thread(function: Callable[Given, Result]) -> Callable[Given, Result]:

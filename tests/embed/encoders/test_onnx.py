@@ -3,12 +3,15 @@
 import json
 import shutil
 from pathlib import Path
+from threading import Lock, get_ident
+from time import sleep
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from softset import SoftsetError, load_encoder
+from softset.embed.encoders import onnx as onnx_module
 from softset.embed.encoders.onnx import OnnxNetwork
 from softset.embed.encoders.onnx_graph import only_output, output_names
 from softset.embed.models import model_folder
@@ -193,3 +196,47 @@ def test_a_graph_is_cut_to_what_an_output_needs(folder: Path) -> None:
 def test_what_is_no_protocol_buffer_is_a_value_error(broken: bytes) -> None:
     with pytest.raises(ValueError, match=r"a field|a number|no graph"):
         output_names(broken)
+
+
+def test_batches_run_side_by_side_and_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    one, three = (load_encoder("minilm", layer=2, threads=threads, batch_tokens=64) for threads in (1, 3))
+    seen, running, most, lock = set(), 0, 0, Lock()
+    plain = OnnxNetwork.__call__
+
+    def watched(network: OnnxNetwork, ids: np.ndarray, mask: np.ndarray) -> np.ndarray:
+        nonlocal running, most
+        with lock:
+            seen.add(get_ident())
+            running += 1
+            most = max(most, running)
+        sleep(0.002)
+        found = plain(network, ids, mask)
+        with lock:
+            running -= 1
+        return found
+
+    texts = [f"{'a red book ' * (at % 9)} number {at}" for at in range(120)]
+    expected = one.encode(texts)
+    monkeypatch.setattr(OnnxNetwork, "__call__", watched)
+    told: list[tuple[int, int]] = []
+    found = three.encode(texts, progress=lambda done, of: told.append((done, of)))
+    assert (found.vectors == expected.vectors).all()  # to the last digit
+    assert len(seen) == most == 3
+    assert told == sorted(told) and told[-1] == (120, 120)
+
+
+def test_a_long_text_alone_has_all_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = []
+    plain = onnx_module._session
+    monkeypatch.setattr(onnx_module, "_session", lambda *given: opened.append(given[-1]) or plain(*given))
+    encoder = load_encoder("minilm", layer=1, threads=2)
+    assert opened == [1]
+    encoder.encode(["a red book", "red " * 300])
+    assert opened == [1]
+    alone = encoder.encode(["red " * 300])
+    assert opened == [1, 2]
+    encoder.encode(["red " * 300])
+    assert opened == [1, 2]  # and opened once
+    single = load_encoder("minilm", layer=1, threads=1)
+    assert single.encode(["red " * 300]).vectors == pytest.approx(alone.vectors, abs=1e-5)
+    assert opened == [1, 2, 1]

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from softset.algebra.threads import side_by_side
 from softset.embed.counting import counted
 from softset.embed.encoders.base import TextEncoder
 from softset.embed.encoders.batching import BUDGET, batches
@@ -25,6 +26,8 @@ from softset.embed.tokensets import TokenSets
 from softset.errors import InputError
 
 __all__ = ["ContextualEncoder", "Options"]
+
+LONG = 256  # tokens: a text that is worth all threads, if it is alone; a shorter one takes less than 50 ms on one
 
 Overflow = Literal["window", "truncate", "error"]
 Unit = Literal["token", "word"]
@@ -196,16 +199,27 @@ class ContextualEncoder(TextEncoder):
             places[at].append(place)
         jobs = [(at, window) for at, plan in enumerate(plans) for window in plan]
         sequences = [self._sequence(tokenised[at].ids[window.start : window.stop]) for at, window in jobs]
-        done = 0
-        for group in self._batches(sequences):
-            hidden = run(self._network, [sequences[job] for job in group], self._tokeniser.pad)
+        groups = list(self._batches(sequences))
+        network = self._network_for(groups, sequences)
+
+        def fill(group: np.ndarray) -> int:
+            hidden = run(network, [sequences[job] for job in group], self._tokeniser.pad)
             for row, job in enumerate(group):
                 at, window = jobs[job]
                 for place in places[at]:
-                    layout.put(place, window, hidden[row])
-            done += len(group)
+                    layout.put(place, window, hidden[row])  # rows of its own, so that threads do not meet
+            return len(group)
+
+        done = 0
+        for count in side_by_side(fill, groups, max(1, min(network.at_once, len(groups)))):
+            done += count
             if progress is not None:
                 progress(done * len(which) // len(jobs), len(which))
+
+    def _network_for(self, groups: Sequence[np.ndarray], sequences: Sequence[np.ndarray]) -> Network:
+        """Return the network for batches side by side, or, for one long text alone, with all threads for that."""
+        alone = len(groups) == 1 and max(len(sequences[job]) for job in groups[0]) >= LONG
+        return self._network.on_all_threads if alone else self._network
 
     def plan(self, text: str, n: int) -> list[Window]:
         """Return the windows over a text of n tokens."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Protocol
+from typing import Protocol, Self
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from softset.embed.counting import counted
 from softset.embed.encoders.batching import padded
 from softset.errors import FileError, SoftsetError
 
-__all__ = ["Network", "first_line", "run", "running"]
+__all__ = ["Network", "OneByOne", "first_line", "run", "running"]
 
 ADVICE = "try a smaller max_length or batch_tokens, or save the model again"
 
@@ -20,7 +20,8 @@ class Network(Protocol):
 
     `identity` is its name and checksum; `longest` how many tokens it takes, marks included, or None for any number;
     `alone` whether a vector depends on what else is in the batch, so that each text must go alone; `precision` is None
-    for float32.
+    for float32; `at_once` how many batches may be run side by side, from as many threads, and `on_all_threads` the same
+    network for a batch that has no other beside it: itself, where a batch has all threads anyway.
     """
 
     @property
@@ -35,10 +36,25 @@ class Network(Protocol):
     def alone(self) -> bool: ...  # noqa: D102 (told above)
     @property
     def precision(self) -> str | None: ...  # noqa: D102 (told above)
+    @property
+    def at_once(self) -> int: ...  # noqa: D102 (told above)
+    @property
+    def on_all_threads(self) -> "Network": ...  # noqa: D102 (told above)
 
     def __call__(self, ids: np.ndarray, mask: np.ndarray) -> np.ndarray:
         """Return the hidden states of one layer."""
         ...
+
+
+class OneByOne:
+    """A network whose library has threads of its own, or needs none: its batches go one after the other."""
+
+    at_once = 1
+
+    @property
+    def on_all_threads(self) -> Self:
+        """The network itself."""
+        return self
 
 
 def run(network: Network, sequences: Sequence[np.ndarray], pad: int, advice: str = ADVICE) -> np.ndarray:

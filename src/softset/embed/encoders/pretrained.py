@@ -10,7 +10,7 @@ import numpy as np
 from softset.embed.encoders.config import longest_sequence
 from softset.embed.encoders.forking import refuse_after_fork
 from softset.embed.encoders.layers import Layer, resolve_layer
-from softset.embed.encoders.network import first_line
+from softset.embed.encoders.network import OneByOne, first_line
 from softset.embed.encoders.probing import WORKING, must_go_alone
 from softset.embed.encoders.tokeniser import SubWords, Tokenised, Tokeniser, reading, tokenised
 from softset.errors import FileError, InputError, MissingExtraError
@@ -68,7 +68,7 @@ def _must_be_whole(source: str | Path, told: Any) -> None:
         raise FileError(f"{source} lacks {len(lacking)} of its weights, such as {sorted(lacking)[0]}: save it again")
 
 
-class TorchNetwork:
+class TorchNetwork(OneByOne):
     """One layer of a torch model: ids and mask (b, L) in, vectors (b, L, d) out.
 
     Padding is on the right for every model. A decoder's token sees only what is before it, so nothing there changes it;

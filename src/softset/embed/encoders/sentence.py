@@ -14,7 +14,7 @@ from softset.embed.encoders.config import longest_sequence
 from softset.embed.encoders.contextual import ContextualEncoder, Options
 from softset.embed.encoders.forking import refuse_after_fork
 from softset.embed.encoders.late_interaction import PROMPTS, LateInteractionEncoder, Role
-from softset.embed.encoders.network import running
+from softset.embed.encoders.network import OneByOne, running
 from softset.embed.encoders.protocol import Progress
 from softset.embed.encoders.sentence_models import (
     backend_of,
@@ -113,7 +113,7 @@ class SentenceEncoder(ContextualEncoder):
         return pooled
 
 
-class _Modules:
+class _Modules(OneByOne):
     """The modules of a SentenceTransformer as a network."""
 
     layer: int | None = None  # the last is what the modules after it were trained on

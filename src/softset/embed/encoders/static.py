@@ -8,6 +8,7 @@ import numpy as np
 
 from softset.embed.encoders.base import TextEncoder
 from softset.embed.encoders.contextual import ContextualEncoder, Options
+from softset.embed.encoders.network import OneByOne
 from softset.embed.encoders.protocol import Progress
 from softset.embed.encoders.signature import format_signature
 from softset.embed.encoders.texts import check_texts
@@ -131,7 +132,7 @@ def _vectors(vocabulary: Vocabulary, places: Sequence[tuple[int, ...]]) -> np.nd
     return vectors
 
 
-class TableNetwork:
+class TableNetwork(OneByOne):
     """A table of vectors, one a token: ids (b, L) in, rows (b, L, d) out."""
 
     layer = None
