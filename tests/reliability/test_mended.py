@@ -14,8 +14,8 @@ from softset import Subspace, TokenSets, WordVectors, load_words
 from softset.errors import FileError, InputError
 from softset.evaluation.data import Data
 from softset.files import claim, read_array, write_tensors
+from softset.retrieval.borders import largest
 from softset.retrieval.collection import Collection
-from softset.retrieval.finding import largest
 from softset.retrieval.items import Item, read_items
 from softset.retrieval.named import read_sets
 from softset.similarity.kernels import closest, gram

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from softset import WordVectors
 from softset.algebra import compiling
 from softset.retrieval import beyond, exact, products
+from softset.retrieval.borders import FEW, largest
 from softset.retrieval.collection import Collection
-from softset.retrieval.finding import FEW, largest
 from softset.retrieval.items import Item
 from softset.retrieval.products import Products, products_of
 

@@ -10,6 +10,7 @@ import pytest
 import softset
 from softset import WordVectors
 from softset.errors import FileError, InputError, UnknownWordError
+from softset.retrieval import borders
 from softset.retrieval import finding as searching
 from softset.retrieval.collection import Collection
 from softset.retrieval.encoders import open_collection
@@ -60,6 +61,7 @@ def test_shards_find_what_one_process_finds(two_processes, folder: Path, logic: 
 def test_of_many_items_a_sample_tells_where_sets_end(two_processes, folder: Path, monkeypatch) -> None:
     for module in (searching, finding):
         monkeypatch.setattr(module, "FEW", 500)
+    for module in (borders, finding):
         monkeypatch.setattr(module, "SAMPLE", 640)
     words, shards = WordVectors.of(NAMES, VECTORS), Shards(two_processes, str(folder / "*.parquet"))
     expected = words.find(QUERIES[0], 10, preprocessing="none")

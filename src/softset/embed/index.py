@@ -75,8 +75,12 @@ class WordIndex(Sequence[str]):
         ['blue', 'red']
         """
         at = np.asarray(places, dtype=np.int64)
+        text = self.text
         bounds = zip(self.offsets[at].tolist(), self.offsets[at + 1].tolist(), strict=True)
-        return [_decoded(self.text[start:stop]) for start, stop in bounds]
+        try:
+            return [text[start:stop].decode() for start, stop in bounds]
+        except UnicodeDecodeError as error:
+            raise _was_changed() from error
 
     def _word(self, at: int) -> str:
         return _decoded(bytes(self.text[int(self.offsets[at]) : int(self.offsets[at + 1])]))
@@ -127,6 +131,8 @@ def _decoded(word: bytes) -> str:
     try:
         return word.decode()
     except UnicodeDecodeError as error:
-        raise FileError(
-            "a stored word is no UTF-8: its file was changed since it was written; make it again"
-        ) from error
+        raise _was_changed() from error
+
+
+def _was_changed() -> FileError:
+    return FileError("a stored word is no UTF-8: its file was changed since it was written; make it again")

@@ -90,9 +90,10 @@ class Centroid:
         """Return the chance of one (d,) vector, or of each of (n, d) vectors; a vector of zero length has none."""
         rows = np.atleast_2d(np.asarray(v))
         lengths = np.sqrt(np.vecdot(rows, rows))
-        plain = bool(((lengths > 1e-15) & (lengths < 1e15)).all())  # else squares may overflow or vanish
-        cosines = rows @ self.direction / lengths if plain else unit_rows(rows) @ self.direction
-        found = np.where(rows.any(axis=1), self.chances(cosines), 0.0)
+        if lengths.min(initial=1.0) > 1e-15 and lengths.max(initial=1.0) < 1e15:
+            found = self.chances(rows @ self.direction / lengths)
+        else:  # squares may overflow or vanish
+            found = np.where(rows.any(axis=1), self.chances(unit_rows(rows) @ self.direction), 0.0)
         return found[0] if np.ndim(v) == 1 else found
 
     def __repr__(self) -> str:

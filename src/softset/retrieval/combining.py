@@ -98,6 +98,8 @@ def truth_values(tree: Tree) -> set[bool]:
 
     Of queries with more than twelve different sets both values are supposed.
     """
+    if isinstance(tree, Leaf):
+        return {True, False}
     names = list(dict.fromkeys(leaves(tree)))
     if len(names) > 12:
         return {True, False}

@@ -8,7 +8,7 @@ Of many sets that are asked for by themselves, it is known from their borders wh
 pass looks for those only (`_near`). All others are scored and ranked block by block (`_pass`).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Protocol
@@ -51,8 +51,8 @@ class Items(Protocol):
     def projections(self, directions: np.ndarray, start: int, stop: int) -> np.ndarray:
         """Return the coordinates (k, n) of consecutive items, each scaled to length 1, along k directions (k, d)."""
 
-    def products(self, directions: np.ndarray, start: int, stop: int, *, by_item: bool = False) -> Products:
-        """Return what these coordinates are made of."""
+    def along(self, directions: np.ndarray, *, by_item: bool = False) -> Callable[[int, int], Products]:
+        """Return what gives, of the items from start to stop, what these coordinates are made of."""
 
     def __len__(self) -> int: ...
 
@@ -136,11 +136,12 @@ def _near(
     for start in range(0, len(near), NEAR_SETS):
         some = dict(islice(near.items(), start, start + NEAR_SETS))
         for at, (places, scores) in zip(some, _beyond_borders(items, list(some.values()), n), strict=True):
-            kept = ~np.isin(places, list(excluded[at]))
-            places, scores = places[kept], scores[kept]
-            if len(places) >= margin:  # else the border was too high, and all are looked at
-                kept = scores >= np.partition(scores, -top)[-top] - ROUNDING
-                rankings[at] = Ranking(places[kept], scores[kept])
+            out = excluded[at]
+            if len(places) >= margin + len(out):  # else the border was too high, and all are looked at
+                wanted = top + len(out)
+                best = np.flatnonzero(scores >= np.partition(scores, -wanted)[-wanted] - ROUNDING)
+                best = best[[place not in out for place in places[best].tolist()]]
+                rankings[at] = Ranking(places[best], scores[best])
     return rankings
 
 
@@ -149,8 +150,10 @@ def _beyond_borders(items: Items, sets: Sequence[Centroid], n: int) -> Iterator[
     directions = np.stack([one.direction for one in sets])
     least = np.array([one.border for one in sets], dtype=np.float32)
 
+    products = items.along(directions, by_item=True)
+
     def block(start: int) -> Beyond:
-        found = items.products(directions, start, min(start + NEAR_ROWS, n), by_item=True).beyond(least)
+        found = products(start, min(start + NEAR_ROWS, n)).beyond(least)
         return found._replace(places=found.places + start)
 
     parts = list(in_threads(block, range(0, n, NEAR_ROWS)))

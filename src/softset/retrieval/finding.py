@@ -1,20 +1,20 @@
 """`find`: from queries to results, over anything whose items have vectors."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
-from math import isnan
 from typing import Any
 
 import numpy as np
 
 from softset import __version__
 from softset.algebra.threads import in_threads, limited_to, own_threads
-from softset.errors import FileError, InputError
+from softset.errors import InputError
 from softset.retrieval.approximate import Approximate
 from softset.retrieval.belonging import Memberships, belonging
-from softset.retrieval.centroid import Centroid, presumed
+from softset.retrieval.borders import BLOCK, FEW, ends, sampled
+from softset.retrieval.centroid import Centroid
 from softset.retrieval.exact import Ranking, search
 from softset.retrieval.logic import Logic
 from softset.retrieval.mapping import Map, map_of
@@ -27,10 +27,6 @@ from softset.retrieval.tree import leaves
 __all__ = ["Searchable"]
 
 MIDDLES_AT_ONCE = 16  # whose borders are sought together: 4 MB of cosines
-FEW = 65_536  # items up to which the border of a set is sought among all of them
-SAMPLE = 32_768  # of more: the border of a set among a million is then a quantile over some 30 items
-GROUP = 32  # of them, in each of which the largest is looked for first
-BLOCK = 4_096  # items whose cosines are taken at once where all are
 
 
 class Searchable(ABC):
@@ -101,7 +97,15 @@ class Searchable(ABC):
 
     def products(self, directions: np.ndarray, start: int, stop: int, *, by_item: bool = False) -> Products:
         """Return what these coordinates are made of; `by_item` lays those of an item beside each other in memory."""
-        return products_of(self.rows(start, stop), self.norms[start:stop], directions, by_item=by_item)
+        return self.along(directions, by_item=by_item)(start, stop)
+
+    def along(self, directions: np.ndarray, *, by_item: bool = False) -> Callable[[int, int], Products]:
+        """Return `products` as a function of start and stop: what directions need is then done once for all blocks."""
+
+        def products(start: int, stop: int) -> Products:
+            return products_of(self.rows(start, stop), self.norms[start:stop], directions, by_item=by_item)
+
+        return products
 
     def ranked(
         self, plans: Sequence[Plan], top: int, *, excluded: Sequence[frozenset[int]], stop: int | None = None
@@ -128,6 +132,7 @@ class Searchable(ABC):
         preprocessing: str | None = None,
         sets: NamedSets | None = None,
         skip_unknown: bool = False,
+        approximate: bool = False,
         **parameters: float,
     ) -> "tuple[Searchable, list[Plan]]":
         """Return what is to be searched, and the plans of all queries."""
@@ -142,7 +147,8 @@ class Searchable(ABC):
         ]
         middles = [leaf.members for plan in plans for leaf in plan.leaves if isinstance(leaf.members, Centroid)]
         parts = [middles[at : at + MIDDLES_AT_ONCE] for at in range(0, len(middles), MIDDLES_AT_ONCE)]
-        found = (map if len(parts) == 1 else in_threads)(items.borders, [_directions(some) for some in parts])
+        borders_of = items.approximation.borders if approximate else items.borders
+        found = (map if len(parts) == 1 else in_threads)(borders_of, [_directions(some) for some in parts])
         for some, borders in zip(parts, found, strict=True):
             for one, border in zip(some, borders.tolist(), strict=True):
                 one.end_at(border)
@@ -153,35 +159,21 @@ class Searchable(ABC):
 
         Of many items, a sample tells.
         """
-        n = len(self) - len(self.hidden)
         if len(self) <= FEW:
             blocks = [(at, min(at + BLOCK, len(self))) for at in range(0, len(self), BLOCK)]
             cosines = np.concatenate([self.projections(directions, start, stop) for start, stop in blocks], axis=1)
             places = np.arange(len(self))
         else:
-            units, places = self._sample
+            units, places = self.sample
             cosines = multiplied(units, directions)
         if self.hidden:
             cosines = cosines[:, ~np.isin(places, list(self.hidden))]
-        if not cosines.shape[1]:
-            return np.zeros(len(directions))
-        rank = max(1, round(presumed(n) * cosines.shape[1] / n))
-        return np.clip([largest(row, rank) for row in cosines], 0.0, 1.0)
+        return ends(cosines, len(self) - len(self.hidden))
 
     @cached_property
-    def _sample(self) -> tuple[np.ndarray, np.ndarray]:
-        """Some of many items, scaled to length 1 (m, d), and their places (m,), each as far from the next.
-
-        Pieces in a row would take less time to read, but words often come by how frequent they are, and frequent words
-        are near each other.
-        """
-        places = np.linspace(0, len(self) - 1, SAMPLE).astype(np.int64)
-        units = np.empty((SAMPLE, self.dimensions), dtype=np.float32)
-        for at in range(0, SAMPLE, BLOCK):
-            some = places[at : at + BLOCK]
-            lengths = np.asarray(self.norms)[some, None]
-            units[at : at + BLOCK] = self.take(some.tolist()) / np.where(lengths > 0, lengths, 1)
-        return units, places
+    def sample(self) -> tuple[np.ndarray, np.ndarray]:
+        """Some of many items, scaled to length 1 (m, d), and their places (m,): where sets end is sought among them."""
+        return sampled(self)
 
     def find(self, query: str, top: int = 10, **options: Any) -> Result:
         """Return the items that belong most to a query; the options are those of `find_many`."""
@@ -233,7 +225,13 @@ class Searchable(ABC):
             raise InputError("an approximate search cannot be restricted: search exactly, or all items")
         with limited_to(threads), own_threads(len(queries) >= FEW_COLUMNS):
             items, plans = self._plans(
-                queries, logic=logic, preprocessing=preprocessing, sets=sets, skip_unknown=skip_unknown, **parameters
+                queries,
+                logic=logic,
+                preprocessing=preprocessing,
+                sets=sets,
+                skip_unknown=skip_unknown,
+                approximate=approximate,
+                **parameters,
             )
             excluded = [items.hidden if with_examples else items.hidden | plan.places for plan in plans]
             if approximate:
@@ -307,36 +305,15 @@ def _result(
     places, scores = ranking.places[:kept].tolist(), ranking.scores[:kept].tolist()
     below = np.round(100 * (n - np.arange(1, kept + 1)) / n, 4).tolist()
     shares = explain(items.take(places), plan) if explained and kept else [()] * kept
-    hits = [
-        Hit(entry.name, score, percentile, place, share, entry.text, entry.metadata)
-        for entry, score, percentile, place, share in zip(
-            items.items(places), scores, below, places, shares, strict=True
-        )
-    ]
+    entries = items.items(places)
+    names, texts, facts = zip(*entries, strict=True) if entries else ((), (), ())
+    hits = tuple(map(Hit, names, scores, below, places, shares, texts, facts))
     signature = f"{where}|logic:{plan.logic}|softset:{__version__}"
-    return Result(plan.query, plan.logic.name, signature, tuple(hits), plan, plan.notes, plan.unknown)
+    return Result(plan.query, plan.logic.name, signature, hits, plan, plan.notes, plan.unknown)
 
 
 def _directions(middles: list[Centroid]) -> np.ndarray:
     return np.stack([one.direction for one in middles])
-
-
-def largest(values: np.ndarray, rank: int) -> float:
-    """Return the rank-th largest of some values.
-
-    So many groups have a maximum at least as large as the rank-th largest maximum of groups: what is below it does not
-    count, and that is nearly everything.
-
-    >>> largest(np.array([0.1, 0.7, 0.3]), 2)
-    0.3
-    """
-    groups = values[: len(values) // GROUP * GROUP].reshape(GROUP, -1).max(axis=0) if len(values) >= GROUP else values
-    if len(groups) > rank:
-        values = values[values >= np.partition(groups, -rank)[-rank]]
-    found = float(np.partition(values, -rank)[-rank]) if len(values) >= rank else float("nan")
-    if isnan(found):
-        raise FileError("a vector has a number that is not finite: its file was changed since; make it again")
-    return found
 
 
 def _logic(logic: str | Logic | None, parameters: dict[str, Any]) -> Logic:

@@ -194,8 +194,8 @@ class _Parser:
 
 def _tokens(query: str) -> list[Token]:
     tokens: list[Token] = []
-    at = 0
-    while at < len(query.rstrip()):
+    at, end = 0, len(query.rstrip())
+    while at < end:
         found = TOKEN.match(query, at)
         if found is None:
             raise _bad_character(query, at)

@@ -111,7 +111,7 @@ class Plan:
 
     def score(self, memberships: Sequence[Any]) -> Any:
         """Return the scores (n,) from the memberships (n,) in each of `sets`."""
-        if self.combined is not None:
+        if self.combined is not None or isinstance(self.tree, Examples | Named):
             return memberships[0]
         by_leaf = {leaf.tree: m for leaf, m in zip(self.leaves, memberships, strict=True)}
         return combined_memberships(self.logic, self.tree, by_leaf)

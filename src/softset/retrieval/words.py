@@ -1,7 +1,7 @@
 """Word vectors that can be searched by set queries."""
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from itertools import islice
 from typing import Any
@@ -79,25 +79,29 @@ class WordVectors(Vocabulary, Searchable):
     def _views(self) -> "dict[str, WordVectors]":
         return {}
 
-    def products(self, directions: np.ndarray, start: int, stop: int, *, by_item: bool = False) -> Products:
-        """Return what the coordinates of consecutive words are made of, each scaled to length 1, along k directions.
+    def along(self, directions: np.ndarray, *, by_item: bool = False) -> Callable[[int, int], Products]:
+        """Return what gives, of consecutive words, what their coordinates along k directions (k, d) are made of.
 
         Of whitened words they come from those of the words as they are stored, so that none has to be whitened.
 
-        >>> load_words().products(np.eye(300)[:2], 0, 5).coordinates().shape
+        >>> load_words().along(np.eye(300)[:2])(0, 5).coordinates().shape
         (2, 5)
         """
         done = self._preprocessing
         if done is None or not done.unit or self._unit:
-            return super().products(directions, start, stop, by_item=by_item)
+            return super().along(directions, by_item=by_item)
         Q = directions @ done.matrix
-        scales, shifts = self._whitened_scales
-        if scales is None:  # lengths of the stored words, which are odd, cannot be one with those after whitening
-            values = self._stored_words.products(Q, start, stop, by_item=by_item).coordinates()
-            scales = shifts
-        else:
-            values = multiplied(self._stored_words.rows(start, stop), Q, by_item=by_item)
-        return Products(values, scales[start:stop], shifts[start:stop], (Q @ done.mean).astype(values.dtype))
+        offsets, (scales, shifts) = Q @ done.mean, self._whitened_scales
+
+        def products(start: int, stop: int) -> Products:
+            if scales is None:  # lengths of the stored words, which are odd, cannot be one with those after whitening
+                values = self._stored_words.products(Q, start, stop, by_item=by_item).coordinates()
+            else:
+                values = multiplied(self._stored_words.rows(start, stop), Q, by_item=by_item)
+            kept = shifts if scales is None else scales
+            return Products(values, kept[start:stop], shifts[start:stop], offsets.astype(values.dtype))
+
+        return products
 
     @cached_property
     def _stored_words(self) -> "WordVectors":

@@ -12,8 +12,9 @@ import numpy as np
 
 from softset.embed.lengths import row_lengths
 from softset.errors import FileError, InputError, UnknownWordError
+from softset.retrieval.borders import FEW, SAMPLE
 from softset.retrieval.exact import Ranking, search
-from softset.retrieval.finding import FEW, SAMPLE, Searchable
+from softset.retrieval.finding import Searchable
 from softset.retrieval.lookup import Lookup
 from softset.retrieval.plan import Plan, Resolved
 from softset.retrieval.results import Entry
@@ -270,7 +271,8 @@ class Shards(Lookup):
         return self._few.rows(start, stop)
 
     @cached_property
-    def _sample(self) -> tuple[np.ndarray, np.ndarray]:
+    def sample(self) -> tuple[np.ndarray, np.ndarray]:
+        """Some of the items, scaled to length 1 (m, d), and their places (m,)."""
         places = np.linspace(0, len(self) - 1, SAMPLE).astype(np.int64)
         distinct, back = np.unique(places, return_inverse=True)
         rows = self._vectors_at(distinct)[back]
