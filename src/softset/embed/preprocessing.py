@@ -43,7 +43,7 @@ class Preprocessing:
         given = _units(rows) if self.unit else rows
         mean, matrix = self._as(str(given.dtype))
         done: np.ndarray = given - mean
-        if self.unit:
+        if self.unit and _may_have_no_direction(given, done):
             near = np.abs(done).max(axis=1, keepdims=True) < SAME
             done = np.where(near | ~given.any(axis=1, keepdims=True), 0, done)
         return done if matrix is None else done @ matrix
@@ -54,6 +54,15 @@ class Preprocessing:
             matrix = None if self.matrix is None else self.matrix.astype(dtype)
             self._kept[dtype] = self.mean.astype(dtype), matrix
         return self._kept[dtype]
+
+
+def _may_have_no_direction(units: np.ndarray, done: np.ndarray) -> bool:
+    """Tell whether some row may be zero, or the mean itself: by squares, in half the time of a look at each number.
+
+    A row whose entries are all below SAME has a square below d times its square; that of a zero row is none.
+    """
+    least = units.shape[1] * SAME**2
+    return bool(np.vecdot(units, units).min(initial=1.0) < 0.5 or np.vecdot(done, done).min(initial=1.0) <= least)
 
 
 def fit_preprocessing(name: str, blocks: Callable[[], Iterator[np.ndarray]], d: int) -> Preprocessing:

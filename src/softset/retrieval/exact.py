@@ -24,7 +24,7 @@ from softset.retrieval.tree import Examples, Named
 __all__ = ["Items", "Ranking", "rescored", "search"]
 
 BLOCK_BYTES = 16 * 2**20
-NEAR_SETS, NEAR_ROWS = 256, 4_096  # in one product: 4 MB of cosines
+NEAR_SETS, NEAR_ROWS = 256, 8_192  # in one product: 8 MB of cosines
 ROUNDING = 1e-5  # of a cosine in float32, with room
 ROOM = 1.5  # so many times as many items as are wanted shall lie beyond a border, for it is known from a sample
 ROWS_AT_ONCE = 4_096  # that are scored again

@@ -138,7 +138,7 @@ class WordVectors(Vocabulary, Searchable):
         >>> [one.name for one in load_words().items([1, 0])]
         ['and', 'the']
         """
-        return [Entry(word) for word in self.words.take(places)]
+        return list(map(Entry, self.words.take(places)))
 
     def most_similar(
         self,
