@@ -15,6 +15,7 @@ The name in a signature ends with the number of vectors that were looked at: cen
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -36,19 +37,19 @@ class Preprocessing:
     mean: np.ndarray
     matrix: np.ndarray | None = None
     unit: bool = False
-    _kept: dict[str, tuple[np.ndarray, np.ndarray | None]] = field(default_factory=dict, compare=False, repr=False)
+    _kept: dict[Any, tuple[np.ndarray, np.ndarray | None]] = field(default_factory=dict, compare=False, repr=False)
 
     def __call__(self, rows: np.ndarray) -> np.ndarray:
         """Return (n, d) rows after the preprocessing; of unit vectors, what has no direction becomes zero."""
         given = _units(rows) if self.unit else rows
-        mean, matrix = self._as(str(given.dtype))
+        mean, matrix = self._as(given.dtype)
         done: np.ndarray = given - mean
         if self.unit and _may_have_no_direction(given, done):
             near = np.abs(done).max(axis=1, keepdims=True) < SAME
             done = np.where(near | ~given.any(axis=1, keepdims=True), 0, done)
         return done if matrix is None else done @ matrix
 
-    def _as(self, dtype: str) -> tuple[np.ndarray, np.ndarray | None]:
+    def _as(self, dtype: np.dtype[Any]) -> tuple[np.ndarray, np.ndarray | None]:
         """Return mean and matrix in the precision of some rows; made once, for rows often come one by one."""
         if dtype not in self._kept:
             matrix = None if self.matrix is None else self.matrix.astype(dtype)

@@ -97,11 +97,13 @@ class Approximate:
 
     def _search(self, plan: Plan, top: int, excluded: frozenset[int]) -> Ranking:
         probes, wanted = probes_of(plan, top + len(excluded), "search exactly (without --approximate)")
-        _, found = self._index.search(probes, wanted)
-        places = np.array(sorted({*found.ravel().tolist()} - excluded - {-1}), dtype=np.int64)
-        if len(places) < min(top, len(self._items) - len(excluded)):  # not enough near by: look at all
+        # The index has just read the vectors: its copies cost nothing, those of the items a look into the memory each.
+        _, found, vectors = self._index.search_and_reconstruct(probes, wanted)
+        places, at = np.unique(found, return_index=True)
+        kept = [place >= 0 and place not in excluded for place in places.tolist()]
+        if sum(kept) < min(top, len(self._items) - len(excluded)):  # not enough near by: look at all
             return search(self._items, [plan], top, excluded=[excluded])[0]
-        return rescored(self._items, plan, places, top)
+        return rescored(plan, vectors.reshape(-1, vectors.shape[-1])[at[kept]], places[kept], top)
 
 
 def _built(items: Searched) -> Any:

@@ -108,7 +108,7 @@ def _all_rescored(items: Items, plans: Sequence[Plan], rankings: Sequence[Rankin
     """Return `rescored` of some plans; the rows of all are read at once, which costs less than a look for each."""
     rows = items.take(np.concatenate([one.places for one in rankings]).tolist())
     parts = np.split(rows, np.cumsum([len(one.places) for one in rankings])[:-1])
-    return [_rescored(*given, top) for given in zip(plans, parts, (one.places for one in rankings), strict=True)]
+    return [rescored(*given, top) for given in zip(plans, parts, (one.places for one in rankings), strict=True)]
 
 
 def _batches(plans: Sequence[Plan]) -> Iterator[tuple[int, int]]:
@@ -204,12 +204,8 @@ def _without(scores: np.ndarray, places: np.ndarray, value: float) -> np.ndarray
     return scores
 
 
-def rescored(items: Items, plan: Plan, places: np.ndarray, top: int) -> Ranking:
-    """Return the best of some items by their scores in float64; an item without a direction has 0."""
-    return _rescored(plan, items.take(places.tolist()), places, top)
-
-
-def _rescored(plan: Plan, vectors: np.ndarray, places: np.ndarray, top: int) -> Ranking:
+def rescored(plan: Plan, vectors: np.ndarray, places: np.ndarray, top: int) -> Ranking:
+    """Return the best of some items, of vectors (k, d), by their scores in float64; one without a direction has 0."""
     rows = vectors.astype(np.float64)
     scores = np.asarray(plan.score([np.asarray(one.membership(rows)) for one in plan.sets]), dtype=np.float64)
     scores = np.where(rows.any(axis=1), scores, 0)

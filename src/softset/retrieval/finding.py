@@ -21,7 +21,7 @@ from softset.retrieval.mapping import Map, map_of
 from softset.retrieval.parser import parse
 from softset.retrieval.plan import Known, NamedSets, Plan, Resolved, examples_of, make_plan
 from softset.retrieval.products import FEW_COLUMNS, Products, multiplied, products_of
-from softset.retrieval.results import Entry, Hit, Result, explain
+from softset.retrieval.results import Columns, Entry, Hit, Result, explain
 from softset.retrieval.tree import leaves
 
 __all__ = ["Searchable"]
@@ -85,6 +85,11 @@ class Searchable(ABC):
     def items(self, places: Sequence[int]) -> list[Entry]:
         """Return what is known of several items."""
         return [self.item(place) for place in places]
+
+    def columns(self, places: Sequence[int]) -> Columns:
+        """Return the same as columns: names, texts and metadata."""
+        entries = self.items(places)
+        return [one.name for one in entries], [one.text for one in entries], [one.metadata for one in entries]
 
     @property
     def hidden(self) -> frozenset[int]:
@@ -305,8 +310,7 @@ def _result(
     places, scores = ranking.places[:kept].tolist(), ranking.scores[:kept].tolist()
     below = np.round(100 * (n - np.arange(1, kept + 1)) / n, 4).tolist()
     shares = explain(items.take(places), plan) if explained and kept else [()] * kept
-    entries = items.items(places)
-    names, texts, facts = zip(*entries, strict=True) if entries else ((), (), ())
+    names, texts, facts = items.columns(places)
     hits = tuple(map(Hit, names, scores, below, places, shares, texts, facts))
     signature = f"{where}|logic:{plan.logic}|softset:{__version__}"
     return Result(plan.query, plan.logic.name, signature, hits, plan, plan.notes, plan.unknown)
@@ -326,4 +330,4 @@ def _logic(logic: str | Logic | None, parameters: dict[str, Any]) -> Logic:
     if idle and logic is None:  # several logics may well be tried with the same parameters, but not by accident
         others = " or ".join(name for name in Logic.NAMES if idle[0] in Logic(name).parameters)
         raise InputError(f"the logic {base.name} has no {idle[0]}: choose {others} (--logic), or leave it out")
-    return replace(base, **parameters)
+    return replace(base, **parameters) if parameters else base

@@ -12,7 +12,7 @@ import numpy as np
 from softset.errors import InputError
 from softset.retrieval.centroid import Centroid
 from softset.retrieval.plan import Leaf, Plan
-from softset.retrieval.tree import And, Minus, Not, Or, Tree, sought
+from softset.retrieval.tree import And, Examples, Minus, Named, Not, Or, Tree, sought
 
 __all__ = ["probes_of", "units"]
 
@@ -22,10 +22,11 @@ SPARE = 8  # neighbours of a direction beyond those that are wanted: the order i
 
 def probes_of(plan: Plan, top: int, advice: str) -> tuple[np.ndarray, int]:
     """Return unit vectors (k, d) and how many neighbours of each to look at; a query without near ones is refused."""
-    leaves = _positive(plan, advice)
-    if len(plan.leaves) == 1 and isinstance(leaves[0].members, Centroid):
+    members = plan.leaves[0].members
+    if isinstance(plan.tree, Examples | Named) and isinstance(members, Centroid):
         # Cosines with this direction are the order that is asked for: what comes first is all that is needed.
-        return leaves[0].members.factor().astype(np.float32), top + SPARE
+        return members.factor().astype(np.float32), top + SPARE
+    leaves = _positive(plan, advice)
     return units(np.concatenate([_probes(leaf) for leaf in leaves] + _between(leaves))), max(NEIGHBOURS, 2 * top)
 
 

@@ -1,7 +1,7 @@
 """What a search answers: hits with their memberships, explained on request, for people and for programs."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import floor
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ import numpy as np
 from softset.retrieval.plan import Leaf, Plan
 from softset.retrieval.tree import sought
 
-__all__ = ["Entry", "Hit", "LeafShare", "Result", "explain", "printable", "share_lines", "shares_to_dicts"]
+__all__ = ["Columns", "Entry", "Hit", "LeafShare", "Result", "explain", "printable", "share_lines", "shares_to_dicts"]
 
 
 class Entry(NamedTuple):
@@ -20,6 +20,9 @@ class Entry(NamedTuple):
     name: str
     text: str | None = None
     metadata: dict[str, Any] | None = None
+
+
+Columns = tuple[Sequence[str], Sequence[str | None], Sequence[dict[str, Any] | None]]  # of several entries
 
 
 @dataclass(frozen=True)

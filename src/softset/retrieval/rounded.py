@@ -48,8 +48,10 @@ class Rounded:
         off = self._error + (1 + self._error) * float(np.linalg.norm(direction - step * asked)) + FLOAT32
         products = self._session.run(None, {"asked": (asked + MIDDLE).astype(np.uint8)[None]})[0][0]
         least = least_of_largest(products, rank)
-        near = self._units if least is None else self._units[products >= least - 2 * off / (step * self._step)]
-        return largest(near @ direction.astype(np.float32), rank)
+        if least is None:
+            return largest(self._units @ direction.astype(np.float32), rank)
+        near = np.flatnonzero(products >= np.int32(least - 2 * off / (step * self._step) - 1))
+        return largest(self._units[near] @ direction.astype(np.float32), rank)
 
 
 def _session(codes: np.ndarray) -> Any:

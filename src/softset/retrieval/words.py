@@ -17,7 +17,7 @@ from softset.retrieval.finding import Searchable
 from softset.retrieval.logic import Logic
 from softset.retrieval.plan import Resolved
 from softset.retrieval.products import Products, multiplied
-from softset.retrieval.results import Entry
+from softset.retrieval.results import Columns, Entry
 
 __all__ = ["WordVectors", "load_words"]
 
@@ -139,6 +139,15 @@ class WordVectors(Vocabulary, Searchable):
         ['and', 'the']
         """
         return list(map(Entry, self.words.take(places)))
+
+    def columns(self, places: Sequence[int]) -> Columns:
+        """Return the words at some places, without texts and metadata.
+
+        >>> load_words().columns([1, 0])
+        (['and', 'the'], [None, None], [None, None])
+        """
+        nothing = [None] * len(places)
+        return self.words.take(places), nothing, nothing
 
     def most_similar(
         self,

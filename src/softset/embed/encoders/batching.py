@@ -4,11 +4,13 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-__all__ = ["BUDGET", "batches", "padded"]
+__all__ = ["BUDGET", "batches", "padded", "shared"]
 
-# Tokens a batch, padding included. On two cores MiniLM is fastest about here (python -m benchmarks --case encoder):
-# below, the cost of a call shows; above, a layer's activations leave the processor's cache.
+# Tokens a batch, padding included. MiniLM is fastest from 128 to 512 (python -m benchmarks --case encoder): below, the
+# cost of a call shows; above, a layer's activations leave the processor's cache.
 BUDGET = 512
+# Batches that run side by side shall be several, as long as each is worth a call: 64 tokens take 10 ms.
+SHARES, LEAST_SHARE = 8, 64
 
 
 def batches(lengths: Sequence[int] | np.ndarray, budget: int, most: int | None = None) -> Iterator[np.ndarray]:
@@ -26,6 +28,17 @@ def batches(lengths: Sequence[int] | np.ndarray, budget: int, most: int | None =
         if at == len(order) or full or (most is not None and at - start >= most):
             yield order[start:at]
             start = at
+
+
+def shared(tokens: int, budget: int) -> int:
+    """Return a budget with which few tokens, too, are several batches, for networks that run them side by side.
+
+    It does not depend on the number of threads: who is in a batch may decide the last digit of a vector.
+
+    >>> [shared(tokens, budget=512) for tokens in (30, 1_000, 100_000)]
+    [64, 125, 512]
+    """
+    return min(budget, max(LEAST_SHARE, -(-tokens // SHARES)))
 
 
 def padded(sequences: Sequence[np.ndarray], pad: int) -> tuple[np.ndarray, np.ndarray]:

@@ -11,9 +11,9 @@ import numpy as np
 from softset.algebra.threads import side_by_side
 from softset.embed.counting import counted
 from softset.embed.encoders.base import TextEncoder
-from softset.embed.encoders.batching import BUDGET, batches
+from softset.embed.encoders.batching import BUDGET, batches, shared
 from softset.embed.encoders.layout import Layout
-from softset.embed.encoders.network import Network, run
+from softset.embed.encoders.network import Network, OneByOne, run
 from softset.embed.encoders.probing import is_causal
 from softset.embed.encoders.protocol import Progress
 from softset.embed.encoders.signature import format_signature
@@ -246,6 +246,8 @@ class ContextualEncoder(TextEncoder):
     def _batches(self, sequences: Sequence[np.ndarray]) -> Iterator[np.ndarray]:
         """Yield groups of sequences that have at least a token: no text, for a model without marks, is nothing."""
         lengths = np.array([len(one) for one in sequences], dtype=np.int64)
-        filled = np.flatnonzero(lengths)
-        for group in batches(lengths[filled], self.options.budget, 1 if self._network.alone else None):
+        filled, budget = np.flatnonzero(lengths), self.options.budget
+        if not isinstance(self._network, OneByOne):
+            budget = shared(int(lengths.sum()), budget)
+        for group in batches(lengths[filled], budget, 1 if self._network.alone else None):
             yield filled[group]

@@ -169,7 +169,7 @@ class Stored(Lookup):
     def _scored(self, plan: Plan, top: int, excluded: frozenset[int], ids: Iterable[str]) -> Ranking:
         """Return the best of some items, which are fetched."""
         kept = np.array(sorted(set(self._fetched(ids)) - excluded), dtype=np.int64)
-        return rescored(self, plan, kept, top) if len(kept) else Ranking.empty()
+        return rescored(plan, self.take(kept.tolist()), kept, top) if len(kept) else Ranking.empty()
 
 
 def _is_full(best: Ranking, top: int, score: float) -> bool:
