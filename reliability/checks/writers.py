@@ -222,12 +222,18 @@ def _scores(folder: Path) -> Writer:
 
 
 def _results(folder: Path) -> Writer:
-    from softset.files import write_atomically
+    """Write a table of results, which is two files: numbers, and the same for people. Either may be the older one."""
+    from softset.evaluation.rendering import as_markdown
+    from softset.evaluation.results import Row, Table
 
-    path = folder / "table.json"
-    old, new = (json.dumps({"rows": list(range(n * 50))}).encode() for n in (OLD, NEW))
+    tables = {n: Table("t", tuple(Row("t", f"d{at}", "m", "rho", 0.5, 9) for at in range(n))) for n in (OLD, NEW)}
 
     def state() -> str:
-        return _told(len(json.loads(path.read_bytes())["rows"]) // 50)
+        found = Table.load(folder / "table.json")
+        shown = [as_markdown(Table(one.title, one.rows, one.baseline, found.facts)) for one in tables.values()]
+        expect((folder / "table.md").read_text("utf-8") in shown, "table.md is neither the old one nor the new one")
+        return _told(len(found.rows))
 
-    return Writer("results", lambda: write_atomically(path, old), lambda: write_atomically(path, new), state)
+    return Writer(
+        "results", lambda: tables[OLD].save(folder, "table"), lambda: tables[NEW].save(folder, "table"), state
+    )

@@ -106,6 +106,9 @@ def test_the_options_of_metrics_reach_them(run) -> None:
     given = run("compare", "-r", "r.txt", "a.txt", "b.txt", *several)
     assert given[0] == 0 and f"|idf:{Idf.load('idf.json').checksum}|" in given[2]
     assert run("compare", "-r", "r.txt", "a.txt", "b.txt", *several[:-2])[1] != given[1]
+    both = ("--metric", "bertscore", "--metric", "average", "--idf", "idf.json")
+    code, out, err = run("compare", "-r", "r.txt", "a.txt", "b.txt", "--model", "words", *both)
+    assert code == 2 and not out and "--idf has no effect on bertscore, average: give a metric weights=idf" in err
 
 
 def test_each_text_is_encoded_once(run, monkeypatch) -> None:

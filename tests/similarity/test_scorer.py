@@ -280,6 +280,19 @@ def test_another_metric_with_the_same_model() -> None:
     assert_same(other.score(LEFT, RIGHT), Scorer(encoder, metric="bertscore", several="mean").score(LEFT, RIGHT))
 
 
+def test_a_model_is_loaded_when_it_is_needed_and_once_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded: list[object] = []
+    monkeypatch.setattr(
+        "softset.similarity.scorer.load_encoder", lambda model, **_: loaded.append(model) or ToyEncoder()
+    )
+    scorer = Scorer("toy", metric="bertscore")
+    other = scorer.using(metric="average").using(metric="johnson")
+    vectors = [np.eye(3)[:2], np.eye(3)[1:]]
+    other.score(vectors, vectors)
+    assert not loaded  # vectors of one's own need no model
+    assert other.encoder is scorer.encoder and loaded == ["toy"]
+
+
 def test_a_function_does_what_the_class_does() -> None:
     found = softset.score(LEFT, RIGHT, model=ToyEncoder(), metric="subspace(weights=l1)")
     assert_same(found, Scorer(ToyEncoder(), metric="subspace(weights=l1)").score(LEFT, RIGHT))

@@ -89,6 +89,9 @@ def compare(
     chosen = read_metric_options(rescale, several, idf)
     scorer = Scorer(model, metric=metrics[0], **chosen, **options)
     scorers = [scorer.using(metric=one, rescale=chosen["rescale"]) for one in metrics]
+    if idf and not any(one.metric.needs_idf for one in scorers):
+        named = ", ".join(str(one.metric) for one in scorers)
+        raise click.UsageError(f"--idf has no effect on {named}: give a metric weights=idf, or leave --idf out")
     progress = Progress("segments") if sys.stderr.isatty() else None
     texts = dict(zip(systems, columns[len(references) :], strict=True))
     flags: Counter[str] = Counter()

@@ -82,7 +82,9 @@ def find(
     if recall_check and restrict:
         raise click.UsageError("--recall-check is about all items: leave out --restrict")
     if plan:
-        click.echo("\n\n".join(str(items.plan(one, **options)) for _, one in asked))
+        plans = [items.plan(one, **options) for _, one in asked]
+        told = "\n".join(json.dumps(one.to_dict(), ensure_ascii=False) for one in plans)
+        click.echo(told if as_json else "\n\n".join(map(str, plans)))
         return
     options |= {"least": least, "with_examples": with_examples, "threads": threads, "restrict": restrict}
     show = Printer(as_json=as_json, as_tsv=as_tsv, titled=queries is not None)

@@ -122,6 +122,20 @@ class Plan:
         pairs = [pair for leaf in self.leaves for pair in zip(leaf.examples, leaf.resolved, strict=True)]
         return {example.text: found.how for example, found in pairs if found.how != "as it is"}
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the plan for programs."""
+        sets = [
+            {
+                "set": str(leaf.tree),
+                "makes": repr(leaf.members),
+                "examples": {one.text: found.how for one, found in zip(leaf.examples, leaf.resolved, strict=True)},
+            }
+            for leaf in self.leaves
+        ]
+        makes = None if self.combined is None else repr(self.combined)
+        told = {"query": str(self.tree), "logic": str(self.logic), "sets": sets, "makes": makes}
+        return told | {"notes": list(self.notes), "unknown": list(self.unknown)}
+
     def __str__(self) -> str:
         """Return the plan for a person to read."""
         lines = [f"query   {self.tree}", f"logic   {self.logic}"]

@@ -74,6 +74,7 @@ class Scorer:
         self.rescale, self.idf = rescale, idf
         self._rescaling = rescaling(rescale, self.metric)
         self._moments: dict[str, np.ndarray | None] = {}
+        self._like: Scorer | None = None  # a scorer with the same model
 
     def __repr__(self) -> str:
         return f"Scorer({self.model!r}, metric={self.metric})"
@@ -86,7 +87,7 @@ class Scorer:
         >>> softset.Scorer("words").encoder.dimensions
         300
         """
-        return load_encoder(self.model, **self.options)
+        return load_encoder(self.model, **self.options) if self._like is None else self._like.encoder
 
     def using(
         self,
@@ -110,8 +111,7 @@ class Scorer:
             idf=idf or self.idf,
             **self.options,
         )
-        if self.model is not None:
-            other.__dict__["encoder"] = self.encoder
+        other._like = self  # whoever is asked first loads the model for both
         return other
 
     def encode(self, texts: Sequence[str], *, progress: Progress | None = None) -> TokenSets:
