@@ -180,3 +180,10 @@ def test_what_is_too_long_when_it_is_printed_is_refused() -> None:
         parse(query)
     assert told.value.position == len(query)
     assert parse(str(parse(query[:-3]))) == parse(query[:-3])
+
+
+def test_what_comes_after_the_first_mistake_is_not_read() -> None:
+    for rest in ('"never closed', "BUT", "red^", "(" * 9_000):
+        with pytest.raises(QueryError) as refused:
+            parse(f"red ) {rest}")
+        assert refused.value.position == 4

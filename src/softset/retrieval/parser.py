@@ -1,6 +1,7 @@
 """Text to tree, by recursive descent. docs/queries.md has the grammar; an error points at the wrong character."""
 
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from softset.errors import QueryError
@@ -64,7 +65,7 @@ class _Parser:
     def __init__(self, query: str) -> None:
         self.query = query
         self.tokens = _tokens(query)
-        self.at = 0
+        self.next = next(self.tokens)
         self.depth = self.sets = self.examples = 0
 
     def whole(self) -> Tree:
@@ -83,14 +84,16 @@ class _Parser:
             raise QueryError(told, self.query, len(self.query))
         return tree
 
-    @property
-    def next(self) -> Token:
-        return self.tokens[self.at]
+    def step(self) -> Token:
+        """Return the next token, which is not the end, and go on to the one after it."""
+        token, self.next = self.next, next(self.tokens)
+        return token
 
     def take(self, kind: str) -> bool:
         """Step over the next token if it is of a kind."""
         found = self.next.kind == kind
-        self.at += found
+        if found:
+            self.step()
         return found
 
     def error(self, sentence: str) -> QueryError:
@@ -160,9 +163,7 @@ class _Parser:
     def named(self) -> Named:
         if self.next.kind not in ("word", "quoted"):
             raise self.error("the name of a set was expected after @")
-        token = self.next
-        self.at += 1
-        return Named(_unquoted(token))
+        return Named(_unquoted(self.step()))
 
     def example(self) -> Example:
         """Read a phrase (words side by side, or a quoted text) and its weight."""
@@ -171,15 +172,12 @@ class _Parser:
             raise self.error(f"a query may have {LIMITS.examples} examples, and this has more")
         if self.next.kind not in ("word", "quoted"):
             raise self.error("a word or a quoted phrase was expected here")
-        first = self.next
-        self.at += 1
+        first = self.step()
         words = [_unquoted(first)]
         while first.kind == "word" and self.next.kind == "word":
-            words.append(self.next.text)
-            self.at += 1
+            words.append(self.step().text)
         if not "".join(words).strip():
-            self.at -= 1
-            raise self.error("an example must not be empty")
+            raise QueryError("an example must not be empty", self.query, first.position)
         return Example(" ".join(words), self.weight())
 
     def weight(self) -> float:
@@ -188,34 +186,31 @@ class _Parser:
         value = float(self.next.text[1:].strip())  # which takes more for spaces than float does
         if not 0 < value < 1e9:
             raise self.error("a weight must be above 0 and below 1e9")
-        self.at += 1
+        self.step()
         return value
 
 
-def _tokens(query: str) -> list[Token]:
-    tokens: list[Token] = []
-    at, end = 0, len(query.rstrip())
+def _tokens(query: str) -> Iterator[Token]:
+    """Yield the pieces of a query as they are asked for: what comes after the first mistake is not read."""
+    at, end, after_but = 0, len(query.rstrip()), False
     while at < end:
         found = TOKEN.match(query, at)
         if found is None:
             raise _bad_character(query, at)
         kind = str(found.lastgroup)
-        text = found[kind]
-        tokens.append(_token(kind, text, found.start(kind), tokens, query))
-        at = found.end()
-    if tokens and tokens[-1].kind == "but":
+        text, position, at = found[kind], found.start(kind), found.end()
+        if after_but and (kind, text) != ("word", "NOT"):
+            raise QueryError("NOT was expected after BUT", query, position)
+        if kind == "mark":
+            yield Token(text, text, position)
+        elif kind != "word" or text not in RESERVED:
+            yield Token(kind, text, position)
+        elif text != "BUT":
+            yield Token(BUT_NOT if after_but else OPERATORS[text], text, position)
+        after_but = kind == "word" and text == "BUT"
+    if after_but:
         raise QueryError("NOT was expected after BUT", query, len(query))
-    return [*(token for token in tokens if token.kind != "but"), Token("end", "", len(query))]
-
-
-def _token(kind: str, text: str, position: int, before: list[Token], query: str) -> Token:
-    """Return a token, with AND, OR, NOT and BUT NOT as the marks they stand for."""
-    after_but = bool(before) and before[-1].kind == "but"
-    if after_but and (kind, text) != ("word", "NOT"):
-        raise QueryError("NOT was expected after BUT", query, position)
-    if kind == "word" and text in RESERVED:
-        return Token(BUT_NOT if after_but else OPERATORS.get(text, "but"), text, position)
-    return Token(text if kind == "mark" else kind, text, position)
+    yield Token("end", "", len(query))
 
 
 def _bad_character(query: str, at: int) -> QueryError:
