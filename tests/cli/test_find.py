@@ -61,10 +61,13 @@ def test_options_reach_the_search(run, home: Path) -> None:
     assert "aperture=inf" in json.loads(out)["signature"]
     _, out, _ = run("find", "{red, New York}", "--plan")
     assert "New York: the mean of new, york" in out
-    _, out, _ = run("find", "{red, New York, qqzz}", "--skip-unknown", "--plan", "--json")
+    _, out, _ = run("find", "{red, New York^2, qqzz}", "--skip-unknown", "--plan", "--json")
     found = json.loads(out)
-    assert found["sets"][0]["examples"] == {"red": "as it is", "New York": "the mean of new, york"}
-    assert (found["query"], found["logic"], found["unknown"]) == ("{red, New York, qqzz}", "logistic", ["qqzz"])
+    assert found["sets"][0]["examples"] == [
+        {"text": "red", "weight": 1.0, "how": "as it is"},
+        {"text": "New York", "weight": 2.0, "how": "the mean of new, york"},
+    ]
+    assert (found["query"], found["logic"], found["unknown"]) == ("{red, New York^2, qqzz}", "logistic", ["qqzz"])
     _, out, _ = run("find", "red & blue", "--plan", "--json", "--logic", "lattice", "--alpha", "0.9")
     assert json.loads(out)["makes"] == "Subspace(dim=1, ambient=300)"
     code, out, err = run("find", "{red, qqzz}", "--skip-unknown", "--top", "1")

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from softset import WordVectors
 from softset.embed.index import WordIndex
+from softset.embed.preprocessing import Preprocessing
 from softset.embed.spelling import similar_spellings
 from softset.errors import InputError, NotFiniteError, ShapeError, UnknownWordError
 
@@ -168,3 +169,15 @@ def test_sets_of_words() -> None:
     words = small()
     assert words.span(["red", "apple", "new"]).dim == 3
     assert words.graded(["red", "apple"], aperture=2, weights=[1, 2]).ambient == 3
+
+
+def test_what_has_no_direction_is_zero_after_whitening_whatever_stands_beside_it() -> None:
+    mean = np.array([0.1, 0.2, 0.3])
+    done = Preprocessing("whiten", mean, 2 * np.eye(3), unit=True)
+    same = mean / np.linalg.norm(mean)
+    near_mean = Preprocessing("whiten", same, 2 * np.eye(3), unit=True)
+    for others in ([[1, 0, 0]], [[1, 0, 0], [np.nan, 0, 0]], []):
+        rows = np.array([[0, 0, 0], *others], dtype=np.float64)
+        assert (done(rows)[0] == 0).all()
+        assert (near_mean(np.array([5 * same, *others]))[0] == 0).all()
+    assert done(np.array([[0.0, 2.0, 0.0]])) == pytest.approx(np.array([[-0.2, 1.6, -0.6]]))

@@ -63,7 +63,8 @@ def _may_have_no_direction(units: np.ndarray, done: np.ndarray) -> bool:
     A row whose entries are all below SAME has a square below d times its square; that of a zero row is none.
     """
     least = units.shape[1] * SAME**2
-    return bool(np.vecdot(units, units).min(initial=1.0) < 0.5 or np.vecdot(done, done).min(initial=1.0) <= least)
+    sure = np.vecdot(units, units).min(initial=1.0) >= 0.5 and np.vecdot(done, done).min(initial=1.0) > least
+    return not sure  # so asked, a row that is no number leaves the others to be looked at
 
 
 def fit_preprocessing(name: str, blocks: Callable[[], Iterator[np.ndarray]], d: int) -> Preprocessing:

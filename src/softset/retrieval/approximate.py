@@ -18,7 +18,6 @@ first needed.
 import os
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Protocol
@@ -27,11 +26,9 @@ import numpy as np
 
 from softset.embed.shelf import cache_folder
 from softset.errors import MissingExtraError
-from softset.retrieval.borders import FEW, rank_of_border
 from softset.retrieval.exact import Items, Ranking, rescored, search
 from softset.retrieval.plan import Plan
 from softset.retrieval.probing import probes_of, units
-from softset.retrieval.rounded import Rounded
 
 __all__ = ["Approximate"]
 
@@ -41,7 +38,6 @@ LEAST_PROBED = 32
 ROWS_AT_ONCE = 65_536
 LEAST_WORTH_KEEPING = 10_000  # items; below, making the index takes less than reading the file
 MOST_KEPT = 8
-FEW_DIRECTIONS = 4  # whose borders are sought one by one; of more, one product with all is as quick
 VERSION = 1
 
 
@@ -60,13 +56,6 @@ class Searched(Items, Protocol):
     def hidden(self) -> frozenset[int]:
         """The places that no search may return."""
 
-    @property
-    def sample(self) -> tuple[np.ndarray, np.ndarray]:
-        """Some of many items, scaled to length 1 (m, d), and their places (m,)."""
-
-    def borders(self, directions: np.ndarray) -> np.ndarray:
-        """Return where sets around directions (k, d) end."""
-
 
 class Approximate:
     """An inverted file over the directions of all items that a search may return.
@@ -78,32 +67,18 @@ class Approximate:
         self._items = items
         self._index = _kept(items) or _built(items)
 
-    def borders(self, directions: np.ndarray) -> np.ndarray:
-        """Return where sets end (k,), as the items themselves say it, in a quarter of the time."""
-        if len(self._items) <= FEW or self._items.hidden or len(directions) > FEW_DIRECTIONS or self._rounded is None:
-            return self._items.borders(directions)
-        rank = rank_of_border(len(self._items), len(self._items.sample[0]))
-        return np.clip([self._rounded.largest(one, rank) for one in directions], 0.0, 1.0)
-
-    @cached_property
-    def _rounded(self) -> Rounded | None:
-        """The sample as codes; a file that was changed may hold what is no number, which the items will say."""
-        units, _ = self._items.sample
-        return Rounded(units) if np.isfinite(units).all() else None
-
     def search(self, plans: Sequence[Plan], top: int, *, excluded: Sequence[frozenset[int]]) -> list[Ranking]:
         """Return about the `top` items of each plan: those of the candidates, by their exact scores."""
         return [self._search(plan, top, out) for plan, out in zip(plans, excluded, strict=True)]
 
     def _search(self, plan: Plan, top: int, excluded: frozenset[int]) -> Ranking:
-        probes, wanted = probes_of(plan, top + len(excluded), "search exactly (without --approximate)")
-        # The index has just read the vectors: its copies cost nothing, those of the items a look into the memory each.
-        _, found, vectors = self._index.search_and_reconstruct(probes, wanted)
-        places, at = np.unique(found, return_index=True)
-        kept = [place >= 0 and place not in excluded for place in places.tolist()]
-        if sum(kept) < min(top, len(self._items) - len(excluded)):  # not enough near by: look at all
+        others = len(excluded - self._items.hidden)  # what is hidden is not in the index
+        probes, wanted = probes_of(plan, top + others, "search exactly (without --approximate)")
+        _, found = self._index.search(probes, min(wanted, self._index.ntotal))
+        places = np.array(sorted({*found.ravel().tolist()} - excluded - {-1}), dtype=np.int64)
+        if len(places) < min(top, len(self._items) - len(excluded)):  # not enough near by: look at all
             return search(self._items, [plan], top, excluded=[excluded])[0]
-        return rescored(plan, vectors.reshape(-1, vectors.shape[-1])[at[kept]], places[kept], top)
+        return rescored(plan, self._items.take(places.tolist()), places, top)
 
 
 def _built(items: Searched) -> Any:

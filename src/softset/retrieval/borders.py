@@ -9,7 +9,7 @@ import numpy as np
 from softset.errors import FileError
 from softset.retrieval.centroid import presumed
 
-__all__ = ["BLOCK", "FEW", "SAMPLE", "ends", "largest", "least_of_largest", "rank_of_border", "sampled"]
+__all__ = ["BLOCK", "FEW", "SAMPLE", "ends", "largest", "sampled"]
 
 FEW = 65_536  # items up to which the border of a set is sought among all of them
 SAMPLE = 32_768  # of more: the border of a set among a million is then a quantile over some 30 items
@@ -49,15 +49,6 @@ def sampled(items: Sampled) -> tuple[np.ndarray, np.ndarray]:
     return units, places
 
 
-def rank_of_border(n: int, m: int) -> int:
-    """Return which of m items, a sample of n, is the last that is presumed to be a member.
-
-    >>> rank_of_border(1_000_000, 32_768), rank_of_border(10_000, 10_000)
-    (33, 100)
-    """
-    return max(1, round(presumed(n) * m / n))
-
-
 def ends(cosines: np.ndarray, n: int) -> np.ndarray:
     """Return where sets end (k,), from their cosines (k, m) with m of n items.
 
@@ -65,30 +56,25 @@ def ends(cosines: np.ndarray, n: int) -> np.ndarray:
     [0.3]
     """
     k, m = cosines.shape
-    return np.clip([largest(row, rank_of_border(n, m)) for row in cosines], 0.0, 1.0) if m else np.zeros(k)
+    if not m:
+        return np.zeros(k)
+    rank = max(1, round(presumed(n) * m / n))
+    return np.clip([largest(row, rank) for row in cosines], 0.0, 1.0)
 
 
 def largest(values: np.ndarray, rank: int) -> float:
     """Return the rank-th largest of some values.
 
+    So many groups have a maximum at least as large as the rank-th largest maximum of groups: what is below it does not
+    count, and that is nearly everything.
+
     >>> largest(np.array([0.1, 0.7, 0.3]), 2)
     0.3
     """
-    least = least_of_largest(values, rank)
-    values = values if least is None else values[values >= least]
+    groups = values[: len(values) // GROUP * GROUP].reshape(GROUP, -1).max(axis=0) if len(values) >= GROUP else values
+    if len(groups) > rank:
+        values = values[values >= np.partition(groups, -rank)[-rank]]
     found = float(np.partition(values, -rank)[-rank]) if len(values) >= rank else float("nan")
     if isnan(found):
         raise FileError("a vector has a number that is not finite: its file was changed since; make it again")
     return found
-
-
-def least_of_largest(values: np.ndarray, rank: int) -> float | None:
-    """Return a value that the rank-th largest is not below, and nearly all others are; None if they are too few.
-
-    So many groups have a maximum at least as large as the rank-th largest maximum of groups.
-
-    >>> least_of_largest(np.arange(640), 3)
-    637.0
-    """
-    groups = values[: len(values) // GROUP * GROUP].reshape(GROUP, -1).max(axis=0) if len(values) >= GROUP else values
-    return float(np.partition(groups, -rank)[-rank]) if len(groups) > rank else None

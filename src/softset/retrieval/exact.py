@@ -136,12 +136,11 @@ def _near(
     for start in range(0, len(near), NEAR_SETS):
         some = dict(islice(near.items(), start, start + NEAR_SETS))
         for at, (places, scores) in zip(some, _beyond_borders(items, list(some.values()), n), strict=True):
-            out = excluded[at]
-            if len(places) >= margin + len(out):  # else the border was too high, and all are looked at
-                wanted = top + len(out)
-                best = np.flatnonzero(scores >= np.partition(scores, -wanted)[-wanted] - ROUNDING)
-                best = best[[place not in out for place in places[best].tolist()]]
-                rankings[at] = Ranking(places[best], scores[best])
+            kept = ~np.isin(places, list(excluded[at]))
+            places, scores = places[kept], scores[kept]
+            if len(places) >= margin:  # else the border was too high, and all are looked at
+                kept = scores >= np.partition(scores, -top)[-top] - ROUNDING
+                rankings[at] = Ranking(places[kept], scores[kept])
     return rankings
 
 

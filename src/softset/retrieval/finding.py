@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import starmap
 from typing import Any
 
 import numpy as np
@@ -137,7 +138,6 @@ class Searchable(ABC):
         preprocessing: str | None = None,
         sets: NamedSets | None = None,
         skip_unknown: bool = False,
-        approximate: bool = False,
         **parameters: float,
     ) -> "tuple[Searchable, list[Plan]]":
         """Return what is to be searched, and the plans of all queries."""
@@ -152,8 +152,7 @@ class Searchable(ABC):
         ]
         middles = [leaf.members for plan in plans for leaf in plan.leaves if isinstance(leaf.members, Centroid)]
         parts = [middles[at : at + MIDDLES_AT_ONCE] for at in range(0, len(middles), MIDDLES_AT_ONCE)]
-        borders_of = items.approximation.borders if approximate else items.borders
-        found = (map if len(parts) == 1 else in_threads)(borders_of, [_directions(some) for some in parts])
+        found = (map if len(parts) == 1 else in_threads)(items.borders, [_directions(some) for some in parts])
         for some, borders in zip(parts, found, strict=True):
             for one, border in zip(some, borders.tolist(), strict=True):
                 one.end_at(border)
@@ -169,15 +168,14 @@ class Searchable(ABC):
             cosines = np.concatenate([self.projections(directions, start, stop) for start, stop in blocks], axis=1)
             places = np.arange(len(self))
         else:
-            units, places = self.sample
+            units, places = self._sample
             cosines = multiplied(units, directions)
         if self.hidden:
             cosines = cosines[:, ~np.isin(places, list(self.hidden))]
         return ends(cosines, len(self) - len(self.hidden))
 
     @cached_property
-    def sample(self) -> tuple[np.ndarray, np.ndarray]:
-        """Some of many items, scaled to length 1 (m, d), and their places (m,): where sets end is sought among them."""
+    def _sample(self) -> tuple[np.ndarray, np.ndarray]:
         return sampled(self)
 
     def find(self, query: str, top: int = 10, **options: Any) -> Result:
@@ -230,13 +228,7 @@ class Searchable(ABC):
             raise InputError("an approximate search cannot be restricted: search exactly, or all items")
         with limited_to(threads), own_threads(len(queries) >= FEW_COLUMNS):
             items, plans = self._plans(
-                queries,
-                logic=logic,
-                preprocessing=preprocessing,
-                sets=sets,
-                skip_unknown=skip_unknown,
-                approximate=approximate,
-                **parameters,
+                queries, logic=logic, preprocessing=preprocessing, sets=sets, skip_unknown=skip_unknown, **parameters
             )
             excluded = [items.hidden if with_examples else items.hidden | plan.places for plan in plans]
             if approximate:
@@ -311,7 +303,7 @@ def _result(
     below = np.round(100 * (n - np.arange(1, kept + 1)) / n, 4).tolist()
     shares = explain(items.take(places), plan) if explained and kept else [()] * kept
     names, texts, facts = items.columns(places)
-    hits = tuple(map(Hit, names, scores, below, places, shares, texts, facts))
+    hits = tuple(starmap(Hit, zip(names, scores, below, places, shares, texts, facts, strict=True)))
     signature = f"{where}|logic:{plan.logic}|softset:{__version__}"
     return Result(plan.query, plan.logic.name, signature, hits, plan, plan.notes, plan.unknown)
 

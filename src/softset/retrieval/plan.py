@@ -128,7 +128,10 @@ class Plan:
             {
                 "set": str(leaf.tree),
                 "makes": repr(leaf.members),
-                "examples": {one.text: found.how for one, found in zip(leaf.examples, leaf.resolved, strict=True)},
+                "examples": [
+                    {"text": one.text, "weight": one.weight, "how": found.how}
+                    for one, found in zip(leaf.examples, leaf.resolved, strict=True)
+                ],
             }
             for leaf in self.leaves
         ]

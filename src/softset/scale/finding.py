@@ -271,8 +271,7 @@ class Shards(Lookup):
         return self._few.rows(start, stop)
 
     @cached_property
-    def sample(self) -> tuple[np.ndarray, np.ndarray]:
-        """Some of the items, scaled to length 1 (m, d), and their places (m,)."""
+    def _sample(self) -> tuple[np.ndarray, np.ndarray]:
         places = np.linspace(0, len(self) - 1, SAMPLE).astype(np.int64)
         distinct, back = np.unique(places, return_inverse=True)
         rows = self._vectors_at(distinct)[back]

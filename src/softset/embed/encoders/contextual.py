@@ -136,7 +136,7 @@ class ContextualEncoder(TextEncoder):
         (2, 5, 384)
         """
         sequences = [self._sequence(one.ids[: self._size]) for one in self._tokeniser(list(texts))]
-        return run(self._network, sequences, self._tokeniser.pad)
+        return run(self._network.on_all_threads, sequences, self._tokeniser.pad)
 
     def using(self, **options: Any) -> "ContextualEncoder":
         """Return an encoder with the same network, which is not loaded again, and other options.

@@ -77,7 +77,7 @@ def load_encoder(
         overflow: what happens to a text that is too long: "window" encodes all of it in overlapping windows,
             "truncate" cuts it and counts what was cut, "error" refuses it.
         max_length: tokens at once, marks included; the model's own limit unless it is given.
-        batch_tokens: how many tokens go through the model at once; changes speed and memory only.
+        batch_tokens: how many tokens a batch has at the most; changes speed and memory only.
         threads: how many threads the model may use; all cores that the process may run on unless it is given.
         device: for torch models, such as "cuda"; the best there is unless it is given.
         dtype: for torch models: "float32", "bfloat16" or "float16"; the last two round differently with the shape of a

@@ -2,7 +2,7 @@
 
 import re
 from copy import copy
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -90,8 +90,8 @@ class OnnxNetwork:
         self.alone = b"DynamicQuantizeLinear" in content
         self.identity, self.longest, self.at_once = identity, longest, threads
         self._output, self.layer, last = _find_layer(_outputs(file, content), layer, file)
-        self._open = partial(_session, file, None if last else only_output(content, self._output))
-        self._session = self._open(1)
+        self._file, self._whole, self._seen = file, last, _seen(file)
+        self._session = self._opened(content, 1)
         self._inputs = {one.name: NUMBERS.get(one.type) for one in self._session.get_inputs()}
         self._check_inputs(file)
         self.dimensions = self._find_dimensions(file)
@@ -117,12 +117,19 @@ class OnnxNetwork:
 
     @cached_property
     def on_all_threads(self) -> "OnnxNetwork":
-        """The same network for one batch at a time; it holds the weights once more, and is opened when it is needed."""
-        if self.at_once == 1:
+        """The same network for one batch at a time; it holds the weights once more, and is opened when it is needed.
+
+        A file that is another by then, or gone, would be another network: one thread has to do.
+        """
+        if self.at_once == 1 or _seen(self._file) != self._seen:
             return self
         other = copy(self)
-        other._session, other.at_once = self._open(self.at_once), 1  # noqa: SLF001 (a copy of itself)
+        other._session = self._opened(self._file.read_bytes(), self.at_once)  # noqa: SLF001 (a copy of itself)
+        other.at_once = 1
         return other
+
+    def _opened(self, content: bytes, threads: int) -> Any:
+        return _session(self._file, None if self._whole else only_output(content, self._output), threads)
 
     def __call__(self, ids: np.ndarray, mask: np.ndarray) -> np.ndarray:
         """Return the layer's vectors (b, L, d)."""
@@ -135,6 +142,14 @@ class OnnxNetwork:
         given = {name: np.ascontiguousarray(values[name], dtype=dtype) for name, dtype in self._inputs.items()}
         hidden: np.ndarray = self._session.run([self._output], given)[0]
         return hidden.astype(np.float32, copy=False)
+
+
+def _seen(file: Path) -> tuple[int, int] | None:
+    """Return what tells a file from another that takes its place."""
+    if not file.is_file():
+        return None
+    found = file.stat()
+    return found.st_size, found.st_mtime_ns
 
 
 def _outputs(file: Path, content: bytes) -> list[str]:
