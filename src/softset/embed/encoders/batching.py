@@ -6,10 +6,10 @@ import numpy as np
 
 __all__ = ["BUDGET", "batches", "padded", "shared"]
 
-# Tokens a batch, padding included. MiniLM is fastest from 128 to 512 (python -m benchmarks --case encoder): below, the
+# Tokens a batch, padding included. MiniLM is fastest from 256 to 512 (python -m benchmarks --case encoder): below, the
 # cost of a call shows; above, a layer's activations leave the processor's cache.
 BUDGET = 512
-# Batches that run side by side shall be several, as long as each is worth a call: 64 tokens take 10 ms.
+# Batches that run side by side shall be several, as long as each is worth a call: 64 tokens take 15 ms.
 SHARES, LEAST_SHARE = 8, 64
 
 

@@ -27,7 +27,7 @@ from softset.errors import InputError
 
 __all__ = ["ContextualEncoder", "Options"]
 
-LONG = 256  # tokens: a text that is worth all threads, if it is alone; a shorter one takes less than 50 ms on one
+LONG = 256  # tokens: a text that is worth all threads, if it is alone; a shorter one takes less than 60 ms on one
 
 Overflow = Literal["window", "truncate", "error"]
 Unit = Literal["token", "word"]
