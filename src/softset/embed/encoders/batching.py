@@ -9,8 +9,9 @@ __all__ = ["BUDGET", "batches", "padded", "shared"]
 # Tokens a batch, padding included. MiniLM is fastest from 256 to 512 (python -m benchmarks --case encoder): below, the
 # cost of a call shows; above, a layer's activations leave the processor's cache.
 BUDGET = 512
-# Batches that run side by side shall be several, as long as each is worth a call: 64 tokens take 15 ms.
-SHARES, LEAST_SHARE = 8, 64
+# Batches that run side by side shall be many, so that no thread waits long for the last one, as long as each is worth
+# a call: 64 tokens take 15 ms.
+SHARES, LEAST_SHARE = 32, 64
 
 
 def batches(lengths: Sequence[int] | np.ndarray, budget: int, most: int | None = None) -> Iterator[np.ndarray]:
@@ -31,12 +32,12 @@ def batches(lengths: Sequence[int] | np.ndarray, budget: int, most: int | None =
 
 
 def shared(tokens: int, budget: int) -> int:
-    """Return a budget with which few tokens, too, are several batches, for networks that run them side by side.
+    """Return a budget with which few tokens, too, are many batches, for networks that run them side by side.
 
     It does not depend on the number of threads: who is in a batch may decide the last digit of a vector.
 
-    >>> [shared(tokens, budget=512) for tokens in (30, 1_000, 100_000)]
-    [64, 125, 512]
+    >>> [shared(tokens, budget=512) for tokens in (30, 10_000, 100_000)]
+    [64, 313, 512]
     """
     return min(budget, max(LEAST_SHARE, -(-tokens // SHARES)))
 
