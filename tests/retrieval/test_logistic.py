@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from softset import load_words
+from softset.embed.store import FEW as FEW_AT_ONCE
+from softset.embed.store import write_store
 from softset.errors import InputError
 from softset.retrieval.centroid import Centroid
 from softset.retrieval.finding import FEW
@@ -103,3 +105,30 @@ def test_coordinates_of_whitened_words_are_those_of_their_whitened_vectors(scale
     for k in (1, 3, 40):
         found = words.projections(directions[:k], 0, 400)
         assert found == pytest.approx(directions[:k] @ units.T, abs=1e-5) and not found[:, 7].any()
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-30, 1e30])
+@pytest.mark.parametrize("whitened", [True, False])
+def test_cosines_at_places_are_those_of_the_vectors_there(scale: float, whitened: bool) -> None:
+    rows = RANDOM.normal(size=(400, 6)) * RANDOM.uniform(0.5, 2, size=(400, 1))
+    rows[7], rows[3], rows[5] = 0, rows[3] * scale, rows[6]
+    words = WordVectors.of([f"w{at}" for at in range(400)], rows)
+    words = words.preprocess("whiten") if whitened else words
+    places, Q = np.array([3, 5, 6, 7, 100]), np.linalg.qr(RANDOM.normal(size=(6, 6)))[0]
+    found = words.cosines(Q, places)
+    taken = words.take(places).astype(np.float64)
+    lengths = np.linalg.norm(taken, axis=1)
+    assert np.isnan(found[:, 3]).all() and not lengths[3]
+    there = [0, 1, 2, 4]
+    assert found[:, there] == pytest.approx(Q @ (taken[there] / lengths[there, None]).T, abs=1e-6)
+    assert found[:, 1] == pytest.approx(found[:, 2], abs=1e-15)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_equal_vectors_are_as_long_as_each_other_after_whitening(tmp_path, seed: int) -> None:
+    """Wherever they stand: in float32 a block of one row, which is the last here, is rounded otherwise."""
+    rows = np.random.default_rng(seed).normal(size=(FEW_AT_ONCE + 1, 100)).astype(np.float32)
+    rows[-1] = rows[5]
+    write_store(tmp_path, [([str(at) for at in range(len(rows))], rows)], {"name": "equal"}, whitened=True)
+    lengths = WordVectors.open(tmp_path).preprocess("whiten").norms
+    assert lengths[-1] == lengths[5]

@@ -41,30 +41,30 @@ class Preprocessing:
 
     def __call__(self, rows: np.ndarray) -> np.ndarray:
         """Return (n, d) rows after the preprocessing; of unit vectors, what has no direction becomes zero."""
-        given = _units(rows) if self.unit else rows
-        mean, matrix = self._as(given.dtype)
-        done: np.ndarray = given - mean
-        if self.unit and _may_have_no_direction(given, done):
-            near = np.abs(done).max(axis=1, keepdims=True) < SAME
-            done = np.where(near | ~given.any(axis=1, keepdims=True), 0, done)
+        mean, matrix = self.in_precision(rows.dtype)
+        done = _centred_units(rows, mean) if self.unit else rows - mean
         return done if matrix is None else done @ matrix
 
-    def _as(self, dtype: np.dtype[Any]) -> tuple[np.ndarray, np.ndarray | None]:
-        """Return mean and matrix in the precision of some rows; made once, for rows often come one by one."""
+    def in_precision(self, dtype: np.dtype[Any]) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return mean and matrix in some precision; made once, for rows often come one by one."""
         if dtype not in self._kept:
             matrix = None if self.matrix is None else self.matrix.astype(dtype)
             self._kept[dtype] = self.mean.astype(dtype), matrix
         return self._kept[dtype]
 
 
-def _may_have_no_direction(units: np.ndarray, done: np.ndarray) -> bool:
-    """Tell whether some row may be zero, or the mean itself: by squares, in half the time of a look at each number.
-
-    A row whose entries are all below SAME has a square below d times its square; that of a zero row is none.
-    """
-    least = units.shape[1] * SAME**2
-    sure = np.vecdot(units, units).min(initial=1.0) >= 0.5 and np.vecdot(done, done).min(initial=1.0) > least
-    return not sure  # so asked, a row that is no number leaves the others to be looked at
+def _centred_units(rows: np.ndarray, mean: np.ndarray) -> np.ndarray:
+    """Return rows scaled to length 1, less the mean; a zero row, and one that is the mean itself, become zero."""
+    lengths = _lengths(rows)
+    done = _scaled(rows, lengths)
+    done -= mean
+    # A row whose entries are all below SAME has a square below d times its square. Squares take half the time of a look
+    # at each number, and so asked, a row that is no number leaves the others to be looked at.
+    least = rows.shape[1] * SAME**2
+    if not (lengths.min(initial=1.0) > 0 and np.vecdot(done, done).min(initial=1.0) > least):
+        near = np.abs(done).max(axis=1, keepdims=True) < SAME
+        done = np.where(near | (lengths == 0), 0, done)
+    return done
 
 
 def fit_preprocessing(name: str, blocks: Callable[[], Iterator[np.ndarray]], d: int) -> Preprocessing:
@@ -101,12 +101,17 @@ def _whitening(power: float, blocks: Callable[[], Iterator[np.ndarray]], d: int)
     return Preprocessing(f"whiten({power:g})@{n}", mean.astype(np.float32), matrix.astype(np.float32), unit=True)
 
 
-def _units(rows: np.ndarray) -> np.ndarray:
-    """Return rows of length 1 in their own precision; the lengths are summed in float64, so that no square is lost."""
-    lengths = np.sqrt(np.vecdot(rows, rows, dtype=np.float64))[:, None]
+def _lengths(rows: np.ndarray) -> np.ndarray:
+    """Return the lengths (n, 1) of rows, summed in float64, so that no square is lost."""
+    lengths: np.ndarray = np.sqrt(np.vecdot(rows, rows, dtype=np.float64))[:, None]
+    return lengths
+
+
+def _scaled(rows: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """Return rows scaled to length 1, in their own precision; zero stays zero."""
     with np.errstate(over="ignore"):
-        units: np.ndarray = rows / np.where(lengths > 0, lengths, 1).astype(rows.dtype)
-    return units
+        scaled: np.ndarray = rows / np.where(lengths > 0, lengths, 1).astype(rows.dtype)
+    return scaled
 
 
 def _moments(blocks: Callable[[], Iterator[np.ndarray]], d: int) -> tuple[np.ndarray, np.ndarray, int]:
@@ -129,7 +134,7 @@ def _unit_moments(blocks: Callable[[], Iterator[np.ndarray]], d: int) -> tuple[n
     """
     total, products, n = np.zeros(d), np.zeros((d, d)), 0
     for rows in blocks():
-        units = _units(rows)
+        units = _scaled(rows, _lengths(rows))
         total, products, n = total + units.sum(axis=0, dtype=np.float64), products + units.T @ units, n + len(units)
     mean = total / max(n, 1)
     return mean, products / max(n, 1) - np.outer(mean, mean), n

@@ -188,11 +188,11 @@ class Vocabulary:
         """Return the vectors of some consecutive words, (stop - start, d) in float32."""
         return self._prepared(slice(start, min(stop, len(self))))
 
-    def take(self, places: Sequence[int]) -> np.ndarray:
+    def take(self, places: Sequence[int] | np.ndarray) -> np.ndarray:
         """Return the vectors of words at some places, (k, d) in float32."""
-        return self._prepared(list(places), np.float64)
+        return self._prepared(np.asarray(places, dtype=np.int64), np.float64)
 
-    def _prepared(self, at: slice | list[int], precision: Any = np.float32) -> np.ndarray:
+    def _prepared(self, at: slice | np.ndarray, precision: Any = np.float32) -> np.ndarray:
         """Return some vectors; a preprocessing in float64 makes the same of equal ones, wherever they stand."""
         rows = np.asarray(self._stored.vectors[at])
         if self._stored.scales is not None:
@@ -242,7 +242,7 @@ class Vocabulary:
             return np.asarray(stored.norms[: len(self)])
         if stored.whitened and self._preprocessing is stored.whitened.preprocessing and not self._unit:
             return np.asarray(stored.whitened.lengths)
-        return np.concatenate([row_lengths(self.rows(a, b)) for a, b in self._ranges()])
+        return np.concatenate([row_lengths(self._prepared(slice(a, b), np.float64)) for a, b in self._ranges()])
 
     def _ranges(self) -> Iterator[tuple[int, int]]:
         return ((a, min(a + BLOCK, len(self))) for a in range(0, len(self), BLOCK))
@@ -272,9 +272,12 @@ class Vocabulary:
 
     def token(self, text: str) -> tuple[str, int] | None:
         """Return the entry and its place for a text that is one token, as it is, joined by _ or -, or in lower case."""
+        place = self.words.place(text)  # mostly, and at once
+        if place is not None:
+            return text, place
         joined = " ".join(text.split())
-        forms = [text, joined, joined.replace(" ", "_"), joined.replace(" ", "-")]
-        for form in dict.fromkeys([*forms, *(form.lower() for form in forms)]):
+        forms = [joined, joined.replace(" ", "_"), joined.replace(" ", "-")]
+        for form in dict.fromkeys([*forms, *(form.lower() for form in [text, *forms])]):
             place = self.words.place(form)
             if place is not None:
                 return form, place

@@ -46,7 +46,8 @@ def whiten(blocks: Blocks, d: int) -> Whitened:
     'whiten(0.2)@2'
     """
     fitted = fit_preprocessing(f"whiten({POWER:g})", blocks, d)
-    return Whitened(fitted, np.concatenate([row_lengths(fitted(rows)) for rows in blocks()]))
+    # In float64, so that equal vectors have equal lengths: a product in float32 rounds its last rows otherwise.
+    return Whitened(fitted, np.concatenate([row_lengths(fitted(rows.astype(np.float64))) for rows in blocks()]))
 
 
 def write_whitened(folder: Path, blocks: Blocks, n: int, d: int) -> None:

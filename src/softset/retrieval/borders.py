@@ -1,20 +1,23 @@
 """Where a set ends among n items: at the cosine of the ceil(sqrt(n))-th nearest. Of many items, a sample tells."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import isnan
 from typing import Protocol
 
 import numpy as np
 
+from softset.algebra.threads import in_threads
 from softset.errors import FileError
 from softset.retrieval.centroid import presumed
+from softset.retrieval.products import FEW_COLUMNS
 
-__all__ = ["BLOCK", "FEW", "SAMPLE", "ends", "largest", "sampled"]
+__all__ = ["FEW", "SAMPLE", "ends", "filled", "largest", "rank_among", "sampled"]
 
 FEW = 65_536  # items up to which the border of a set is sought among all of them
 SAMPLE = 32_768  # of more: the border of a set among a million is then a quantile over some 30 items
 GROUP = 32  # of them, in each of which the largest is looked for first
 BLOCK = 4_096  # items that are looked at together
+FEWER = 2_048  # of them where there are many directions: their cosines with 64 stay in a processor's cache
 
 
 class Sampled(Protocol):
@@ -28,7 +31,7 @@ class Sampled(Protocol):
     def norms(self) -> np.ndarray:
         """The lengths (n,) of all vectors."""
 
-    def take(self, places: Sequence[int]) -> np.ndarray:
+    def take(self, places: Sequence[int] | np.ndarray) -> np.ndarray:
         """Return the vectors (k, d) of items at some places."""
 
     def __len__(self) -> int: ...
@@ -45,8 +48,35 @@ def sampled(items: Sampled) -> tuple[np.ndarray, np.ndarray]:
     for at in range(0, SAMPLE, BLOCK):
         some = places[at : at + BLOCK]
         lengths = np.asarray(items.norms)[some, None]
-        units[at : at + BLOCK] = items.take(some.tolist()) / np.where(lengths > 0, lengths, 1)
+        units[at : at + BLOCK] = items.take(some) / np.where(lengths > 0, lengths, 1)
     return units, places
+
+
+def filled(product: Callable[[int, int], np.ndarray], k: int, m: int) -> np.ndarray:
+    """Return the cosines (k, m) of m items, from what gives those of the items from one place to another, in blocks.
+
+    >>> filled(lambda start, stop: np.arange(start, stop)[None], 1, 3).tolist()
+    [[0.0, 1.0, 2.0]]
+    """
+    cosines = np.empty((k, m), dtype=np.float32)
+    size = BLOCK if k < FEW_COLUMNS else FEWER
+
+    def block(start: int) -> None:
+        stop = min(start + size, m)
+        cosines[:, start:stop] = product(start, stop)
+
+    for _ in (map if k < FEW_COLUMNS else in_threads)(block, range(0, m, size)):
+        pass
+    return cosines
+
+
+def rank_among(m: int, n: int) -> int:
+    """Return which of the largest cosines with m of n items is the border.
+
+    >>> rank_among(32_768, 341_479)
+    56
+    """
+    return max(1, round(presumed(n) * m / n))
 
 
 def ends(cosines: np.ndarray, n: int) -> np.ndarray:
@@ -58,7 +88,7 @@ def ends(cosines: np.ndarray, n: int) -> np.ndarray:
     k, m = cosines.shape
     if not m:
         return np.zeros(k)
-    rank = max(1, round(presumed(n) * m / n))
+    rank = rank_among(m, n)
     return np.clip([largest(row, rank) for row in cosines], 0.0, 1.0)
 
 

@@ -58,9 +58,9 @@ class Centroid:
         [0.707, 0.707]
         """
         lengths = np.sqrt(np.vecdot(rows, rows, dtype=np.float64))
-        plain = bool(((lengths > 1e-15) & (lengths < 1e15)).all())  # else squares may overflow or vanish
+        plain = lengths.min() > 1e-15 and lengths.max() < 1e15  # else squares may overflow or vanish
         middle = (weights / lengths) @ rows if plain else weights @ unit_rows(rows)
-        length = float(np.linalg.norm(middle))
+        length = sqrt(middle @ middle)
         return cls(middle / length if length > 1e-12 else middle * 0)  # opposite examples have no middle
 
     def end_at(self, border: float) -> None:

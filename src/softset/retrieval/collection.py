@@ -199,7 +199,7 @@ class Collection(Lookup):
         ]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
-    def take(self, places: Sequence[int]) -> np.ndarray:
+    def take(self, places: Sequence[int] | np.ndarray) -> np.ndarray:
         """Return the vectors (k, d) of items at some places."""
         wanted = np.asarray(places, dtype=np.int64)
         taken = np.empty((len(wanted), self.dimensions), dtype=np.float32)

@@ -27,7 +27,6 @@ BLOCK_BYTES = 16 * 2**20
 NEAR_SETS, NEAR_ROWS = 256, 8_192  # in one product: 8 MB of cosines
 ROUNDING = 1e-5  # of a cosine in float32, with room
 ROOM = 1.5  # so many times as many items as are wanted shall lie beyond a border, for it is known from a sample
-ROWS_AT_ONCE = 4_096  # that are scored again
 MOST_COLUMNS = 2_048  # directions of all sets that share a pass: 8 KB for an item
 
 
@@ -45,7 +44,7 @@ class Items(Protocol):
     def rows(self, start: int, stop: int) -> np.ndarray:
         """Return the vectors (stop - start, d) of consecutive items."""
 
-    def take(self, places: Sequence[int]) -> np.ndarray:
+    def take(self, places: Sequence[int] | np.ndarray) -> np.ndarray:
         """Return the vectors (k, d) of items at some places."""
 
     def projections(self, directions: np.ndarray, start: int, stop: int) -> np.ndarray:
@@ -53,6 +52,9 @@ class Items(Protocol):
 
     def along(self, directions: np.ndarray, *, by_item: bool = False) -> Callable[[int, int], Products]:
         """Return what gives, of the items from start to stop, what these coordinates are made of."""
+
+    def cosines(self, directions: np.ndarray, places: np.ndarray) -> np.ndarray:
+        """Return the coordinates (k, m) of items at m places in float64; NaN of an item without a direction."""
 
     def __len__(self) -> int: ...
 
@@ -96,19 +98,7 @@ def search(
         these = rest[first:last]
         found = _pass(items, [plans[at] for at in these], margin, [excluded[at] for at in these], n)
         rankings |= dict(zip(these, found, strict=True))
-    some = max(1, ROWS_AT_ONCE // margin)
-    parts = [
-        _all_rescored(items, plans[at : at + some], [rankings[i] for i in range(at, min(at + some, len(plans)))], top)
-        for at in range(0, len(plans), some)
-    ]
-    return [ranking for part in parts for ranking in part]
-
-
-def _all_rescored(items: Items, plans: Sequence[Plan], rankings: Sequence[Ranking], top: int) -> list[Ranking]:
-    """Return `rescored` of some plans; the rows of all are read at once, which costs less than a look for each."""
-    rows = items.take(np.concatenate([one.places for one in rankings]).tolist())
-    parts = np.split(rows, np.cumsum([len(one.places) for one in rankings])[:-1])
-    return [rescored(*given, top) for given in zip(plans, parts, (one.places for one in rankings), strict=True)]
+    return [rescored(items, plan, rankings[at].places, top) for at, plan in enumerate(plans)]
 
 
 def _batches(plans: Sequence[Plan]) -> Iterator[tuple[int, int]]:
@@ -203,11 +193,20 @@ def _without(scores: np.ndarray, places: np.ndarray, value: float) -> np.ndarray
     return scores
 
 
-def rescored(plan: Plan, vectors: np.ndarray, places: np.ndarray, top: int) -> Ranking:
-    """Return the best of some items, of vectors (k, d), by their scores in float64; one without a direction has 0."""
-    rows = vectors.astype(np.float64)
-    scores = np.asarray(plan.score([np.asarray(one.membership(rows)) for one in plan.sets]), dtype=np.float64)
-    scores = np.where(rows.any(axis=1), scores, 0)
+def rescored(items: Items, plan: Plan, places: np.ndarray, top: int) -> Ranking:
+    """Return the best of the items at some places by their scores in float64; one without a direction has 0."""
+    sets = plan.sets
+    middles = [one for one in sets if isinstance(one, Centroid)]
+    if len(middles) == len(sets):
+        cosines = items.cosines(np.array([one.direction for one in middles]), places)
+        nowhere = np.isnan(cosines[0])
+        cosines[:, nowhere] = 0.0
+        scores = plan.score([one.chances(row) for one, row in zip(middles, cosines, strict=True)])
+    else:
+        rows = items.take(places).astype(np.float64)
+        scores = plan.score([np.asarray(one.membership(rows)) for one in sets])
+        nowhere = ~rows.any(axis=1)
+    scores = np.where(nowhere, 0.0, scores)
     order = np.lexsort((places, -scores.round(12)))[:top]
     return Ranking(places[order], scores[order])
 

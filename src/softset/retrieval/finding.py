@@ -3,18 +3,18 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from functools import cached_property
-from itertools import starmap
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from softset import __version__
-from softset.algebra.threads import in_threads, limited_to, own_threads
+from softset.algebra.arrays import unit_rows
+from softset.algebra.threads import limited_to, own_threads
 from softset.errors import InputError
 from softset.retrieval.approximate import Approximate
 from softset.retrieval.belonging import Memberships, belonging
-from softset.retrieval.borders import BLOCK, FEW, ends, sampled
+from softset.retrieval.borders import FEW, ends, filled, sampled
 from softset.retrieval.centroid import Centroid
 from softset.retrieval.exact import Ranking, search
 from softset.retrieval.logic import Logic
@@ -22,12 +22,12 @@ from softset.retrieval.mapping import Map, map_of
 from softset.retrieval.parser import parse
 from softset.retrieval.plan import Known, NamedSets, Plan, Resolved, examples_of, make_plan
 from softset.retrieval.products import FEW_COLUMNS, Products, multiplied, products_of
-from softset.retrieval.results import Columns, Entry, Hit, Result, explain
+from softset.retrieval.results import Columns, Entry, Result, explain, hits_of
 from softset.retrieval.tree import leaves
 
 __all__ = ["Searchable"]
 
-MIDDLES_AT_ONCE = 16  # whose borders are sought together: 4 MB of cosines
+MIDDLES_AT_ONCE = 128  # whose borders are sought together: 16 MB of cosines with a sample
 
 
 class Searchable(ABC):
@@ -63,7 +63,7 @@ class Searchable(ABC):
         """Return the vectors (stop - start, d) of consecutive items."""
 
     @abstractmethod
-    def take(self, places: Sequence[int]) -> np.ndarray:
+    def take(self, places: Sequence[int] | np.ndarray) -> np.ndarray:
         """Return the vectors (k, d) of items at some places."""
 
     @abstractmethod
@@ -87,9 +87,9 @@ class Searchable(ABC):
         """Return what is known of several items."""
         return [self.item(place) for place in places]
 
-    def columns(self, places: Sequence[int]) -> Columns:
+    def columns(self, places: Sequence[int] | np.ndarray) -> Columns:
         """Return the same as columns: names, texts and metadata."""
-        entries = self.items(places)
+        entries = self.items([int(place) for place in places])
         return [one.name for one in entries], [one.text for one in entries], [one.metadata for one in entries]
 
     @property
@@ -112,6 +112,19 @@ class Searchable(ABC):
             return products_of(self.rows(start, stop), self.norms[start:stop], directions, by_item=by_item)
 
         return products
+
+    def cosines(self, directions: np.ndarray, places: np.ndarray) -> np.ndarray:
+        """Return the cosines (k, m) of items at m places with unit vectors (k, d), in float64.
+
+        They are NaN of an item without a direction.
+        """
+        rows = self.take(places).astype(np.float64)
+        lengths = np.sqrt(np.vecdot(rows, rows))
+        if not lengths.min(initial=1.0) > 1e-15:  # squares of what is left may vanish, those of others cannot
+            rows = unit_rows(rows)
+            lengths = np.where(rows.any(axis=1), 1.0, np.nan)
+        found: np.ndarray = directions @ rows.T / lengths
+        return found
 
     def ranked(
         self, plans: Sequence[Plan], top: int, *, excluded: Sequence[frozenset[int]], stop: int | None = None
@@ -138,9 +151,10 @@ class Searchable(ABC):
         preprocessing: str | None = None,
         sets: NamedSets | None = None,
         skip_unknown: bool = False,
+        approximate: bool = False,
         **parameters: float,
     ) -> "tuple[Searchable, list[Plan]]":
-        """Return what is to be searched, and the plans of all queries."""
+        """Return what is to be searched, and the plans of all queries; the engine that answers says where sets end."""
         wanted = _logic(logic, parameters)
         items = self.prepared(preprocessing, wanted)
         trees = [parse(query) for query in queries]
@@ -151,10 +165,10 @@ class Searchable(ABC):
             for query, tree in zip(queries, trees, strict=True)
         ]
         middles = [leaf.members for plan in plans for leaf in plan.leaves if isinstance(leaf.members, Centroid)]
-        parts = [middles[at : at + MIDDLES_AT_ONCE] for at in range(0, len(middles), MIDDLES_AT_ONCE)]
-        found = (map if len(parts) == 1 else in_threads)(items.borders, [_directions(some) for some in parts])
-        for some, borders in zip(parts, found, strict=True):
-            for one, border in zip(some, borders.tolist(), strict=True):
+        engine = items.approximation if approximate else items
+        for at in range(0, len(middles), MIDDLES_AT_ONCE):
+            some = middles[at : at + MIDDLES_AT_ONCE]
+            for one, border in zip(some, engine.borders(_directions(some)).tolist(), strict=True):
                 one.end_at(border)
         return items, plans
 
@@ -163,19 +177,28 @@ class Searchable(ABC):
 
         Of many items, a sample tells.
         """
+        k = len(directions)
         if len(self) <= FEW:
-            blocks = [(at, min(at + BLOCK, len(self))) for at in range(0, len(self), BLOCK)]
-            cosines = np.concatenate([self.projections(directions, start, stop) for start, stop in blocks], axis=1)
             places = np.arange(len(self))
+            cosines = filled(partial(self.projections, directions), k, len(self))
         else:
-            units, places = self._sample
-            cosines = multiplied(units, directions)
+            units, places = self.sample
+            product = partial(multiplied, directions=directions, by_item=True)
+            # With few directions one product, which has threads of its own, is quicker than many.
+            many = k >= FEW_COLUMNS
+            cosines = filled(lambda a, b: product(units[a:b]), k, len(units)) if many else product(units)
         if self.hidden:
             cosines = cosines[:, ~np.isin(places, list(self.hidden))]
         return ends(cosines, len(self) - len(self.hidden))
 
     @cached_property
-    def _sample(self) -> tuple[np.ndarray, np.ndarray]:
+    def sample(self) -> tuple[np.ndarray, np.ndarray]:
+        """Some of many items, scaled to length 1 (m, d), and their places (m,): what borders are estimated from.
+
+        >>> import softset
+        >>> softset.load_words().sample[0].shape
+        (32768, 300)
+        """
         return sampled(self)
 
     def find(self, query: str, top: int = 10, **options: Any) -> Result:
@@ -228,7 +251,13 @@ class Searchable(ABC):
             raise InputError("an approximate search cannot be restricted: search exactly, or all items")
         with limited_to(threads), own_threads(len(queries) >= FEW_COLUMNS):
             items, plans = self._plans(
-                queries, logic=logic, preprocessing=preprocessing, sets=sets, skip_unknown=skip_unknown, **parameters
+                queries,
+                logic=logic,
+                preprocessing=preprocessing,
+                sets=sets,
+                skip_unknown=skip_unknown,
+                approximate=approximate,
+                **parameters,
             )
             excluded = [items.hidden if with_examples else items.hidden | plan.places for plan in plans]
             if approximate:
@@ -302,14 +331,14 @@ def _result(
     places, scores = ranking.places[:kept].tolist(), ranking.scores[:kept].tolist()
     below = np.round(100 * (n - np.arange(1, kept + 1)) / n, 4).tolist()
     shares = explain(items.take(places), plan) if explained and kept else [()] * kept
-    names, texts, facts = items.columns(places)
-    hits = tuple(starmap(Hit, zip(names, scores, below, places, shares, texts, facts, strict=True)))
+    names, texts, facts = items.columns(ranking.places[:kept])
+    hits = hits_of(zip(names, scores, below, places, shares, texts, facts, strict=True))
     signature = f"{where}|logic:{plan.logic}|softset:{__version__}"
     return Result(plan.query, plan.logic.name, signature, hits, plan, plan.notes, plan.unknown)
 
 
 def _directions(middles: list[Centroid]) -> np.ndarray:
-    return np.stack([one.direction for one in middles])
+    return np.array([one.direction for one in middles])
 
 
 def _logic(logic: str | Logic | None, parameters: dict[str, Any]) -> Logic:

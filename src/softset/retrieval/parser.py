@@ -224,4 +224,5 @@ def _unquoted(token: Token) -> str:
     if token.kind != "quoted":
         return token.text
     inner = token.text[1:-1]  # between curly quotation marks, as word processors write them, nothing is escaped
-    return re.sub(r"\\(.)", r"\1", inner, flags=re.DOTALL) if token.text[0] == '"' else inner
+    escaped = token.text[0] == '"' and "\\" in inner
+    return re.sub(r"\\(.)", r"\1", inner, flags=re.DOTALL) if escaped else inner

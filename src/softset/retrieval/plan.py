@@ -42,7 +42,11 @@ class Known:
 
     def __init__(self, resolver: Resolver, answers: Mapping[str, Resolved]) -> None:
         self._resolver, self._answers = resolver, answers
-        self.preprocessing = getattr(resolver, "preprocessing", "none")
+
+    @property
+    def preprocessing(self) -> str:
+        """What was done to the vectors."""
+        return str(getattr(self._resolver, "preprocessing", "none"))
 
     def resolve(self, text: str) -> Resolved:
         """Return what stands for a text, or raise UnknownWordError."""
@@ -198,7 +202,7 @@ def _leaf(
     if not kept:
         raise InputError(f"no example of {tree} has a vector here: give others")
     texts, found = zip(*kept, strict=True)
-    rows = np.stack([one.vector for one in found])
+    rows = np.array([one.vector for one in found])
     if not rows.any():
         done = getattr(resolver, "preprocessing", "none")
         after = "" if done == "none" else f" after {done} (--preprocessing none leaves vectors as they are)"

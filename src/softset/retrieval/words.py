@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from softset.embed.library import vectors_folder
-from softset.embed.vocabulary import Found, Vocabulary
+from softset.embed.vocabulary import Vocabulary
 from softset.embed.whitening import can_be_whitened
 from softset.errors import InputError
 from softset.retrieval.exact import Ranking
@@ -52,10 +52,7 @@ class WordVectors(Vocabulary, Searchable):
         >>> sorted(load_words().resolved(["red", "Red Wine", "qwxz"]))
         ['Red Wine', 'red']
         """
-        asked = list(texts)
-        quick = zip(asked, self.words.first_places(asked), strict=True)
-        each = (self.entry(text) if place is None else Found(text, (text,), (place,)) for text, place in quick)
-        found = [one for one in each if one is not None]
+        found = [one for one in map(self.entry, texts) if one is not None]
         rows = iter(self.take([place for one in found for place in one.places]))
         vectors = (next(rows) if len(one.places) == 1 else _mean(list(islice(rows, len(one.places)))) for one in found)
         return {one.text: Resolved(row, one.how, one.places) for one, row in zip(found, vectors, strict=True)}
@@ -103,6 +100,29 @@ class WordVectors(Vocabulary, Searchable):
 
         return products
 
+    def cosines(self, directions: np.ndarray, places: np.ndarray) -> np.ndarray:
+        """Return the cosines (k, m) of words at m places with unit vectors (k, d), in float64.
+
+        They are NaN of a word without a direction. Those of whitened words come from the words as they are stored, and
+        their lengths after whitening.
+
+        >>> words = load_words().preprocess("whiten")
+        >>> king = words["king"] / np.linalg.norm(words["king"])
+        >>> words.cosines(king[None], np.array([words.words.place("king"), words.words.place("queen")])).round(2)
+        array([[1.  , 0.6...]])
+        """
+        done = self._preprocessing
+        if done is None or not done.unit or self._unit:
+            return super().cosines(directions, places)
+        mean, matrix = done.in_precision(np.dtype(np.float64))
+        Q = directions @ matrix
+        rows = self._stored_words.take(places).astype(np.float64)
+        before, after = np.sqrt(np.vecdot(rows, rows)), self.norms[places].astype(np.float64)
+        after[after == 0] = np.nan
+        before[before == 0] = 1.0  # such a row has no length after whitening either
+        found: np.ndarray = (Q @ rows.T / before - (Q @ mean)[:, None]) / after
+        return found
+
     @cached_property
     def _stored_words(self) -> "WordVectors":
         return self.original
@@ -140,7 +160,7 @@ class WordVectors(Vocabulary, Searchable):
         """
         return list(map(Entry, self.words.take(places)))
 
-    def columns(self, places: Sequence[int]) -> Columns:
+    def columns(self, places: Sequence[int] | np.ndarray) -> Columns:
         """Return the words at some places, without texts and metadata.
 
         >>> load_words().columns([1, 0])

@@ -69,7 +69,7 @@ class Block(Searchable):
         """Return the vectors of consecutive items."""
         return self._vectors[start:stop]
 
-    def take(self, places: Sequence[int]) -> np.ndarray:
+    def take(self, places: Sequence[int] | np.ndarray) -> np.ndarray:
         """Return the vectors of items at some places."""
         return self._vectors[np.asarray(places, dtype=np.int64)]
 
@@ -271,7 +271,8 @@ class Shards(Lookup):
         return self._few.rows(start, stop)
 
     @cached_property
-    def _sample(self) -> tuple[np.ndarray, np.ndarray]:
+    def sample(self) -> tuple[np.ndarray, np.ndarray]:
+        """Some of many items, scaled to length 1 (m, d), and their places (m,)."""
         places = np.linspace(0, len(self) - 1, SAMPLE).astype(np.int64)
         distinct, back = np.unique(places, return_inverse=True)
         rows = self._vectors_at(distinct)[back]
@@ -309,7 +310,7 @@ class Shards(Lookup):
         self._seen |= {int(places[at]): (names[at], vectors[at]) for at in order.tolist()}
         return Ranking(places[order], scores[order])
 
-    def take(self, places: Sequence[int]) -> np.ndarray:
+    def take(self, places: Sequence[int] | np.ndarray) -> np.ndarray:
         """Return the vectors of items that were found."""
         return np.stack([self._seen[place][1] for place in places])
 

@@ -70,7 +70,7 @@ class Stored(Lookup):
         """Refuse: a store's vectors are not looked at one by one."""
         raise InputError(f"items {start} to {stop} were asked for in their order, but {ADVICE}")
 
-    def take(self, places: Sequence[int]) -> np.ndarray:
+    def take(self, places: Sequence[int] | np.ndarray) -> np.ndarray:
         """Return the vectors of items that were fetched."""
         return np.stack([self._records[place].vector for place in places])
 
@@ -169,7 +169,7 @@ class Stored(Lookup):
     def _scored(self, plan: Plan, top: int, excluded: frozenset[int], ids: Iterable[str]) -> Ranking:
         """Return the best of some items, which are fetched."""
         kept = np.array(sorted(set(self._fetched(ids)) - excluded), dtype=np.int64)
-        return rescored(plan, self.take(kept.tolist()), kept, top) if len(kept) else Ranking.empty()
+        return rescored(self, plan, kept, top) if len(kept) else Ranking.empty()
 
 
 def _is_full(best: Ranking, top: int, score: float) -> bool:
