@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 
 from softset import WordVectors
 from softset.algebra import compiling
-from softset.retrieval import beyond, exact, products
+from softset.retrieval import beyond, exact
+from softset.retrieval import products as products_module
 from softset.retrieval.borders import FEW, largest
 from softset.retrieval.collection import Collection
 from softset.retrieval.items import Item
-from softset.retrieval.products import Products, products_of
+from softset.retrieval.products import Beyond, Products, products_of
 
 RANDOM = np.random.default_rng(11)
 
@@ -63,39 +64,51 @@ def test_batches_of_sets_do_not_matter(words: WordVectors, monkeypatch) -> None:
     ]
 
 
-@given(st.integers(0, 1000), st.integers(1, 70), st.booleans())
-@settings(max_examples=40)
-def test_compiled_and_plain_find_the_same_coordinates(seed: int, k: int, shifted: bool) -> None:
+def products(seed: int, k: int, shifted: bool) -> tuple[Products, np.ndarray, np.ndarray]:
+    """Return some products, their coordinates (k, n) written out, and bounds that some lie beyond."""
     rng = np.random.default_rng(seed)
-    n = int(rng.integers(0, 50))
+    n, d = int(rng.integers(1, 50)), int(rng.integers(1, 12))
+    rows = rng.standard_normal((n, d)) * rng.choice([0, 0.1, 1, 50], size=(n, 1))
     given = Products(
-        rng.standard_normal((n, k)).astype(np.float32).T,
+        rows.astype(np.float32),
+        rng.standard_normal((k, d)),
         rng.random(n).astype(np.float32),
         rng.random(n).astype(np.float32),
         rng.standard_normal(k).astype(np.float32) * shifted,
     )
-    least = rng.random(k).astype(np.float32)
-    quick = beyond.beyond(np.ascontiguousarray(given.values.T), *given[1:], least)
-    expected = given.values.copy() * given.scales - given.offsets[:, None] * given.shifts
-    clear = np.abs(expected - least[:, None]) > 1e-6
-    found = set(zip(quick[0].tolist(), quick[1].tolist(), strict=True))
-    wanted = {(int(i), int(j)) for i, j in zip(*np.nonzero(expected > least[:, None]), strict=True)}
-    assert {one for one in found ^ wanted if clear[one]} == set()
-    for which, place, score in zip(*quick, strict=True):
-        assert score == pytest.approx(expected[which, place], abs=1e-6)
-    plain = given._replace(values=given.values.copy(order="F")).beyond(least)
-    assert set(zip(plain.which.tolist(), plain.places.tolist(), strict=True)) ^ found <= {
-        (int(i), int(j)) for i, j in zip(*np.nonzero(~clear), strict=True)
-    }
+    expected = given.directions @ given.rows.T.astype(np.float64) * given.scales - given.offsets[:, None] * given.shifts
+    return given, expected, rng.uniform(0, 2, size=k).astype(np.float32)
+
+
+def pairs(found: Beyond) -> dict[tuple[int, int], float]:
+    return dict(zip(zip(found.which.tolist(), found.places.tolist(), strict=True), found.scores.tolist(), strict=True))
+
+
+def check_is_beyond(found: Beyond, expected: np.ndarray, least: np.ndarray) -> None:
+    """What was found lies beyond, and what lies beyond was found; within the rounding of float32, either will do."""
+    near = np.abs(expected - least[:, None]) < 2e-5 * (1 + np.abs(expected))
+    wanted = {(int(i), int(j)) for i, j in np.argwhere(expected > least[:, None])}
+    assert {one for one in pairs(found).keys() ^ wanted if not near[one]} == set()
+    for one, score in pairs(found).items():
+        assert score == pytest.approx(expected[one], rel=2e-5, abs=2e-5)
+
+
+@given(st.integers(0, 1000), st.integers(1, 70), st.booleans())
+@settings(max_examples=40)
+def test_compiled_and_plain_find_the_same_coordinates(seed: int, k: int, shifted: bool) -> None:
+    given, expected, least = products(seed, k, shifted)
+    values = np.ascontiguousarray((given.directions.astype(np.float32) @ given.rows.T).T)
+    check_is_beyond(Beyond(*beyond.beyond(values, *given[2:], least)), expected, least)
+    check_is_beyond(given.beyond(least), expected, least)
 
 
 @pytest.mark.parametrize("compiles", [True, False])
 def test_products_say_which_items_are_beyond(compiles: bool, monkeypatch) -> None:
-    monkeypatch.setattr(products, "can_compile", lambda: compiles and compiling.can_compile())
+    monkeypatch.setattr(products_module, "can_compile", lambda: compiles and compiling.can_compile())
     rows, Q = RANDOM.standard_normal((300, 12)).astype(np.float32), RANDOM.standard_normal((40, 12))
     norms = np.linalg.norm(rows, axis=1)
     cosines = Q @ (rows / norms[:, None]).T
-    found = products_of(rows, norms, Q, by_item=True).beyond(np.full(40, 1.5))
+    found = products_of(rows, norms, Q).beyond(np.full(40, 1.5))
     wanted = np.argwhere(cosines > 1.5)
     assert sorted(zip(found.which.tolist(), found.places.tolist(), strict=True)) == [
         tuple(one) for one in wanted.tolist()

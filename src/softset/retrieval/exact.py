@@ -8,7 +8,7 @@ Of many sets that are asked for by themselves, it is known from their borders wh
 pass looks for those only (`_near`). All others are scored and ranked block by block (`_pass`).
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Protocol
@@ -17,8 +17,9 @@ import numpy as np
 
 from softset.algebra.threads import in_threads
 from softset.retrieval.centroid import LEAST_BORDER, Centroid, presumed
+from softset.retrieval.coding import Coding
 from softset.retrieval.plan import Members, Plan
-from softset.retrieval.products import FEW_COLUMNS, Beyond, Products
+from softset.retrieval.products import FEW_COLUMNS, Along, Beyond
 from softset.retrieval.tree import Examples, Named
 
 __all__ = ["Items", "Ranking", "rescored", "search"]
@@ -50,8 +51,12 @@ class Items(Protocol):
     def projections(self, directions: np.ndarray, start: int, stop: int) -> np.ndarray:
         """Return the coordinates (k, n) of consecutive items, each scaled to length 1, along k directions (k, d)."""
 
-    def along(self, directions: np.ndarray, *, by_item: bool = False) -> Callable[[int, int], Products]:
+    def along(self, directions: np.ndarray) -> Along:
         """Return what gives, of the items from start to stop, what these coordinates are made of."""
+
+    @property
+    def coding(self) -> Coding:
+        """Codes of what `along` multiplies."""
 
     def cosines(self, directions: np.ndarray, places: np.ndarray) -> np.ndarray:
         """Return the coordinates (k, m) of items at m places in float64; NaN of an item without a direction."""
@@ -139,10 +144,12 @@ def _beyond_borders(items: Items, sets: Sequence[Centroid], n: int) -> Iterator[
     directions = np.stack([one.direction for one in sets])
     least = np.array([one.border for one in sets], dtype=np.float32)
 
-    products = items.along(directions, by_item=True)
+    along = items.along(directions)
+    screen = items.coding.screen(along.directions)
 
     def block(start: int) -> Beyond:
-        found = products(start, min(start + NEAR_ROWS, n)).beyond(least)
+        products = along.block(start, min(start + NEAR_ROWS, n))
+        found = products.beyond(least) if screen is None else screen.beyond(products, start, least)
         return found._replace(places=found.places + start)
 
     parts = list(in_threads(block, range(0, n, NEAR_ROWS)))

@@ -1,7 +1,7 @@
 """`find`: from queries to results, over anything whose items have vectors."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
@@ -16,12 +16,13 @@ from softset.retrieval.approximate import Approximate
 from softset.retrieval.belonging import Memberships, belonging
 from softset.retrieval.borders import FEW, ends, filled, sampled
 from softset.retrieval.centroid import Centroid
+from softset.retrieval.coding import Coding
 from softset.retrieval.exact import Ranking, search
 from softset.retrieval.logic import Logic
 from softset.retrieval.mapping import Map, map_of
 from softset.retrieval.parser import parse
 from softset.retrieval.plan import Known, NamedSets, Plan, Resolved, examples_of, make_plan
-from softset.retrieval.products import FEW_COLUMNS, Products, multiplied, products_of
+from softset.retrieval.products import FEW_COLUMNS, Along, Products, multiplied, products_of
 from softset.retrieval.results import Columns, Entry, Result, explain, hits_of
 from softset.retrieval.tree import leaves
 
@@ -99,19 +100,20 @@ class Searchable(ABC):
 
     def projections(self, directions: np.ndarray, start: int, stop: int) -> np.ndarray:
         """Return the coordinates (k, n) of consecutive items, each scaled to length 1, along k directions (k, d)."""
-        return self.products(directions, start, stop).coordinates()
+        return self.along(directions).block(start, stop).coordinates()
 
-    def products(self, directions: np.ndarray, start: int, stop: int, *, by_item: bool = False) -> Products:
-        """Return what these coordinates are made of; `by_item` lays those of an item beside each other in memory."""
-        return self.along(directions, by_item=by_item)(start, stop)
-
-    def along(self, directions: np.ndarray, *, by_item: bool = False) -> Callable[[int, int], Products]:
-        """Return `products` as a function of start and stop: what directions need is then done once for all blocks."""
+    def along(self, directions: np.ndarray) -> Along:
+        """Return what these coordinates are made of, block by block: what directions need is done once for all."""
 
         def products(start: int, stop: int) -> Products:
-            return products_of(self.rows(start, stop), self.norms[start:stop], directions, by_item=by_item)
+            return products_of(self.rows(start, stop), self.norms[start:stop], directions)
 
-        return products
+        return Along(directions, products)
+
+    @cached_property
+    def coding(self) -> Coding:
+        """Codes of what `along` multiplies, for searches of many sets."""
+        return Coding(self)
 
     def cosines(self, directions: np.ndarray, places: np.ndarray) -> np.ndarray:
         """Return the cosines (k, m) of items at m places with unit vectors (k, d), in float64.

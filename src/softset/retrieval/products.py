@@ -1,12 +1,13 @@
 """Items along directions, as products of matrices: what scores are made of, or what tells which items are worth one."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from softset.algebra.compiling import can_compile
 
-__all__ = ["Beyond", "Products", "multiplied", "products_of"]
+__all__ = ["Along", "Beyond", "Products", "multiplied", "products_of", "tamed"]
 
 FEW_COLUMNS = 32
 
@@ -20,27 +21,31 @@ class Beyond(NamedTuple):
 
 
 class Products(NamedTuple):
-    """Coordinates (k, n) of n items along k directions, but for a scale and a shift of each item.
+    """Coordinates (k, n) of n items along k directions, as products that are computed when they are asked for.
 
     Attributes:
-        values: (k, n) the products.
-        scales: (n,) what those of an item are multiplied by.
+        rows: (n, d) what stands for the items.
+        directions: (k, d) what they are multiplied by.
+        scales: (n,) what the products of an item are multiplied by.
         shifts: (n,) what is then taken off, times the direction's offset.
         offsets: (k,) of directions.
     """
 
-    values: np.ndarray
+    rows: np.ndarray
+    directions: np.ndarray
     scales: np.ndarray
     shifts: np.ndarray
     offsets: np.ndarray
 
     def coordinates(self) -> np.ndarray:
-        """Return the coordinates (k, n), in the place of the products.
+        """Return the coordinates (k, n).
 
         >>> products_of(np.array([[3.0, 4.0]]), np.array([5.0]), np.eye(2)).coordinates().tolist()
         [[0.6...], [0.8...]]
         """
-        found = self.values
+        return self._scaled(multiplied(self.rows, self.directions))
+
+    def _scaled(self, found: np.ndarray) -> np.ndarray:
         found *= self.scales
         if self.offsets.any():
             found -= self.offsets[:, None] * self.shifts
@@ -53,22 +58,30 @@ class Products(NamedTuple):
         >>> items.beyond(np.array([0.7, 0.7])).places.tolist()
         [0, 1]
         """
-        if can_compile() and len(self.values) >= FEW_COLUMNS and self.values.T.flags.c_contiguous:
+        values = multiplied(self.rows, self.directions, by_item=True)
+        if can_compile() and len(least) >= FEW_COLUMNS:
             from softset.retrieval.beyond import beyond
 
-            kind = self.values.dtype  # one for all, for each mixture would be compiled anew
-            return Beyond(*beyond(self.values.T, *(one.astype(kind, copy=False) for one in (*self[1:], least))))
-        by_item = self.coordinates().T
+            given = (self.scales, self.shifts, self.offsets, least)
+            kind = values.dtype  # one for all, for each mixture would be compiled anew
+            return Beyond(*beyond(values.T, *(one.astype(kind, copy=False) for one in given)))
+        by_item = self._scaled(values).T
         places, which = divmod(np.flatnonzero(by_item > least), len(least))
         return Beyond(which, places, by_item[places, which])
 
 
-def products_of(rows: np.ndarray, norms: np.ndarray, directions: np.ndarray, *, by_item: bool = False) -> Products:
+class Along(NamedTuple):
+    """The directions (k, d) that items are multiplied by, and what gives the products of those from start to stop."""
+
+    directions: np.ndarray
+    block: Callable[[int, int], Products]
+
+
+def products_of(rows: np.ndarray, norms: np.ndarray, directions: np.ndarray) -> Products:
     """Return the products of rows (n, d) of known lengths, which are scaled to length 1, and k directions (k, d)."""
-    rows, norms = _tamed(rows, norms)
+    rows, norms = tamed(rows, norms)
     scales = 1 / np.where(norms > 0, norms, 1)  # one division an item, not one for each direction
-    values = multiplied(rows, directions, by_item=by_item)
-    return Products(values, scales, np.zeros_like(scales), np.zeros(len(directions), dtype=values.dtype))
+    return Products(rows, directions, scales, np.zeros_like(scales), np.zeros(len(directions), dtype=rows.dtype))
 
 
 def multiplied(rows: np.ndarray, directions: np.ndarray, *, by_item: bool = False) -> np.ndarray:
@@ -85,7 +98,7 @@ def multiplied(rows: np.ndarray, directions: np.ndarray, *, by_item: bool = Fals
     return products
 
 
-def _tamed(rows: np.ndarray, norms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def tamed(rows: np.ndarray, norms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return rows and lengths with those rows scaled to length 1 whose squares would overflow or vanish."""
     odd = ~((norms > 1e-15) & (norms < 1e15))
     if not odd.any():

@@ -1,7 +1,7 @@
 """Word vectors that can be searched by set queries."""
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import islice
 from typing import Any
@@ -12,11 +12,12 @@ from softset.embed.library import vectors_folder
 from softset.embed.vocabulary import Vocabulary
 from softset.embed.whitening import can_be_whitened
 from softset.errors import InputError
+from softset.retrieval.coding import Coding
 from softset.retrieval.exact import Ranking
 from softset.retrieval.finding import Searchable
 from softset.retrieval.logic import Logic
 from softset.retrieval.plan import Resolved
-from softset.retrieval.products import Products, multiplied
+from softset.retrieval.products import Along, Products, products_of
 from softset.retrieval.results import Columns, Entry
 
 __all__ = ["WordVectors", "load_words"]
@@ -76,29 +77,36 @@ class WordVectors(Vocabulary, Searchable):
     def _views(self) -> "dict[str, WordVectors]":
         return {}
 
-    def along(self, directions: np.ndarray, *, by_item: bool = False) -> Callable[[int, int], Products]:
+    def along(self, directions: np.ndarray) -> Along:
         """Return what gives, of consecutive words, what their coordinates along k directions (k, d) are made of.
 
         Of whitened words they come from those of the words as they are stored, so that none has to be whitened.
 
-        >>> load_words().along(np.eye(300)[:2])(0, 5).coordinates().shape
+        >>> load_words().along(np.eye(300)[:2]).block(0, 5).coordinates().shape
         (2, 5)
         """
         done = self._preprocessing
         if done is None or not done.unit or self._unit:
-            return super().along(directions, by_item=by_item)
+            return super().along(directions)
         Q = directions @ done.matrix
         offsets, (scales, shifts) = Q @ done.mean, self._whitened_scales
 
         def products(start: int, stop: int) -> Products:
-            if scales is None:  # lengths of the stored words, which are odd, cannot be one with those after whitening
-                values = self._stored_words.products(Q, start, stop, by_item=by_item).coordinates()
-            else:
-                values = multiplied(self._stored_words.rows(start, stop), Q, by_item=by_item)
-            kept = shifts if scales is None else scales
-            return Products(values, kept[start:stop], shifts[start:stop], offsets.astype(values.dtype))
+            rows = self._stored_words.rows(start, stop)
+            if scales is not None:
+                return Products(rows, Q, scales[start:stop], shifts[start:stop], offsets.astype(rows.dtype))
+            # Lengths of the stored words, which are odd, cannot be one with those after whitening.
+            raw = products_of(rows, self._stored_words.norms[start:stop], Q)
+            after = shifts[start:stop]
+            return raw._replace(scales=raw.scales * after, shifts=after, offsets=offsets.astype(rows.dtype))
 
-        return products
+        return Along(Q, products)
+
+    @cached_property
+    def coding(self) -> Coding:
+        """Codes of what `along` multiplies, for searches of many sets: the words as they are stored, if whitened."""
+        done = self._preprocessing
+        return Coding(self if done is None or not done.unit or self._unit else self._stored_words)
 
     def cosines(self, directions: np.ndarray, places: np.ndarray) -> np.ndarray:
         """Return the cosines (k, m) of words at m places with unit vectors (k, d), in float64.

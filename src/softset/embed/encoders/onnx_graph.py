@@ -6,7 +6,7 @@ they are or left out, so nothing of their inside needs to be understood but name
 
 from collections.abc import Iterator
 
-__all__ = ["only_output", "output_names", "weight_locations"]
+__all__ = ["BYTES", "VARINT", "only_output", "output_names", "varint", "weight_locations"]
 
 GRAPH, NODE, INITIALIZER, OUTPUT = 7, 1, 5, 12
 NODE_INPUT, NODE_OUTPUT, NODE_ATTRIBUTE, SUBGRAPHS = 1, 2, 5, (6, 11)
@@ -39,7 +39,7 @@ def only_output(model: bytes, output: str) -> bytes | None:
         return None
     kept = [whole for number, whole, content in parts if _is_kept(number, content, needed, output)]
     body = b"".join(kept)
-    head = _varint(GRAPH << 3 | BYTES) + _varint(len(body))
+    head = varint(GRAPH << 3 | BYTES) + varint(len(body))
     return b"".join(head + body if number == GRAPH else bytes(whole) for number, whole, _ in fields)
 
 
@@ -136,7 +136,12 @@ def _read_varint(message: memoryview, at: int) -> tuple[int, int]:
             return value, at
 
 
-def _varint(value: int) -> bytes:
+def varint(value: int) -> bytes:
+    """Return a number as protocol buffers write it: seven bits in each byte, the lowest first.
+
+    >>> varint(300).hex()
+    'ac02'
+    """
     out = bytearray()
     while value > 127:
         out.append(value & 127 | 128)

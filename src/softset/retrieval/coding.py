@@ -1,0 +1,121 @@
+"""Vectors in a byte a number: which of many items can lie far along which of many directions, in a quarter of the time.
+
+A vector is x = s c + e with whole numbers c from -127 to 127, and a direction likewise t b + f. Their product differs
+from s t (c b), which bytes give, by e (t b) + x f, which is at most |e| |t b| + |x| |f|: whatever lies far enough along
+is among those whose product of bytes comes out beyond with this slack. Their coordinates are then computed from the
+vectors themselves, so that the same are found as without codes. Of 64 sets over 341,479 vectors of 100 dimensions,
+60,000 coordinates out of 22 million are computed, and 40,000 of them lie beyond.
+"""
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from softset.algebra.compiling import can_compile
+from softset.algebra.threads import in_threads
+from softset.retrieval.integers import LARGEST, integer_products
+from softset.retrieval.products import Beyond, Products
+
+__all__ = ["Codes", "Coding", "Screen"]
+
+MOST_BYTES = 256 * 2**20  # of memory for codes, which is a quarter of what the vectors take
+BLOCK = 8_192
+ROUNDING = 1e-5  # of a coordinate in float32, with room
+
+
+class Coded(Protocol):
+    """Items whose vectors can be coded."""
+
+    @property
+    def dimensions(self) -> int:
+        """The length d of the vectors."""
+
+    @property
+    def norms(self) -> np.ndarray:
+        """The lengths (n,) of all vectors."""
+
+    def rows(self, start: int, stop: int) -> np.ndarray:
+        """Return the vectors (stop - start, d) of consecutive items."""
+
+    def __len__(self) -> int: ...
+
+
+class Codes(NamedTuple):
+    """The codes (n, d) of all vectors, what a step of each vector's codes is, and how far off they are, (n,) each."""
+
+    codes: np.ndarray
+    steps: np.ndarray
+    errors: np.ndarray
+    lengths: np.ndarray
+
+    @classmethod
+    def of(cls, items: Coded) -> "Codes":
+        """Return the codes of items.
+
+        >>> import softset
+        >>> Codes.of(softset.WordVectors.of(["red"], [[1, -2]])).codes.tolist()
+        [[192, 1]]
+        """
+        from softset.retrieval.codes import encode
+
+        n, d = len(items), items.dimensions
+        made = cls(np.empty((n, d), np.uint8), np.empty(n, np.float32), np.empty(n, np.float32), items.norms)
+
+        def block(start: int) -> None:
+            some = slice(start, min(start + BLOCK, n))
+            encode(items.rows(some.start, some.stop), made.codes[some], made.steps[some], made.errors[some])
+
+        for _ in in_threads(block, range(0, n, BLOCK)):
+            pass
+        return made
+
+
+class Screen:
+    """Tells which items lie far along some directions (k, d), by their codes."""
+
+    def __init__(self, codes: Codes, directions: np.ndarray) -> None:
+        self._codes, self._directions = codes, directions.astype(np.float32)
+        step = float(np.abs(self._directions).max()) / LARGEST
+        coded = np.rint(self._directions / step).astype(np.int8)
+        self._bytes, self._step = np.ascontiguousarray(coded.T), np.float32(step)
+        near = coded * np.float64(step)
+        self._length = np.float32(np.linalg.norm(near, axis=1).max())
+        self._error = np.float32(np.linalg.norm(directions - near, axis=1).max())
+
+    def beyond(self, products: Products, start: int, least: np.ndarray) -> Beyond:
+        """Return what `products.beyond` does, of the items from `start` on."""
+        from softset.retrieval.codes import screened
+
+        some = slice(start, start + len(products.rows))
+        codes, steps, errors, lengths = (one[some] for one in self._codes)
+        scales = products.scales
+        slacks = scales * (errors * self._length + lengths * self._error) + np.float32(ROUNDING)
+        widths = scales * steps * self._step
+        sums = integer_products(codes, self._bytes)
+        given = (widths, slacks, scales, products.shifts, products.offsets.astype(np.float32), least)
+        return Beyond(*screened(sums, products.rows, self._directions, *given))
+
+
+class Coding:
+    """The codes of items, which are made when they are asked for a second time: who asks twice will ask again.
+
+    The first time, what computes with them would take longer to load than it saves.
+    """
+
+    def __init__(self, items: Coded) -> None:
+        self._items = items
+        self._asked = False
+        self._codes: Codes | None = None
+
+    def screen(self, directions: np.ndarray) -> Screen | None:
+        """Return the screen for directions (k, d); None the first time, and where codes do not help."""
+        if not self._asked or not can_compile():
+            self._asked = True
+            return None
+        if self._codes is None:
+            norms, size = self._items.norms, len(self._items) * self._items.dimensions
+            plain = norms.max(initial=1.0) < 1e15 and norms[norms > 0].min(initial=1.0) > 1e-15
+            if size > MOST_BYTES or not plain:
+                return None
+            self._codes = Codes.of(self._items)
+        return Screen(self._codes, directions)
