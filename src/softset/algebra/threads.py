@@ -6,7 +6,7 @@ Blocks of them go to as many threads as linear algebra may use (threadpoolctl's 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from functools import cache, wraps
 from threading import Lock
@@ -55,8 +55,7 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-@contextmanager
-def limited_to(threads: int | None) -> Iterator[None]:
+def limited_to(threads: int | None) -> AbstractContextManager[None]:
     """Let `in_threads` use so many threads in here, and linear algebra one; no limit unless a number is given.
 
     It goes through the same lock as all others: a second limit of the process's threads could outlive its first.
@@ -65,8 +64,7 @@ def limited_to(threads: int | None) -> Iterator[None]:
     ...     list(in_threads(len, ["a", "bb"]))
     [1, 2]
     """
-    with own_threads(threads is not None, threads):
-        yield
+    return own_threads(threads is not None, threads)
 
 
 @contextmanager

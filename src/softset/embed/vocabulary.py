@@ -3,10 +3,10 @@
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -27,8 +27,7 @@ __all__ = ["Found", "Vocabulary"]
 PARTS = re.compile(r"[\s'\u2019\-]+")  # a phrase falls apart at spaces, and a word at inner apostrophes and hyphens
 
 
-@dataclass(frozen=True)
-class Found:
+class Found(NamedTuple):
     """How a word or phrase was found: the entries whose mean is its vector."""
 
     text: str
@@ -137,7 +136,7 @@ class Vocabulary:
         """The length d of the vectors."""
         return int(self._stored.vectors.shape[1])
 
-    @property
+    @cached_property
     def preprocessing(self) -> str:
         """What was done to the vectors since they were read, or "none"."""
         before = str(self._stored.facts.get("preprocessing", "none"))
@@ -145,12 +144,12 @@ class Vocabulary:
         done += [self._preprocessing.name] if self._preprocessing else []
         return "+".join([*done, *(["normalised"] if self._unit else [])]) or "none"
 
-    @property
+    @cached_property
     def checksum(self) -> str:
         """The SHA-256 of the stored vectors, or "" for vectors that are in no file."""
         return str(self._stored.facts.get("files", {}).get("vectors.npy", {}).get("sha256", ""))
 
-    @property
+    @cached_property
     def signature(self) -> str:
         """What results depend on: the vectors, how many, and what was done to them."""
         name = f"{self.name}@{self.checksum[:8]}" if self.checksum else self.name

@@ -91,9 +91,9 @@ class Approximate:
             return self._items.borders(directions)
         rank = rank_among(self._sample.ntotal, n)
         cosines, found = self._sample.search(directions.astype(np.float32), rank)
-        if (found[:, -1] < 0).any():  # fewer than that near by
+        if found[:, -1].min() < 0:  # fewer than that near by
             return self._items.borders(directions)
-        borders: np.ndarray = np.clip(cosines[:, -1].astype(np.float64), 0.0, 1.0)
+        borders: np.ndarray = np.minimum(np.maximum(cosines[:, -1], 0.0), 1.0)
         return borders
 
     @cached_property
@@ -115,9 +115,10 @@ class Approximate:
         others = len(excluded - self._items.hidden)  # what is hidden is not in the index
         probes, wanted = probes_of(plan, top + others, "search exactly (without --approximate)")
         _, found = self._index.search(probes, min(int(FURTHER * wanted), self._index.ntotal))
-        distinct = {*found.ravel().tolist()} - excluded - {-1}
+        distinct = {*found.ravel().tolist()}
+        distinct -= excluded
+        distinct.discard(-1)  # which stands for nothing
         places = np.fromiter(distinct, dtype=np.int64, count=len(distinct))
-        places.sort()
         if len(places) < min(top, len(self._items) - len(excluded)):  # not enough near by: look at all
             return search(self._items, [plan], top, excluded=[excluded])[0]
         return rescored(self._items, plan, places, top)

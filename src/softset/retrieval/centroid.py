@@ -32,7 +32,7 @@ def chances(scores: np.ndarray, border: Any) -> np.ndarray:
     >>> chances(np.array([0.4, 0.2, -1.0]), 0.2).round(2).tolist()
     [0.88, 0.5, 0.12]
     """
-    found: np.ndarray = 1 / (1 + np.exp(2 - 2 * np.clip(scores, 0.0, 1.0) / border))
+    found: np.ndarray = 1 / (1 + np.exp(2 - 2 * np.minimum(np.maximum(scores, 0.0), 1.0) / border))
     return found
 
 

@@ -207,7 +207,8 @@ def rescored(items: Items, plan: Plan, places: np.ndarray, top: int) -> Ranking:
     if len(middles) == len(sets):
         cosines = items.cosines(np.array([one.direction for one in middles]), places)
         nowhere = np.isnan(cosines[0])
-        cosines[:, nowhere] = 0.0
+        if nowhere.any():
+            cosines[:, nowhere] = 0.0
         scores = plan.score([one.chances(row) for one, row in zip(middles, cosines, strict=True)])
     else:
         rows = items.take(places).astype(np.float64)

@@ -331,7 +331,7 @@ def _result(
 ) -> Result:
     kept = int(((ranking.scores >= least) & (ranking.scores > 0)).sum())  # what has no membership is no member
     places, scores = ranking.places[:kept].tolist(), ranking.scores[:kept].tolist()
-    below = np.round(100 * (n - np.arange(1, kept + 1)) / n, 4).tolist()
+    below = np.round(100 * np.arange(n - 1, n - 1 - kept, -1) / n, 4).tolist()
     shares = explain(items.take(places), plan) if explained and kept else [()] * kept
     names, texts, facts = items.columns(ranking.places[:kept])
     hits = hits_of(zip(names, scores, below, places, shares, texts, facts, strict=True))

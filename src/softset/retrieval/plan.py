@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -18,8 +18,7 @@ __all__ = ["Known", "Leaf", "Members", "Plan", "Resolved", "Resolver", "examples
 NamedSets = Mapping[str, Sequence[str]]
 
 
-@dataclass(frozen=True)
-class Resolved:
+class Resolved(NamedTuple):
     """The vector (d,) that stands for an example, how it was found, and which items it is, if it is any."""
 
     vector: np.ndarray
