@@ -65,3 +65,9 @@ def test_places_of_words_that_share_a_hash_are_never_another_words(monkeypatch: 
     index = WordIndex.of(["red", "tan", "blue"])
     asked = ["tan", "blue", "sky", "red"]
     assert [index.place(word) for word in asked] == [1, 2, None, 0]
+
+
+def test_hashes_in_another_order_of_bytes_are_read() -> None:
+    index = WordIndex.of(["red", "tan"])
+    turned = WordIndex(index.text, index.offsets, index.hashes.astype(">u8"), index.places)
+    assert [turned.place(word) for word in ("tan", "red", "sky")] == [1, 0, None]

@@ -12,6 +12,7 @@ from softset.retrieval.coding import Codes, Coding, Screen
 from softset.retrieval.collection import Collection
 from softset.retrieval.integers import LARGEST, integer_products
 from softset.retrieval.items import Item
+from softset.retrieval.logic import Logic
 from tests.retrieval.test_near import QUERIES, check_is_beyond, products
 
 RANDOM = np.random.default_rng(7)
@@ -74,25 +75,30 @@ def test_a_screen_looks_at_few(monkeypatch: pytest.MonkeyPatch) -> None:
     Screen(Codes.of(items), Q).beyond(made, 0, np.full(40, 0.3, dtype=np.float32))
     sums, rows, _, widths, slacks = seen[0][:5]
     cosines = rows @ Q.T / np.linalg.norm(rows, axis=1, keepdims=True)
-    assert np.abs(sums * widths[:, None] - cosines).max() < slacks.max() < 0.05
+    assert (np.abs(sums * widths[:, None] - cosines).max(axis=1) <= slacks).all() and slacks.max() < 0.05
 
 
 def test_codes_are_made_when_they_are_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(coding, "can_compile", lambda: True)
-    Q = np.eye(5)
     rows = RANDOM.standard_normal((30, 5))
     asked = Coding(Rows(rows))
-    assert asked.screen(Q) is None and isinstance(asked.screen(Q), Screen)
-    kept = asked._codes
-    assert isinstance(asked.screen(Q), Screen) and asked._codes is kept
+    assert asked.codes() is None
+    kept = asked.codes()
+    assert kept is not None and asked.codes() is kept
     rows[3] *= 1e20
     odd = Coding(Rows(rows))
-    assert odd.screen(Q) is None and odd.screen(Q) is None
+    assert odd.codes() is None and odd.codes() is None
     monkeypatch.setattr(coding, "MOST_BYTES", 100)
     large = Coding(Rows(RANDOM.standard_normal((30, 5))))
-    assert large.screen(Q) is None and large.screen(Q) is None
+    assert large.codes() is None and large.codes() is None
     monkeypatch.setattr(coding, "can_compile", lambda: False)
-    assert [asked.screen(Q) for _ in range(3)] == [None] * 3
+    assert [asked.codes() for _ in range(3)] == [None] * 3
+
+
+def test_the_views_of_words_share_their_codes() -> None:
+    words = WordVectors.of([str(at) for at in range(200)], RANDOM.standard_normal((200, 5)))
+    assert words.prepared("whiten", Logic()).coding is words.coding
+    assert words.prepared("centre", Logic()).coding is not words.coding  # of other vectors
 
 
 @pytest.fixture(scope="module")

@@ -132,3 +132,10 @@ def test_equal_vectors_are_as_long_as_each_other_after_whitening(tmp_path, seed:
     write_store(tmp_path, [([str(at) for at in range(len(rows))], rows)], {"name": "equal"}, whitened=True)
     lengths = WordVectors.open(tmp_path).preprocess("whiten").norms
     assert lengths[-1] == lengths[5]
+
+
+def test_what_is_too_long_for_float32_has_no_direction() -> None:
+    rows = RANDOM.normal(size=(400, 6)).astype(np.float32)
+    rows[3] = 3e38
+    words = WordVectors.of([f"w{at}" for at in range(400)], rows).preprocess("whiten")
+    assert not words.rows(3, 4).any() and words.rows(0, 3).any(axis=1).all()

@@ -35,7 +35,8 @@ class WordIndex(Sequence[str]):
     ) -> None:
         self.text = text
         # Plain views: every look into a mapped array would make an object of its own kind.
-        self.offsets, self.hashes, self.places = np.asarray(offsets), np.asarray(hashes), np.asarray(places)
+        self.offsets, self.places = np.asarray(offsets), np.asarray(places)
+        self.hashes = np.asarray(hashes, dtype=hashes.dtype.newbyteorder("="))  # a view of others cannot be looked into
         self.limit = len(offsets) - 1 if limit is None else min(limit, len(offsets) - 1)
 
     @classmethod

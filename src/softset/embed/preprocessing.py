@@ -55,15 +55,13 @@ class Preprocessing:
 
 def _centred_units(rows: np.ndarray, mean: np.ndarray) -> np.ndarray:
     """Return rows scaled to length 1, less the mean; a zero row, and one that is the mean itself, become zero."""
-    lengths = _lengths(rows)
-    done = _scaled(rows, lengths)
-    done -= mean
+    units, plain = _units(rows)
+    done: np.ndarray = units - mean
     # A row whose entries are all below SAME has a square below d times its square. Squares take half the time of a look
     # at each number, and so asked, a row that is no number leaves the others to be looked at.
-    least = rows.shape[1] * SAME**2
-    if not (lengths.min(initial=1.0) > 0 and np.vecdot(done, done).min(initial=1.0) > least):
+    if not (plain and np.vecdot(done, done).min(initial=1.0) > rows.shape[1] * SAME**2):
         near = np.abs(done).max(axis=1, keepdims=True) < SAME
-        done = np.where(near | (lengths == 0), 0, done)
+        done = np.where(near | ~units.any(axis=1, keepdims=True), 0, done)
     return done
 
 
@@ -101,18 +99,16 @@ def _whitening(power: float, blocks: Callable[[], Iterator[np.ndarray]], d: int)
     return Preprocessing(f"whiten({power:g})@{n}", mean.astype(np.float32), matrix.astype(np.float32), unit=True)
 
 
-def _lengths(rows: np.ndarray) -> np.ndarray:
-    """Return the lengths (n, 1) of rows, summed in float64, so that no square is lost."""
-    lengths: np.ndarray = np.sqrt(np.vecdot(rows, rows, dtype=np.float64))[:, None]
-    return lengths
+def _units(rows: np.ndarray) -> tuple[np.ndarray, bool]:
+    """Return rows of length 1 in their own precision, and whether all are; zero stays zero.
 
-
-def _scaled(rows: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """Return rows scaled to length 1, in their own precision; zero stays zero."""
+    The lengths are summed in float64, so that no square is lost.
+    """
+    lengths = np.sqrt(np.vecdot(rows, rows, dtype=np.float64))[:, None]
     if lengths.min(initial=1.0) > 0 and lengths.max(initial=1.0) < 1e30:  # mostly: what else may come takes longer
-        return np.asarray(rows / lengths.astype(rows.dtype, copy=False))
+        return rows / lengths.astype(rows.dtype, copy=False), True
     with np.errstate(over="ignore"):
-        return np.asarray(rows / np.where(lengths > 0, lengths, 1).astype(rows.dtype))
+        return rows / np.where(lengths > 0, lengths, 1).astype(rows.dtype), False
 
 
 def _moments(blocks: Callable[[], Iterator[np.ndarray]], d: int) -> tuple[np.ndarray, np.ndarray, int]:
@@ -135,7 +131,7 @@ def _unit_moments(blocks: Callable[[], Iterator[np.ndarray]], d: int) -> tuple[n
     """
     total, products, n = np.zeros(d), np.zeros((d, d)), 0
     for rows in blocks():
-        units = _scaled(rows, _lengths(rows))
+        units, _ = _units(rows)
         total, products, n = total + units.sum(axis=0, dtype=np.float64), products + units.T @ units, n + len(units)
     mean = total / max(n, 1)
     return mean, products / max(n, 1) - np.outer(mean, mean), n

@@ -193,7 +193,8 @@ class Vocabulary:
 
     def _prepared(self, at: slice | np.ndarray, precision: Any = np.float32) -> np.ndarray:
         """Return some vectors; a preprocessing in float64 makes the same of equal ones, wherever they stand."""
-        rows = np.asarray(self._stored.vectors[at])
+        vectors = self._stored.vectors
+        rows = np.asarray(vectors[at] if isinstance(at, slice) else vectors.take(at, axis=0))
         if self._stored.scales is not None:
             scales = np.asarray(self._stored.scales[at])[:, None]
             rows = rows.astype(scales.dtype)  # at once: a product of two types goes piece by piece, three times slower

@@ -3,21 +3,18 @@
 `probing.py` says what the probes are. 341,479 GloVe vectors of 100 dimensions, sets of 5 words, top 100,
 as `python -m benchmarks --case engines` compares them, on two cores:
 
-==========================  ==========  ============  ==========
-index                       build, s    a set, ms     recall
-==========================  ==========  ============  ==========
-faiss IVF, 2 sqrt(n) lists  2.2         0.17          .990
-hnswlib, M 16, ef 200       29.2        0.17          1.000
-usearch, connectivity 16    50.6        0.33          1.000
-==========================  ==========  ============  ==========
+=========================  ==========  ============  ==========
+index                      build, s    a set, ms     recall
+=========================  ==========  ============  ==========
+faiss IVF, coded           4.5         0.10          .983
+hnswlib, M 16, ef 200      29.0        0.16          1.000
+usearch, connectivity 16   46.0        0.33          1.000
+=========================  ==========  ============  ==========
 
-The graphs find a little more, but take ten times as long to build and more; an inverted file can be built when it is
+The graphs find a little more, but take six times as long to build and more; an inverted file can be built when it is
 first needed. Of many items it holds four bits a number, of what differs from the middle of their list: a sixth of the
-memory, and half the time of a search. Half as many candidates again make up for what they blur, for the exact score
-ranks them: the same are found.
-
-Where sets end among many items is asked of a second, small file of the items that the exact engine asks, its sample:
-most borders are the same, some are lower by a hundredth at the most.
+memory, and half the time of a search. Half as many candidates again make up for what they blur. Where that is not
+enough, as of items that are nearly the same, the vectors themselves are held instead (`_tells_apart`).
 """
 
 import os
@@ -31,24 +28,27 @@ from typing import Any, Protocol
 import numpy as np
 
 from softset.embed.shelf import cache_folder
-from softset.errors import MissingExtraError
-from softset.retrieval.borders import FEW, rank_among
+from softset.errors import FileError, MissingExtraError
+from softset.retrieval.borders import FEW, NOT_FINITE, rank_among
 from softset.retrieval.exact import Items, Ranking, rescored, search
 from softset.retrieval.plan import Plan
-from softset.retrieval.probing import probes_of, units
+from softset.retrieval.probing import SPARE, probes_of, units
 
-__all__ = ["Approximate"]
+__all__ = ["FURTHER", "Approximate"]
 
 TRAINING_ROWS_PER_LIST = 64  # faiss wants at least 39
-SHARE_PROBED = 32  # one list in so many is read for a probe, but at least
-LEAST_PROBED = 32
-SHARE_OF_SAMPLE_PROBED = 8
-FURTHER = 1.5  # so many times as many candidates as are wanted, and a few more, where vectors are coded
+SHARE_PROBED, LEAST_PROBED = 24, 24  # one list in so many is read for a probe, but at least
+LEAST_PROBED_OF_FEW = 32  # where there are few items: reading more takes little
+FURTHER = 1.5  # times as many candidates as are wanted, where vectors are coded
+TRIED, NEIGHBOURS_TRIED = 256, 2_048  # items, and neighbours of each, that show whether codes are good enough
+TOLD_APART = 0.98  # of the nearest are to be among the candidates
+SAMPLE_FURTHER = 4  # times as many of the sample as the border's rank
+LEAST_DIMENSIONS = 64  # below, a product with the sample is as quick, and codes are coarse
+LEAST_SAMPLE = 2_048  # items of the sample that are not hidden: enough to learn codes from
 ROWS_AT_ONCE = 65_536
 LEAST_WORTH_KEEPING = 10_000  # items; below, making the index takes less than reading the file
-LEAST_CODED = 10_000  # items that codes are worth learning from
-MOST_KEPT = 8
-VERSION = 2
+MOST_KEPT = 16
+VERSION = 3
 
 
 class Searched(Items, Protocol):
@@ -78,95 +78,164 @@ class Approximate:
     """An inverted file over the directions of all items that a search may return.
 
     It is made at the first use, and kept in the user's cache for items that lie in files.
+
+    Attributes:
+        index: faiss's own, which knows items by their places.
+        coded: whether it holds codes, or the vectors themselves.
     """
 
     def __init__(self, items: Searched) -> None:
         self._items = items
-        self._index = _kept(items) or _built(items)
+        self.index = _kept(items, "items", len(items) - len(items.hidden)) or _built(items)
+        self.coded = not isinstance(self.index, _faiss().IndexIVFFlat)
+        least = LEAST_PROBED if len(items) > FEW else LEAST_PROBED_OF_FEW
+        self.index.nprobe = max(least, self.index.nlist // SHARE_PROBED)
+
+    # Where sets end
 
     def borders(self, directions: np.ndarray) -> np.ndarray:
-        """Return where the sets of some directions (k, d) end: among few items exactly, else by a file of a sample."""
-        n = len(self._items) - len(self._items.hidden)
-        if len(self._items) <= FEW:
+        """Return where the sets of some directions (k, d) end, which is nearly always where the exact engine says.
+
+        Of many items it asks the same sample: codes find the nearest of them, and their own cosines tell the border.
+        """
+        if self._sample is None:
             return self._items.borders(directions)
-        rank = rank_among(self._sample.ntotal, n)
-        cosines, found = self._sample.search(directions.astype(np.float32), rank)
-        if found[:, -1].min() < 0:  # fewer than that near by
-            return self._items.borders(directions)
-        borders: np.ndarray = np.minimum(np.maximum(cosines[:, -1], 0.0), 1.0)
-        return borders
+        index, rows, rank = self._sample
+        probes = directions.astype(np.float32)
+        near = index.search(probes, SAMPLE_FURTHER * rank)[1]
+        found = [
+            np.partition(rows.take(some, axis=0) @ one, -rank)[-rank] for some, one in zip(near, probes, strict=True)
+        ]
+        return np.array([min(max(float(border), 0.0), 1.0) for border in found])
 
     @cached_property
-    def _sample(self) -> Any:
-        units, places = self._items.sample
-        units = units[~np.isin(places, list(self._items.hidden))]
-        lists = max(1, int(len(units) ** 0.5))
-        index = _lists(units.shape[1], lists, "Flat")
-        index.train(units)
-        index.add(units)
-        index.nprobe = max(1, lists // SHARE_OF_SAMPLE_PROBED)
-        return index
+    def _sample(self) -> tuple[Any, np.ndarray, int] | None:
+        """An index of the sample, its rows, and the border's rank; None where codes do not help, or few are left."""
+        if not self.coded or self._items.dimensions < LEAST_DIMENSIONS:
+            return None
+        rows, places = self._items.sample
+        if self._items.hidden:
+            rows = rows[~np.isin(places, list(self._items.hidden))]
+        m, d = rows.shape
+        rank = rank_among(m, len(self._items) - len(self._items.hidden)) if m else 0
+        if m < LEAST_SAMPLE or SAMPLE_FURTHER * rank > m:
+            return None
+        index = _kept(self._items, "sample", m)
+        if index is None:
+            index = _made(d, f"PQ{d}x4fs", _finite(rows))
+            index.add(rows)
+            _keep(self._items, "sample", index)
+        return index, rows, rank
+
+    # What belongs to them
 
     def search(self, plans: Sequence[Plan], top: int, *, excluded: Sequence[frozenset[int]]) -> list[Ranking]:
         """Return about the `top` items of each plan: those of the candidates, by their exact scores."""
         return [self._search(plan, top, out) for plan, out in zip(plans, excluded, strict=True)]
 
     def _search(self, plan: Plan, top: int, excluded: frozenset[int]) -> Ranking:
-        others = len(excluded - self._items.hidden)  # what is hidden is not in the index
-        probes, wanted = probes_of(plan, top + others, "search exactly (without --approximate)")
-        _, found = self._index.search(probes, min(int(FURTHER * wanted), self._index.ntotal))
-        distinct = {*found.ravel().tolist()}
-        distinct -= excluded
-        distinct.discard(-1)  # which stands for nothing
-        places = np.fromiter(distinct, dtype=np.int64, count=len(distinct))
+        others = excluded - self._items.hidden  # what is hidden is not in the index
+        probes, wanted = probes_of(plan, top + len(others), "search exactly (without --approximate)")
+        count = int(FURTHER * wanted) if self.coded else wanted
+        found = self.index.search(probes, min(count, self.index.ntotal))[1]
+        kept = found >= 0  # -1 stands for nothing
+        for place in others:
+            kept &= found != place
+        places = found[kept] if len(found) == 1 else np.unique(found[kept])
         if len(places) < min(top, len(self._items) - len(excluded)):  # not enough near by: look at all
             return search(self._items, [plan], top, excluded=[excluded])[0]
         return rescored(self._items, plan, places, top)
 
 
-def _lists(d: int, lists: int, coded: str) -> Any:
-    """Return an inverted file without items, of cosines."""
+# Making and keeping indexes
+
+
+def _made(d: int, kind: str, rows: np.ndarray) -> Any:
+    """Return an index without items, of cosines, that has learnt from rows (m, d).
+
+    On one thread: codes are learnt number by number, and threads that meet thousands of times wait each time for
+    whoever else uses the machine. Few rows and few rounds are enough to learn 16 levels.
+    """
     faiss = _faiss()
-    return faiss.index_factory(d, f"IVF{lists},{coded}", faiss.METRIC_INNER_PRODUCT)
-
-
-def _built(items: Searched) -> Any:
-    """Return a new index, and keep it if the items have a checksum to know it by."""
-    n, d = len(items), items.dimensions
-    lists = int(max(1, min(2 * n**0.5, n / TRAINING_ROWS_PER_LIST)))
-    index = _lists(d, lists, f"PQ{d}x4fsr" if n >= LEAST_CODED else "Flat")
-    sample = np.random.default_rng(0).choice(n, min(n, TRAINING_ROWS_PER_LIST * lists), replace=False)
-    index.train(units(items.take(np.sort(sample))))
-    for start in range(0, n, ROWS_AT_ONCE):
-        places = np.setdiff1d(np.arange(start, min(start + ROWS_AT_ONCE, n)), list(items.hidden))
-        if len(places):
-            index.add_with_ids(units(items.take(places)), places)
-    index.nprobe = max(LEAST_PROBED, lists // SHARE_PROBED)
-    if items.checksum and n >= LEAST_WORTH_KEEPING:
-        _keep(index, _file(items))
+    index = faiss.index_factory(d, kind, faiss.METRIC_INNER_PRODUCT)
+    if hasattr(index, "pq"):
+        index.pq.cp.niter, index.pq.cp.max_points_per_centroid = 8, 64
+    threads = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(1)
+    try:
+        index.train(rows)
+    finally:
+        faiss.omp_set_num_threads(threads)
     return index
 
 
-def _file(items: Searched) -> Path:
-    key = sha256(f"{items.checksum}|{items.signature}|{VERSION}".encode()).hexdigest()
+def _built(items: Searched) -> Any:
+    """Return a new index of all items that are not hidden, and keep it."""
+    d = items.dimensions
+    index = _filled(items, f"PQ{d}x4fsr") if len(items) > FEW else None
+    if index is None or not _tells_apart(items, index):
+        index = _filled(items, "Flat")
+    if len(items) >= LEAST_WORTH_KEEPING:
+        _keep(items, "items", index)
+    return index
+
+
+def _filled(items: Searched, kind: str) -> Any:
+    n = len(items)
+    lists = int(max(1, min(n**0.5, n / TRAINING_ROWS_PER_LIST)))
+    sample = np.random.default_rng(0).choice(n, min(n, TRAINING_ROWS_PER_LIST * lists), replace=False)
+    index = _made(items.dimensions, f"IVF{lists},{kind}", _finite(units(items.take(np.sort(sample)))))
+    for start in range(0, n, ROWS_AT_ONCE):
+        places = np.setdiff1d(np.arange(start, min(start + ROWS_AT_ONCE, n)), list(items.hidden))
+        if len(places):
+            index.add_with_ids(_finite(units(items.take(places))), places)
+    return index
+
+
+def _tells_apart(items: Searched, index: Any) -> bool:
+    """Tell whether the nearest of many neighbours of some items are among the first by their codes."""
+    places = np.random.default_rng(1).choice(len(items), TRIED, replace=False)
+    probes, shares = units(items.take(np.sort(places))), []
+    index.nprobe = LEAST_PROBED
+    for probe, found in zip(probes, index.search(probes, min(NEIGHBOURS_TRIED, index.ntotal))[1], strict=True):
+        cosines = np.nan_to_num(items.cosines(probe[None].astype(np.float64), found[found >= 0])[0])
+        nearest = np.argsort(-cosines, kind="stable")
+        shares += [np.mean(nearest[:top] < FURTHER * (top + SPARE)) for top in (10, 100) if len(nearest) >= top]
+    return bool(shares) and bool(np.mean(shares) >= TOLD_APART)
+
+
+def _finite(rows: np.ndarray) -> np.ndarray:
+    if not np.isfinite(rows).all():
+        raise FileError(NOT_FINITE)
+    return rows
+
+
+def _file(items: Searched, what: str) -> Path:
+    key = sha256(f"{items.checksum}|{items.signature}|{what}|{VERSION}".encode()).hexdigest()
     return cache_folder("approximate") / f"{key}.faiss"
 
 
-def _kept(items: Searched) -> Any:
-    """Return the index that an earlier process has kept, or None."""
-    faiss = _faiss()
-    if not items.checksum or not _file(items).is_file():
+def _kept(items: Searched, what: str, count: int) -> Any:
+    """Return the index of so many rows that an earlier process has kept, or None."""
+    faiss, file = _faiss(), _file(items, what)
+    if not items.checksum or not file.is_file():
         return None
     try:
-        index = faiss.read_index(str(_file(items)))
+        index = faiss.read_index(str(file))
     except RuntimeError:  # cut short, or of another version: it is made again
         return None
-    os.utime(_file(items))
-    return index if (index.d, index.ntotal) == (items.dimensions, len(items) - len(items.hidden)) else None
+    os.utime(file)
+    return index if (index.d, index.ntotal) == (items.dimensions, count) else None
 
 
-def _keep(index: Any, file: Path) -> None:
-    """Write an index beside its place and rename it; of all that are kept, only the latest stay."""
+def _keep(items: Searched, what: str, index: Any) -> None:
+    """Write an index beside its place and rename it, if the items have a checksum to know it by.
+
+    Of all that are kept, only the latest stay.
+    """
+    if not items.checksum:
+        return
+    file = _file(items, what)
     with suppress(OSError):  # a cache that cannot be written is no reason to fail
         file.parent.mkdir(parents=True, exist_ok=True)
         beside = file.with_suffix(f".{os.getpid()}")

@@ -11,8 +11,9 @@ from softset.errors import FileError
 from softset.retrieval.centroid import presumed
 from softset.retrieval.products import FEW_COLUMNS
 
-__all__ = ["FEW", "SAMPLE", "ends", "filled", "largest", "rank_among", "sampled"]
+__all__ = ["FEW", "NOT_FINITE", "SAMPLE", "ends", "filled", "largest", "rank_among", "sampled"]
 
+NOT_FINITE = "a vector has a number that is not finite: its file was changed since; make it again"
 FEW = 65_536  # items up to which the border of a set is sought among all of them
 SAMPLE = 32_768  # of more: the border of a set among a million is then a quantile over some 30 items
 GROUP = 32  # of them, in each of which the largest is looked for first
@@ -106,5 +107,5 @@ def largest(values: np.ndarray, rank: int) -> float:
         values = values[values >= np.partition(groups, -rank)[-rank]]
     found = float(np.partition(values, -rank)[-rank]) if len(values) >= rank else float("nan")
     if isnan(found):
-        raise FileError("a vector has a number that is not finite: its file was changed since; make it again")
+        raise FileError(NOT_FINITE)
     return found

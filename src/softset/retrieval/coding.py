@@ -1,10 +1,10 @@
 """Vectors in a byte a number: which of many items can lie far along which of many directions, in a quarter of the time.
 
-A vector is x = s c + e with whole numbers c from -127 to 127, and a direction likewise t b + f. Their product differs
-from s t (c b), which bytes give, by e (t b) + x f, which is at most |e| |t b| + |x| |f|: whatever lies far enough along
-is among those whose product of bytes comes out beyond with this slack. Their coordinates are then computed from the
-vectors themselves, so that the same are found as without codes. Of 64 sets over 341,479 vectors of 100 dimensions,
-60,000 coordinates out of 22 million are computed, and 40,000 of them lie beyond.
+A vector is x = s c + e with whole numbers c from -127 to 127, a direction t b + f with b from -63 to 63. Their product
+differs from s t (c b), which bytes give, by e (t b) + x f, which is at most |e| |t b| + |x| |f|: whatever lies far
+enough along is among those whose product of bytes comes out beyond with this slack. Their coordinates are then computed
+from the vectors themselves, so that the same are found as without codes. Of 64 sets over 341,479 vectors of 100
+dimensions, 60,000 coordinates out of 22 million are computed, and 40,000 of them lie beyond.
 """
 
 from typing import NamedTuple, Protocol
@@ -14,13 +14,12 @@ import numpy as np
 from softset.algebra.compiling import can_compile
 from softset.algebra.threads import in_threads
 from softset.retrieval.integers import LARGEST, integer_products
-from softset.retrieval.products import Beyond, Products
+from softset.retrieval.products import ROUNDING, Beyond, Products
 
 __all__ = ["Codes", "Coding", "Screen"]
 
-MOST_BYTES = 256 * 2**20  # of memory for codes, which is a quarter of what the vectors take
+MOST_BYTES = 256 * 2**20  # of memory for codes, which is a quarter of what vectors take in float32
 BLOCK = 8_192
-ROUNDING = 1e-5  # of a coordinate in float32, with room
 
 
 class Coded(Protocol):
@@ -41,7 +40,7 @@ class Coded(Protocol):
 
 
 class Codes(NamedTuple):
-    """The codes (n, d) of all vectors, what a step of each vector's codes is, and how far off they are, (n,) each."""
+    """The codes (n, d) of all vectors; and (n,) each, what a step of them is, how far off they are, and the lengths."""
 
     codes: np.ndarray
     steps: np.ndarray
@@ -107,15 +106,13 @@ class Coding:
         self._asked = False
         self._codes: Codes | None = None
 
-    def screen(self, directions: np.ndarray) -> Screen | None:
-        """Return the screen for directions (k, d); None the first time, and where codes do not help."""
+    def codes(self) -> Codes | None:
+        """Return the codes; None the first time, and where they do not help."""
         if not self._asked or not can_compile():
             self._asked = True
             return None
-        if self._codes is None:
-            norms, size = self._items.norms, len(self._items) * self._items.dimensions
-            plain = norms.max(initial=1.0) < 1e15 and norms[norms > 0].min(initial=1.0) > 1e-15
-            if size > MOST_BYTES or not plain:
-                return None
-            self._codes = Codes.of(self._items)
-        return Screen(self._codes, directions)
+        if self._codes is None and len(self._items) * self._items.dimensions <= MOST_BYTES:
+            norms = self._items.norms
+            if norms.max(initial=1.0) < 1e15 and norms[norms > 0].min(initial=1.0) > 1e-15:  # else codes are of no use
+                self._codes = Codes.of(self._items)
+        return self._codes

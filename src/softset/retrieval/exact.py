@@ -1,4 +1,7 @@
-"""The exact engine: every item is scored, block by block. Memory is that of a block, whatever the number of items.
+"""The exact engine: every item is scored, block by block.
+
+Memory is that of a block, whatever the number of items; only who asks for many sets again and again has the items'
+codes in memory as well (`coding.py`).
 
 The pass over all items is in float32. What may be among the best is then scored again in float64, alone, so that equal
 vectors have equal scores (a product of matrices rounds its last rows otherwise), ties are in the items' order, and NOT
@@ -17,16 +20,15 @@ import numpy as np
 
 from softset.algebra.threads import in_threads
 from softset.retrieval.centroid import LEAST_BORDER, Centroid, presumed
-from softset.retrieval.coding import Coding
+from softset.retrieval.coding import Codes, Coding, Screen
 from softset.retrieval.plan import Members, Plan
-from softset.retrieval.products import FEW_COLUMNS, Along, Beyond
+from softset.retrieval.products import FEW_COLUMNS, ROUNDING, Along, Beyond
 from softset.retrieval.tree import Examples, Named
 
 __all__ = ["Items", "Ranking", "rescored", "search"]
 
 BLOCK_BYTES = 16 * 2**20
 NEAR_SETS, NEAR_ROWS = 256, 8_192  # in one product: 8 MB of cosines
-ROUNDING = 1e-5  # of a cosine in float32, with room
 ROOM = 1.5  # so many times as many items as are wanted shall lie beyond a border, for it is known from a sample
 MOST_COLUMNS = 2_048  # directions of all sets that share a pass: 8 KB for an item
 
@@ -127,10 +129,10 @@ def _near(
     near = {at: one for at, plan in enumerate(plans) if (one := _alone(plan)) is not None and expected > ROOM * margin}
     if len(near) < FEW_COLUMNS:
         return {}
-    rankings = {}
+    rankings, codes = {}, items.coding.codes()
     for start in range(0, len(near), NEAR_SETS):
         some = dict(islice(near.items(), start, start + NEAR_SETS))
-        for at, (places, scores) in zip(some, _beyond_borders(items, list(some.values()), n), strict=True):
+        for at, (places, scores) in zip(some, _beyond_borders(items, list(some.values()), n, codes), strict=True):
             kept = ~np.isin(places, list(excluded[at]))
             places, scores = places[kept], scores[kept]
             if len(places) >= margin:  # else the border was too high, and all are looked at
@@ -139,13 +141,15 @@ def _near(
     return rankings
 
 
-def _beyond_borders(items: Items, sets: Sequence[Centroid], n: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def _beyond_borders(
+    items: Items, sets: Sequence[Centroid], n: int, codes: Codes | None
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield for each set the places of the items beyond its border, and their cosines."""
     directions = np.stack([one.direction for one in sets])
     least = np.array([one.border for one in sets], dtype=np.float32)
 
     along = items.along(directions)
-    screen = items.coding.screen(along.directions)
+    screen = None if codes is None else Screen(codes, along.directions)
 
     def block(start: int) -> Beyond:
         products = along.block(start, min(start + NEAR_ROWS, n))
@@ -202,19 +206,19 @@ def _without(scores: np.ndarray, places: np.ndarray, value: float) -> np.ndarray
 
 def rescored(items: Items, plan: Plan, places: np.ndarray, top: int) -> Ranking:
     """Return the best of the items at some places by their scores in float64; one without a direction has 0."""
-    sets = plan.sets
-    middles = [one for one in sets if isinstance(one, Centroid)]
-    if len(middles) == len(sets):
+    middles = [one for one in plan.sets if isinstance(one, Centroid)]
+    if len(middles) == len(plan.sets):
         cosines = items.cosines(np.array([one.direction for one in middles]), places)
         nowhere = np.isnan(cosines[0])
         if nowhere.any():
-            cosines[:, nowhere] = 0.0
+            cosines = np.where(nowhere, 0.0, cosines)
         scores = plan.score([one.chances(row) for one, row in zip(middles, cosines, strict=True)])
     else:
         rows = items.take(places).astype(np.float64)
-        scores = plan.score([np.asarray(one.membership(rows)) for one in sets])
         nowhere = ~rows.any(axis=1)
-    scores = np.where(nowhere, 0.0, scores)
+        scores = plan.score([np.asarray(one.membership(rows)) for one in plan.sets])
+    if nowhere.any():
+        scores = np.where(nowhere, 0.0, scores)
     order = np.lexsort((places, -scores.round(12)))[:top]
     return Ranking(places[order], scores[order])
 

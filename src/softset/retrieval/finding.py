@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ from softset.retrieval.tree import leaves
 
 __all__ = ["Searchable"]
 
+DEFAULT_LOGIC = Logic()
 MIDDLES_AT_ONCE = 128  # whose borders are sought together: 16 MB of cosines with a sample
 
 
@@ -143,7 +144,9 @@ class Searchable(ABC):
 
     def plan(self, query: str, **options: Any) -> Plan:
         """Return how a query would be answered, without answering it; `print` shows it. Options as in `find_many`."""
-        return self._plans([query], **options)[1][0]
+        items, plans = self._plans([query], **options)
+        _end_sets(plans, items)
+        return plans[0]
 
     def _plans(
         self,
@@ -153,10 +156,9 @@ class Searchable(ABC):
         preprocessing: str | None = None,
         sets: NamedSets | None = None,
         skip_unknown: bool = False,
-        approximate: bool = False,
         **parameters: float,
     ) -> "tuple[Searchable, list[Plan]]":
-        """Return what is to be searched, and the plans of all queries; the engine that answers says where sets end."""
+        """Return what is to be searched, and the plans of all queries; where their sets end has yet to be said."""
         wanted = _logic(logic, parameters)
         items = self.prepared(preprocessing, wanted)
         trees = [parse(query) for query in queries]
@@ -166,12 +168,6 @@ class Searchable(ABC):
             make_plan(query, tree, known, wanted, named=sets, skip_unknown=skip_unknown)
             for query, tree in zip(queries, trees, strict=True)
         ]
-        middles = [leaf.members for plan in plans for leaf in plan.leaves if isinstance(leaf.members, Centroid)]
-        engine = items.approximation if approximate else items
-        for at in range(0, len(middles), MIDDLES_AT_ONCE):
-            some = middles[at : at + MIDDLES_AT_ONCE]
-            for one, border in zip(some, engine.borders(_directions(some)).tolist(), strict=True):
-                one.end_at(border)
         return items, plans
 
     def borders(self, directions: np.ndarray) -> np.ndarray:
@@ -182,7 +178,8 @@ class Searchable(ABC):
         k = len(directions)
         if len(self) <= FEW:
             places = np.arange(len(self))
-            cosines = filled(partial(self.projections, directions), k, len(self))
+            block = self.along(directions).block
+            cosines = filled(lambda a, b: block(a, b).coordinates(), k, len(self))
         else:
             units, places = self.sample
             product = partial(multiplied, directions=directions, by_item=True)
@@ -258,9 +255,9 @@ class Searchable(ABC):
                 preprocessing=preprocessing,
                 sets=sets,
                 skip_unknown=skip_unknown,
-                approximate=approximate,
                 **parameters,
             )
+            _end_sets(plans, items.approximation if approximate else items)
             excluded = [items.hidden if with_examples else items.hidden | plan.places for plan in plans]
             if approximate:
                 rankings = items.approximation.search(plans, top, excluded=excluded)
@@ -301,6 +298,7 @@ class Searchable(ABC):
             raise InputError("the texts whose membership is asked for must be a list of strings")
         with limited_to(threads):
             items, (plan,) = self._plans([query], skip_unknown=skip_unknown, **options)
+            _end_sets([plan], items)
             found = items.resolved(dict.fromkeys(asked))
             for text in () if skip_unknown else asked:
                 if text not in found:
@@ -331,7 +329,7 @@ def _result(
 ) -> Result:
     kept = int(((ranking.scores >= least) & (ranking.scores > 0)).sum())  # what has no membership is no member
     places, scores = ranking.places[:kept].tolist(), ranking.scores[:kept].tolist()
-    below = np.round(100 * np.arange(n - 1, n - 1 - kept, -1) / n, 4).tolist()
+    below = _percentiles(n, kept)
     shares = explain(items.take(places), plan) if explained and kept else [()] * kept
     names, texts, facts = items.columns(ranking.places[:kept])
     hits = hits_of(zip(names, scores, below, places, shares, texts, facts, strict=True))
@@ -339,12 +337,30 @@ def _result(
     return Result(plan.query, plan.logic.name, signature, hits, plan, plan.notes, plan.unknown)
 
 
-def _directions(middles: list[Centroid]) -> np.ndarray:
-    return np.array([one.direction for one in middles])
+@lru_cache(maxsize=16)
+def _percentiles(n: int, kept: int) -> tuple[float, ...]:
+    """Return the share, in percent, of n items that rank below each of the first ones; the same for many queries.
+
+    >>> _percentiles(1000, 2)
+    (99.9, 99.8)
+    """
+    return tuple(np.round(100 * np.arange(n - 1, n - 1 - kept, -1) / n, 4).tolist())
+
+
+def _end_sets(plans: Sequence[Plan], engine: Searchable | Approximate) -> None:
+    """Say where the sets of plans end: each engine finds out in its own way."""
+    middles = [leaf.members for plan in plans for leaf in plan.leaves if isinstance(leaf.members, Centroid)]
+    for at in range(0, len(middles), MIDDLES_AT_ONCE):
+        some = middles[at : at + MIDDLES_AT_ONCE]
+        borders = engine.borders(np.array([one.direction for one in some])).tolist()
+        for one, border in zip(some, borders, strict=True):
+            one.end_at(border)
 
 
 def _logic(logic: str | Logic | None, parameters: dict[str, Any]) -> Logic:
     """Return a logic from its name and parameters; what is not given is as in `Logic`."""
+    if logic is None and not parameters:
+        return DEFAULT_LOGIC
     strange = sorted(set(parameters) - {"alpha", "aperture", "floor"})
     if strange:
         raise InputError(f"{strange[0]} is no option of find; a logic has alpha, aperture and floor")

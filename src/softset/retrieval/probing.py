@@ -14,7 +14,7 @@ from softset.retrieval.centroid import Centroid
 from softset.retrieval.plan import Leaf, Plan
 from softset.retrieval.tree import And, Examples, Minus, Named, Not, Or, Tree, sought
 
-__all__ = ["probes_of", "units"]
+__all__ = ["SPARE", "probes_of", "units"]
 
 NEIGHBOURS = 200
 SPARE = 8  # neighbours of a direction beyond those that are wanted: the order in float64 may be another

@@ -7,9 +7,10 @@ import numpy as np
 
 from softset.algebra.compiling import can_compile
 
-__all__ = ["Along", "Beyond", "Products", "multiplied", "products_of", "tamed"]
+__all__ = ["Along", "Beyond", "Products", "multiplied", "products_of"]
 
 FEW_COLUMNS = 32
+ROUNDING = 1e-5  # of a coordinate in float32, with room
 
 
 class Beyond(NamedTuple):
@@ -79,7 +80,7 @@ class Along(NamedTuple):
 
 def products_of(rows: np.ndarray, norms: np.ndarray, directions: np.ndarray) -> Products:
     """Return the products of rows (n, d) of known lengths, which are scaled to length 1, and k directions (k, d)."""
-    rows, norms = tamed(rows, norms)
+    rows, norms = _tamed(rows, norms)
     scales = 1 / np.where(norms > 0, norms, 1)  # one division an item, not one for each direction
     return Products(rows, directions, scales, np.zeros_like(scales), np.zeros(len(directions), dtype=rows.dtype))
 
@@ -98,7 +99,7 @@ def multiplied(rows: np.ndarray, directions: np.ndarray, *, by_item: bool = Fals
     return products
 
 
-def tamed(rows: np.ndarray, norms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _tamed(rows: np.ndarray, norms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return rows and lengths with those rows scaled to length 1 whose squares would overflow or vanish."""
     odd = ~((norms > 1e-15) & (norms < 1e15))
     if not odd.any():

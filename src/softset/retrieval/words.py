@@ -70,7 +70,9 @@ class WordVectors(Vocabulary, Searchable):
         if preprocessing == "none":
             return self
         if preprocessing not in self._views:
-            self._views[preprocessing] = (self.original if raw else self).preprocess(preprocessing)
+            view = (self.original if raw else self).preprocess(preprocessing)
+            view._stored_words = self.original  # and with them their codes  # noqa: SLF001
+            self._views[preprocessing] = view
         return self._views[preprocessing]
 
     @cached_property
@@ -106,7 +108,7 @@ class WordVectors(Vocabulary, Searchable):
     def coding(self) -> Coding:
         """Codes of what `along` multiplies, for searches of many sets: the words as they are stored, if whitened."""
         done = self._preprocessing
-        return Coding(self if done is None or not done.unit or self._unit else self._stored_words)
+        return Coding(self) if done is None or not done.unit or self._unit else self._stored_words.coding
 
     def cosines(self, directions: np.ndarray, places: np.ndarray) -> np.ndarray:
         """Return the cosines (k, m) of words at m places with unit vectors (k, d), in float64.
