@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from softset.embed.library import vectors_folder
+from softset.embed.preprocessing import Preprocessing
 from softset.embed.vocabulary import Vocabulary
 from softset.embed.whitening import can_be_whitened
 from softset.errors import InputError
@@ -71,7 +72,7 @@ class WordVectors(Vocabulary, Searchable):
             return self
         if preprocessing not in self._views:
             view = (self.original if raw else self).preprocess(preprocessing)
-            view._stored_words = self.original  # and with them their codes  # noqa: SLF001
+            view._stored_words = self.original  # noqa: SLF001 (a view of itself, which shares its codes)
             self._views[preprocessing] = view
         return self._views[preprocessing]
 
@@ -87,8 +88,8 @@ class WordVectors(Vocabulary, Searchable):
         >>> load_words().along(np.eye(300)[:2]).block(0, 5).coordinates().shape
         (2, 5)
         """
-        done = self._preprocessing
-        if done is None or not done.unit or self._unit:
+        done = self._whitening
+        if done is None:
             return super().along(directions)
         Q = directions @ done.matrix
         offsets, (scales, shifts) = Q @ done.mean, self._whitened_scales
@@ -107,8 +108,7 @@ class WordVectors(Vocabulary, Searchable):
     @cached_property
     def coding(self) -> Coding:
         """Codes of what `along` multiplies, for searches of many sets: the words as they are stored, if whitened."""
-        done = self._preprocessing
-        return Coding(self) if done is None or not done.unit or self._unit else self._stored_words.coding
+        return Coding(self) if self._whitening is None else self._stored_words.coding
 
     def cosines(self, directions: np.ndarray, places: np.ndarray) -> np.ndarray:
         """Return the cosines (k, m) of words at m places with unit vectors (k, d), in float64.
@@ -121,8 +121,8 @@ class WordVectors(Vocabulary, Searchable):
         >>> words.cosines(king[None], np.array([words.words.place("king"), words.words.place("queen")])).round(2)
         array([[1.  , 0.6...]])
         """
-        done = self._preprocessing
-        if done is None or not done.unit or self._unit:
+        done = self._whitening
+        if done is None:
             return super().cosines(directions, places)
         mean, matrix = done.in_precision(np.dtype(np.float64))
         Q = directions @ matrix
@@ -132,6 +132,12 @@ class WordVectors(Vocabulary, Searchable):
         before[before == 0] = 1.0  # such a row has no length after whitening either
         found: np.ndarray = (Q @ rows.T / before - (Q @ mean)[:, None]) / after
         return found
+
+    @property
+    def _whitening(self) -> Preprocessing | None:
+        """What whitens the words as they are stored, if these are whitened: directions can be turned instead."""
+        done = self._preprocessing
+        return done if done is not None and done.unit and not self._unit else None
 
     @cached_property
     def _stored_words(self) -> "WordVectors":

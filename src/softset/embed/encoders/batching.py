@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-__all__ = ["BUDGET", "batches", "padded", "shared"]
+__all__ = ["BUDGET", "batches", "finer_at_the_end", "padded", "shared"]
 
 # Tokens a batch, padding included. MiniLM is fastest from 256 to 512 (python -m benchmarks --case encoder): below, the
 # cost of a call shows; above, a layer's activations leave the processor's cache.
@@ -12,6 +12,7 @@ BUDGET = 512
 # Batches that run side by side shall be many, so that no thread waits long for the last one, as long as each is worth
 # a call: 64 tokens take 15 ms.
 SHARES, LEAST_SHARE = 32, 64
+LAST, PARTS = 4, 4  # so many batches are cut into so many parts
 
 
 def batches(lengths: Sequence[int] | np.ndarray, budget: int, most: int | None = None) -> Iterator[np.ndarray]:
@@ -40,6 +41,18 @@ def shared(tokens: int, budget: int) -> int:
     [64, 313, 512]
     """
     return min(budget, max(LEAST_SHARE, -(-tokens // SHARES)))
+
+
+def finer_at_the_end(groups: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Return the same groups with the last ones cut up, so that threads that run them side by side end together.
+
+    >>> [len(group) for group in finer_at_the_end([np.arange(4)] * 5)]
+    [4, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]
+    """
+    if len(groups) <= LAST:
+        return list(groups)
+    cut = [part for group in groups[-LAST:] for part in np.array_split(group, PARTS) if len(part)]
+    return [*groups[:-LAST], *cut]
 
 
 def padded(sequences: Sequence[np.ndarray], pad: int) -> tuple[np.ndarray, np.ndarray]:

@@ -1,6 +1,6 @@
 """One pipeline for every model that reads tokens: tokenise, cut in windows, batch, run, put each row in its place."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -11,7 +11,7 @@ import numpy as np
 from softset.algebra.threads import side_by_side
 from softset.embed.counting import counted
 from softset.embed.encoders.base import TextEncoder
-from softset.embed.encoders.batching import BUDGET, batches, shared
+from softset.embed.encoders.batching import BUDGET, batches, finer_at_the_end, shared
 from softset.embed.encoders.layout import Layout
 from softset.embed.encoders.network import Network, OneByOne, run
 from softset.embed.encoders.probing import is_causal
@@ -199,7 +199,7 @@ class ContextualEncoder(TextEncoder):
             places[at].append(place)
         jobs = [(at, window) for at, plan in enumerate(plans) for window in plan]
         sequences = [self._sequence(tokenised[at].ids[window.start : window.stop]) for at, window in jobs]
-        groups = list(self._batches(sequences))
+        groups = self._batches(sequences)
         network = self._network_for(groups, sequences)
 
         def fill(group: np.ndarray) -> int:
@@ -243,11 +243,12 @@ class ContextualEncoder(TextEncoder):
         before, after = ([number for number, _ in marks] for marks in (self._tokeniser.prefix, self._tokeniser.suffix))
         return np.concatenate([np.array(before, np.int64), ids, np.array(after, np.int64)])
 
-    def _batches(self, sequences: Sequence[np.ndarray]) -> Iterator[np.ndarray]:
-        """Yield groups of sequences that have at least a token: no text, for a model without marks, is nothing."""
+    def _batches(self, sequences: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """Return groups of sequences that have at least a token: no text, for a model without marks, is nothing."""
         lengths = np.array([len(one) for one in sequences], dtype=np.int64)
-        filled, budget = np.flatnonzero(lengths), self.options.budget
-        if not isinstance(self._network, OneByOne):
-            budget = shared(int(lengths.sum()), budget)
-        for group in batches(lengths[filled], budget, 1 if self._network.alone else None):
-            yield filled[group]
+        filled, budget, most = np.flatnonzero(lengths), self.options.budget, 1 if self._network.alone else None
+        if isinstance(self._network, OneByOne):
+            groups = list(batches(lengths[filled], budget, most))
+        else:  # whatever the number of threads, for who is in a batch may decide the last digit of a vector
+            groups = finer_at_the_end(list(batches(lengths[filled], shared(int(lengths.sum()), budget), most)))
+        return [filled[group] for group in groups]

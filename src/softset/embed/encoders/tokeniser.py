@@ -122,15 +122,17 @@ def tokenised(
     text: str, ids: Sequence[int], tokens: Sequence[str], spans: Sequence[tuple[int, int]], nameless: frozenset[int]
 ) -> Tokenised:
     """Return the tokens of a text with spans that have no space at either end; `nameless` ids stand for no token."""
-    places = np.array([_trimmed(text, begin, end) for begin, end in spans], dtype=np.int32).reshape(-1, 2)
-    numbers = np.array(ids, dtype=np.int64)
+    # Most tokenisers count no space to a token: one look at what is at the ends of all spans tells.
+    edges = {text[at] for begin, end in spans if begin < end for at in (begin, end - 1)}
+    if any(map(str.isspace, edges)):
+        spans = [_trimmed(text, begin, end) for begin, end in spans]
     return Tokenised(
-        numbers,
+        np.array(ids, dtype=np.int64),
         strings(tokens),
-        places,
+        np.array(spans, dtype=np.int32).reshape(-1, 2),
         np.array([number in nameless for number in ids], dtype=bool),
         np.array(
-            [begin == end or not token.strip(SPACE) for token, (begin, end) in zip(tokens, places, strict=True)], bool
+            [begin == end or not token.strip(SPACE) for token, (begin, end) in zip(tokens, spans, strict=True)], bool
         ),
     )
 
