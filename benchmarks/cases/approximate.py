@@ -10,6 +10,7 @@ from benchmarks.data import large_words, query, word_sets, words
 from benchmarks.measuring import alternating, threads
 from softset import WordVectors
 from softset.retrieval.approximate import FURTHER, Approximate
+from softset.retrieval.logic import Logic
 from softset.retrieval.probing import SPARE
 
 __all__ = ["CASES"]
@@ -22,6 +23,8 @@ RECALL = Target("recall@100 over 64 sets", 0.95, "higher")
 def _of(source: Callable[[bool], WordVectors]) -> Callable[[bool], Outcome]:
     def run(quick: bool) -> Outcome:
         needs("faiss")
+        import faiss
+
         vectors = source(quick)
         sets = word_sets(vectors, 16 if quick else 64)
         queries = [query(one) for one in sets]
@@ -29,6 +32,7 @@ def _of(source: Callable[[bool], WordVectors]) -> Callable[[bool], Outcome]:
         vectors.find(queries[0], top=TOP, approximate=True)
         opened = time.perf_counter() - start
         recall = vectors.recall(queries, top=TOP)
+        size = faiss.serialize_index(vectors.prepared(None, Logic()).approximation.index).nbytes / len(vectors)
         # Every turn asks for all sets, so that all turns are the same work, and the first call after a pause, whose
         # price the remarks tell, counts for no more than one of them.
         tasks = {
@@ -46,6 +50,7 @@ def _of(source: Callable[[bool], WordVectors]) -> Callable[[bool], Outcome]:
             notes=(
                 f"{len(vectors):,} x {vectors.dimensions}, {threads()} threads",
                 f"the first call, which makes or opens the index, took {opened:.1f} s",
+                f"{size:.0f} bytes an item in the index, {4 * vectors.dimensions} in the vectors themselves",
                 f"after a pause {1e3 * seconds['first']:.2f} ms, exactly {1e3 * seconds['first exact']:.2f} ms",
             ),
             also=(Check(recall, RECALL),),

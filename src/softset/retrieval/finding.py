@@ -113,7 +113,12 @@ class Searchable(ABC):
 
     @cached_property
     def coding(self) -> Coding:
-        """Codes of what `along` multiplies, for searches of many sets."""
+        """Codes of what `along` multiplies, for searches of many sets; there are none the first time.
+
+        >>> import softset
+        >>> softset.load_words().coding.codes() is None
+        True
+        """
         return Coding(self)
 
     def cosines(self, directions: np.ndarray, places: np.ndarray) -> np.ndarray:

@@ -107,7 +107,11 @@ class WordVectors(Vocabulary, Searchable):
 
     @cached_property
     def coding(self) -> Coding:
-        """Codes of what `along` multiplies, for searches of many sets: the words as they are stored, if whitened."""
+        """Codes of what `along` multiplies, for searches of many sets: the words as they are stored, if whitened.
+
+        >>> load_words().coding.codes() is None  # the first time
+        True
+        """
         return Coding(self) if self._whitening is None else self._stored_words.coding
 
     def cosines(self, directions: np.ndarray, places: np.ndarray) -> np.ndarray:
