@@ -39,6 +39,8 @@ __all__ = ["FURTHER", "Approximate"]
 TRAINING_ROWS_PER_LIST = 64  # faiss wants at least 39
 SHARE_PROBED, LEAST_PROBED = 24, 24  # one list in so many is read for a probe, but at least
 LEAST_PROBED_OF_FEW = 32  # where there are few items: reading more takes little
+ONE_BY_ONE = 11  # faiss's way of reading lists for each probe by itself: a tenth quicker, for one as for twenty
+AT_ONCE = 128  # codes of the sample that are looked at together: a tenth quicker than with 32, which is usual
 FURTHER = 1.5  # times as many candidates as are wanted, where vectors are coded
 TRIED, NEIGHBOURS_TRIED = 256, 2_048  # items, and neighbours of each, that show whether codes are good enough
 TOLD_APART = 0.98  # of the nearest are to be among the candidates
@@ -90,6 +92,8 @@ class Approximate:
         self.coded = not isinstance(self.index, _faiss().IndexIVFFlat)
         least = LEAST_PROBED if len(items) > FEW else LEAST_PROBED_OF_FEW
         self.index.nprobe = max(least, self.index.nlist // SHARE_PROBED)
+        if self.coded:
+            self.index.implem = ONE_BY_ONE
 
     # Where sets end
 
@@ -122,7 +126,7 @@ class Approximate:
             return None
         index = _kept(self._items, "sample", m)
         if index is None:
-            index = _made(d, f"PQ{d}x4fs", _finite(rows))
+            index = _made(d, f"PQ{d}x4fs_{AT_ONCE}", _finite(rows))
             index.add(rows)
             _keep(self._items, "sample", index)
         return index, rows, rank
@@ -138,10 +142,9 @@ class Approximate:
         probes, wanted = probes_of(plan, top + len(others), "search exactly (without --approximate)")
         count = int(FURTHER * wanted) if self.coded else wanted
         found = self.index.search(probes, min(count, self.index.ntotal))[1]
-        kept = found >= 0  # -1 stands for nothing
-        for place in others:
-            kept &= found != place
-        places = found[kept] if len(found) == 1 else np.unique(found[kept])
+        barred = np.array([-1, *others])  # -1 stands for nothing
+        kept = found[(found != barred[:, None, None]).all(axis=0)]
+        places = kept if len(probes) == 1 else np.unique(kept)
         if len(places) < min(top, len(self._items) - len(excluded)):  # not enough near by: look at all
             return search(self._items, [plan], top, excluded=[excluded])[0]
         return rescored(self._items, plan, places, top)

@@ -58,7 +58,7 @@ class Centroid:
         [0.707, 0.707]
         """
         lengths = np.sqrt(np.vecdot(rows, rows, dtype=np.float64))
-        plain = lengths.min() > 1e-15 and lengths.max() < 1e15  # else squares may overflow or vanish
+        plain = all(1e-15 < one < 1e15 for one in lengths.tolist())  # else squares may overflow or vanish
         middle = (weights / lengths) @ rows if plain else weights @ unit_rows(rows)
         length = sqrt(middle @ middle)
         return cls(middle / length if length > 1e-12 else middle * 0)  # opposite examples have no middle

@@ -217,8 +217,7 @@ def rescored(items: Items, plan: Plan, places: np.ndarray, top: int) -> Ranking:
         rows = items.take(places).astype(np.float64)
         nowhere = ~rows.any(axis=1)
         scores = plan.score([np.asarray(one.membership(rows)) for one in plan.sets])
-    if nowhere.any():
-        scores = np.where(nowhere, 0.0, scores)
+    scores[nowhere] = 0.0
     order = np.lexsort((places, -scores.round(12)))[:top]
     return Ranking(places[order], scores[order])
 

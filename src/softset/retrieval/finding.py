@@ -253,7 +253,7 @@ class Searchable(ABC):
                 raise InputError(f"{name} must be a whole number from 1 on, but {given!r} was given")
         if approximate and restrict is not None:
             raise InputError("an approximate search cannot be restricted: search exactly, or all items")
-        with limited_to(threads), own_threads(len(queries) >= FEW_COLUMNS):
+        with own_threads(threads is not None or len(queries) >= FEW_COLUMNS, threads):
             items, plans = self._plans(
                 queries,
                 logic=logic,
@@ -332,7 +332,8 @@ class Searchable(ABC):
 def _result(
     items: Searchable, where: str, plan: Plan, ranking: Ranking, n: int, least: float, explained: bool
 ) -> Result:
-    kept = int(((ranking.scores >= least) & (ranking.scores > 0)).sum())  # what has no membership is no member
+    # What has no membership is no member.
+    kept = np.count_nonzero(ranking.scores >= least if least > 0 else ranking.scores > 0)
     places, scores = ranking.places[:kept].tolist(), ranking.scores[:kept].tolist()
     below = _percentiles(n, kept)
     shares = explain(items.take(places), plan) if explained and kept else [()] * kept

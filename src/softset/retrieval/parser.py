@@ -91,10 +91,10 @@ class _Parser:
 
     def take(self, kind: str) -> bool:
         """Step over the next token if it is of a kind."""
-        found = self.next.kind == kind
-        if found:
-            self.step()
-        return found
+        if self.next.kind != kind:
+            return False
+        self.next = next(self.tokens)
+        return True
 
     def error(self, sentence: str) -> QueryError:
         return QueryError(sentence, self.query, self.next.position)
