@@ -1,6 +1,7 @@
 """The approximate engine: nearly the exact answer, or a refusal; never silently wrong."""
 
 import sys
+import tracemalloc
 from itertools import pairwise
 
 import numpy as np
@@ -150,21 +151,73 @@ def test_coded_vectors_find_what_the_exact_engine_finds(many: WordVectors) -> No
     index.index.nprobe = usual
 
 
-@pytest.mark.parametrize("noise", [0.01, 0.1, 0.3])
-@pytest.mark.parametrize("share", [0.05, 0.5])
-def test_what_codes_cannot_tell_apart_is_held_as_it_is(noise: float, share: float) -> None:
-    """Items that are nearly the same have the same codes: those that are best were found by luck."""
-    pytest.importorskip("faiss")
+def grouped(share: float, noise: float, *, d: int = 48, size: int = 300) -> tuple[WordVectors, list[str]]:
+    """Return words of which a share is in groups of some that are nearly the same, and ten of these."""
     random = np.random.default_rng(4)
-    n, d, size = FEW + 1_000, 48, 300
-    groups = int(share * n / size)
-    rows = random.standard_normal((n, d))
-    rows[: groups * size] = np.repeat(random.standard_normal((groups, d)), size, axis=0)
-    rows[: groups * size] += noise * random.standard_normal((groups * size, d))
-    words = words_of(rows)
-    queries = [f"w{size * at}" for at in range(10)]
-    assert words.recall(queries, top=10, preprocessing="none") > 0.95
-    assert not words.approximation.coded
+    n = FEW + 1_000
+    groups = max(int(share * n / size), 1)
+    rows = spread(n, d)
+    rows[: groups * size] = np.repeat(units(random.standard_normal((groups, d))), size, axis=0)
+    rows[: groups * size] += noise * random.standard_normal((groups * size, d)) / np.sqrt(d)
+    return words_of(rows), [f"w{at * groups * size // 10}" for at in range(10)]
+
+
+@pytest.mark.parametrize("noise", [0.01, 0.1, 0.3])
+@pytest.mark.parametrize("share", [0.005, 0.02, 0.06, 0.5])
+def test_items_that_are_nearly_the_same_are_told_apart(noise: float, share: float) -> None:
+    """They have the same codes: the best of them would be found by luck.
+
+    If they are few, they are looked for further out; if they are many, the index holds the vectors themselves.
+    """
+    pytest.importorskip("faiss")
+    words, queries = grouped(share, noise)
+    for top in (1, 10, 100):
+        assert words.recall(queries, top=top, preprocessing="none") > 0.95
+    if share == 0.5:
+        assert not words.approximation.coded
+        return  # groups take most lists of the index then: what lies between them is in few of those that are read
+    for operator in "|-":
+        joined = [f"{a} {operator} {b}" for a, b in zip(queries, ["w66000", "w66300", "w66001"] * 4, strict=False)]
+        assert words.recall(joined, top=10, preprocessing="none") > 0.9
+    assert words.approximation.coded or share > 0.05
+
+
+def test_many_examples_take_little_memory() -> None:
+    """Whoever compares each candidate of each probe with each example needs a gigabyte here."""
+    found = np.random.default_rng(8).integers(0, 100_000, size=(500, 2_000))
+    tracemalloc.start()
+    kept = approximate._candidates(found, frozenset(range(1_000)))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert kept.min() == 1_000 and peak < 100e6
+
+
+def test_vectors_of_odd_lengths_have_their_directions(tmp_path) -> None:
+    pytest.importorskip("faiss")
+    rows = np.random.default_rng(9).standard_normal((3_000, 8)).astype(np.float32)
+    rows[1], rows[2] = rows[0] * np.float32(1e-30), rows[0] * np.float32(1e25)
+    found = words_of(rows).find("w0", 2, preprocessing="none", approximate=True)
+    assert [hit.item for hit in found] == ["w1", "w2"]
+
+
+def test_nothing_is_found_where_all_is_deleted(tmp_path) -> None:
+    pytest.importorskip("faiss")
+    c = Collection.create(
+        tmp_path / "c", [Item(str(at), "") for at in range(50)], embed=lambda texts: np.ones((len(texts), 4))
+    )
+    c = c.delete([str(at) for at in range(50)])
+    assert len(c.find("anything", approximate=True)) == len(c.find("anything")) == 0
+
+
+def test_an_index_that_cannot_be_kept_is_used_all_the_same(words: WordVectors, tmp_path, monkeypatch) -> None:
+    faiss = pytest.importorskip("faiss")
+    monkeypatch.setenv("SOFTSET_CACHE", str(tmp_path))
+
+    def refuse(index, name: str) -> None:
+        raise RuntimeError(f"could not open {name} for writing")  # as faiss says it
+
+    monkeypatch.setattr(faiss, "write_index", refuse)
+    assert load_words().find(QUERIES[0], approximate=True)[0].item == "orange"
 
 
 def test_borders_are_those_of_the_exact_engine(many: WordVectors) -> None:
@@ -210,11 +263,13 @@ def test_both_indexes_of_many_items_are_kept(many: WordVectors, tmp_path, monkey
     assert again.hits == first.hits
 
 
-@pytest.mark.parametrize("n", [2_000, FEW + 1_000])
-def test_numbers_that_are_none_are_refused(n: int, tmp_path) -> None:
+@pytest.mark.parametrize(("n", "d", "kept"), [(2_000, 8, False), (FEW + 1_000, 8, False), (FEW + 1_000, 64, True)])
+def test_numbers_that_are_none_are_refused(n: int, d: int, kept: bool, tmp_path, monkeypatch) -> None:
     pytest.importorskip("faiss")
-    rows = np.random.default_rng(6).standard_normal((n, 8))
-    words_of(rows).save(tmp_path / "s")
+    monkeypatch.setenv("SOFTSET_CACHE", str(tmp_path / "cache"))
+    words_of(spread(n, d, seed=6)).save(tmp_path / "s")
+    if kept:
+        assert WordVectors.open(tmp_path / "s").find("w1", approximate=True, preprocessing="none")
     stored = np.lib.format.open_memmap(tmp_path / "s" / "vectors.npy", "r+")
     stored[200 : n - 100] = np.nan
     stored.flush()

@@ -1,5 +1,7 @@
 """Codes of a byte a number: what is found with them is what is found without."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -76,6 +78,34 @@ def test_a_screen_looks_at_few(monkeypatch: pytest.MonkeyPatch) -> None:
     sums, rows, _, widths, slacks = seen[0][:5]
     cosines = rows @ Q.T / np.linalg.norm(rows, axis=1, keepdims=True)
     assert (np.abs(sums * widths[:, None] - cosines).max(axis=1) <= slacks).all() and slacks.max() < 0.05
+
+
+@pytest.mark.parametrize(("what", "pays"), [("all ways", True), ("one way", False), ("two large numbers", False)])
+def test_a_screen_that_lets_too_much_pass_is_left_out(what: str, pays: bool, monkeypatch) -> None:
+    monkeypatch.setattr(coding, "can_compile", lambda: True)
+    n, d = 70_000, 32
+    rows = RANDOM.standard_normal((n, d))
+    rows = rows + 6 if what == "one way" else rows
+    rows[:, :2] *= 50 if what == "two large numbers" else 1
+    words = WordVectors.of([f"w{at}" for at in range(n)], rows)
+    queries = [f"{{w{at}, w{at + 1}}}" for at in range(40)]
+    used = []
+    real = Screen.beyond
+    monkeypatch.setattr(Screen, "beyond", lambda *given: used.append(given) or real(*given))
+    first, second = (words.find_many(queries, 20, preprocessing="none") for _ in range(2))
+    assert [one.hits for one in first] == [one.hits for one in second]
+    assert bool(used) == pays
+
+
+@pytest.mark.parametrize("kind", [">f4", "<f2", "<f8"])
+def test_numbers_of_other_kinds_are_searched_each_time(words: WordVectors, kind: str, monkeypatch) -> None:
+    monkeypatch.setattr(exact, "ROOM", 0.2)
+    monkeypatch.setattr(coding, "can_compile", lambda: True)
+    fresh = WordVectors.of(words.words[:], words.matrix)
+    other = WordVectors(replace(fresh._stored, vectors=fresh.matrix.astype(kind)))
+    first = answers(other, preprocessing="none")
+    assert answers(other, preprocessing="none") == first
+    assert (other.coding._codes is not None) == (kind == "<f8")
 
 
 def test_codes_are_made_when_they_are_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:

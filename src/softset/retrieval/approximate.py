@@ -13,16 +13,18 @@ usearch, connectivity 16   46.0        0.33          1.000
 
 The graphs find a little more, but take six times as long to build and more; an inverted file can be built when it is
 first needed. Of many items it holds four bits a number, of what differs from the middle of their list: a sixth of the
-memory, and half the time of a search. Half as many candidates again make up for what they blur. Where that is not
-enough, as of items that are nearly the same, the vectors themselves are held instead (`_tells_apart`).
+memory, and half the time of faiss's own part. Half as many candidates again make up for what they blur. Where that is
+not enough, as around items that are nearly the same, it looks further (`_are_settled`); where it is mostly not enough,
+the vectors themselves are held instead (`_tells_apart`).
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
+from threading import get_ident
 from typing import Any, Protocol
 
 import numpy as np
@@ -30,7 +32,7 @@ import numpy as np
 from softset.embed.shelf import cache_folder
 from softset.errors import FileError, MissingExtraError
 from softset.retrieval.borders import FEW, NOT_FINITE, rank_among
-from softset.retrieval.exact import Items, Ranking, rescored, search
+from softset.retrieval.exact import Items, Ranking, best_of, exact_scores, search
 from softset.retrieval.plan import Plan
 from softset.retrieval.probing import SPARE, probes_of, units
 
@@ -42,6 +44,9 @@ LEAST_PROBED_OF_FEW = 32  # where there are few items: reading more takes little
 ONE_BY_ONE = 11  # faiss's way of reading lists for each probe by itself: a tenth quicker, for one as for twenty
 AT_ONCE = 128  # codes of the sample that are looked at together: a tenth quicker than with 32, which is usual
 FURTHER = 1.5  # times as many candidates as are wanted, where vectors are coded
+LEAST_WANTED, LEAST_BEST = 64, 32  # of them, so that there are enough to see whether codes tell them apart
+MOST_LATE = 1 / 8  # of the best may come in the last third; with more, so many times as many are looked at:
+MUCH_FURTHER = 4
 TRIED, NEIGHBOURS_TRIED = 256, 2_048  # items, and neighbours of each, that show whether codes are good enough
 TOLD_APART = 0.98  # of the nearest are to be among the candidates
 SAMPLE_FURTHER = 4  # times as many of the sample as the border's rank
@@ -118,6 +123,7 @@ class Approximate:
         if not self.coded or self._items.dimensions < LEAST_DIMENSIONS:
             return None
         rows, places = self._items.sample
+        _finite(rows)  # whatever the index was made of
         if self._items.hidden:
             rows = rows[~np.isin(places, list(self._items.hidden))]
         m, d = rows.shape
@@ -126,7 +132,7 @@ class Approximate:
             return None
         index = _kept(self._items, "sample", m)
         if index is None:
-            index = _made(d, f"PQ{d}x4fs_{AT_ONCE}", _finite(rows))
+            index = _made(d, f"PQ{d}x4fs_{AT_ONCE}", rows)
             index.add(rows)
             _keep(self._items, "sample", index)
         return index, rows, rank
@@ -138,16 +144,52 @@ class Approximate:
         return [self._search(plan, top, out) for plan, out in zip(plans, excluded, strict=True)]
 
     def _search(self, plan: Plan, top: int, excluded: frozenset[int]) -> Ranking:
+        if not self.index.ntotal:
+            return Ranking.empty()
         others = excluded - self._items.hidden  # what is hidden is not in the index
         probes, wanted = probes_of(plan, top + len(others), "search exactly (without --approximate)")
-        count = int(FURTHER * wanted) if self.coded else wanted
-        found = self.index.search(probes, min(count, self.index.ntotal))[1]
-        barred = np.array([-1, *others])  # -1 stands for nothing
-        kept = found[(found != barred[:, None, None]).all(axis=0)]
-        places = kept if len(probes) == 1 else np.unique(kept)
-        if len(places) < min(top, len(self._items) - len(excluded)):  # not enough near by: look at all
-            return search(self._items, [plan], top, excluded=[excluded])[0]
-        return rescored(self._items, plan, places, top)
+        for count in self._rounds(wanted):
+            found = self.index.search(probes, count)[1]
+            places = _candidates(found, others)
+            if len(places) < min(top, len(self._items) - len(excluded)):  # not enough near by: look at all
+                return search(self._items, [plan], top, excluded=[excluded])[0]
+            scores = exact_scores(self._items, plan, places)
+            best = best_of(places, scores, max(top, LEAST_BEST))
+            if (len(probes) == 1 and not self.coded) or _are_settled(found, places, scores, best):
+                break
+        return Ranking(best.places[:top], best.scores[:top])
+
+    def _rounds(self, wanted: int) -> Iterator[int]:
+        """Yield how many neighbours of a probe to look at; most often, the first number will do."""
+        count = int(FURTHER * max(wanted, LEAST_WANTED)) if self.coded else wanted
+        while count < self.index.ntotal:
+            yield count
+            count *= MUCH_FURTHER
+        yield self.index.ntotal
+
+
+def _candidates(found: np.ndarray, others: frozenset[int]) -> np.ndarray:
+    """Return the places that were found for some probes (k, count), without others; of one probe in their order.
+
+    >>> _candidates(np.array([[7, 3, 5, -1]]), frozenset({3})).tolist()
+    [7, 5]
+    """
+    barred = np.array([-1, *others])  # -1 stands for nothing
+    if len(found) > 1:
+        return np.setdiff1d(found, barred)
+    places: np.ndarray = found[0, (found[0] != barred[:, None]).all(axis=0)]
+    return places
+
+
+def _are_settled(found: np.ndarray, places: np.ndarray, scores: np.ndarray, best: Ranking) -> bool:
+    """Tell whether the best were found first: if some of them came late, there may be more of them further out.
+
+    Items that are nearly the same have the same codes, so that a third of the best come in the last third; of words,
+    less than a tenth do. What is best in sets that are joined need not be nearest to either.
+    """
+    first = int(found.shape[1] / FURTHER)
+    late = scores[first:] if len(found) == 1 else scores[np.isin(places, found[:, :first], invert=True)]
+    return int(np.count_nonzero(late >= best.scores[-1:])) <= MOST_LATE * len(best.scores)
 
 
 # Making and keeping indexes
@@ -227,7 +269,8 @@ def _kept(items: Searched, what: str, count: int) -> Any:
         index = faiss.read_index(str(file))
     except RuntimeError:  # cut short, or of another version: it is made again
         return None
-    os.utime(file)
+    with suppress(OSError):
+        os.utime(file)
     return index if (index.d, index.ntotal) == (items.dimensions, count) else None
 
 
@@ -239,9 +282,9 @@ def _keep(items: Searched, what: str, index: Any) -> None:
     if not items.checksum:
         return
     file = _file(items, what)
-    with suppress(OSError):  # a cache that cannot be written is no reason to fail
+    with suppress(OSError, RuntimeError):  # faiss's; a cache that cannot be written is no reason to fail
         file.parent.mkdir(parents=True, exist_ok=True)
-        beside = file.with_suffix(f".{os.getpid()}")
+        beside = file.with_suffix(f".{os.getpid()}-{get_ident()}")
         _faiss().write_index(index, str(beside))
         beside.replace(file)
         by_age = sorted(file.parent.glob("*.faiss"), key=lambda path: path.stat().st_mtime, reverse=True)

@@ -14,11 +14,12 @@ import numpy as np
 from softset.algebra.compiling import can_compile
 from softset.algebra.threads import in_threads
 from softset.retrieval.integers import LARGEST, integer_products
-from softset.retrieval.products import ROUNDING, Beyond, Products
+from softset.retrieval.products import COMPILED, ROUNDING, Beyond, Products
 
 __all__ = ["Codes", "Coding", "Screen"]
 
 MOST_BYTES = 256 * 2**20  # of memory for codes, which is a quarter of what vectors take in float32
+MOST_COMPUTED = 0.02  # of all coordinates: one by one, they take so much longer than in a product of matrices
 BLOCK = 8_192
 
 
@@ -81,18 +82,33 @@ class Screen:
         self._length = np.float32(np.linalg.norm(near, axis=1).max())
         self._error = np.float32(np.linalg.norm(directions - near, axis=1).max())
 
+    def pays(self, products: Products, start: int, least: np.ndarray) -> bool:
+        """Tell whether few of the products with the items from `start` on are worth computing.
+
+        Where all vectors lie about one way, or a few numbers of each are far larger than the others, bytes tell little.
+        """
+        widths, slacks = self._widths_and_slacks(products, start)
+        shifted = products.offsets.astype(np.float32) * products.shifts[:, None]
+        upper = self._sums(products, start) * widths[:, None] - shifted + slacks[:, None]
+        return bool((upper > least).mean() <= MOST_COMPUTED)
+
     def beyond(self, products: Products, start: int, least: np.ndarray) -> Beyond:
         """Return what `products.beyond` does, of the items from `start` on."""
         from softset.retrieval.codes import screened
 
+        widths, slacks = self._widths_and_slacks(products, start)
+        given = (widths, slacks, products.scales, products.shifts, products.offsets.astype(np.float32), least)
+        return Beyond(*screened(self._sums(products, start), products.rows, self._directions, *given))
+
+    def _sums(self, products: Products, start: int) -> np.ndarray:
+        return integer_products(self._codes.codes[start : start + len(products.rows)], self._bytes)
+
+    def _widths_and_slacks(self, products: Products, start: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return what the sums of each item are multiplied by, and how far its coordinates may then be off."""
         some = slice(start, start + len(products.rows))
-        codes, steps, errors, lengths = (one[some] for one in self._codes)
-        scales = products.scales
-        slacks = scales * (errors * self._length + lengths * self._error) + np.float32(ROUNDING)
-        widths = scales * steps * self._step
-        sums = integer_products(codes, self._bytes)
-        given = (widths, slacks, scales, products.shifts, products.offsets.astype(np.float32), least)
-        return Beyond(*screened(sums, products.rows, self._directions, *given))
+        _, steps, errors, lengths = (one[some] for one in self._codes)
+        off = errors * self._length + lengths * self._error
+        return products.scales * steps * self._step, products.scales * off + np.float32(ROUNDING)
 
 
 class Coding:
@@ -111,8 +127,12 @@ class Coding:
         if not self._asked or not can_compile():
             self._asked = True
             return None
-        if self._codes is None and len(self._items) * self._items.dimensions <= MOST_BYTES:
-            norms = self._items.norms
-            if norms.max(initial=1.0) < 1e15 and norms[norms > 0].min(initial=1.0) > 1e-15:  # else codes are of no use
-                self._codes = Codes.of(self._items)
+        if self._codes is None and self._can_be_coded():
+            self._codes = Codes.of(self._items)
         return self._codes
+
+    def _can_be_coded(self) -> bool:
+        items, norms = self._items, self._items.norms
+        fit = len(items) * items.dimensions <= MOST_BYTES
+        plain = norms.max(initial=1.0) < 1e15 and norms[norms > 0].min(initial=1.0) > 1e-15  # else codes are of no use
+        return bool(fit and plain and items.rows(0, 1).dtype in COMPILED)

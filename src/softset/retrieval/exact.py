@@ -25,11 +25,12 @@ from softset.retrieval.plan import Members, Plan
 from softset.retrieval.products import FEW_COLUMNS, ROUNDING, Along, Beyond
 from softset.retrieval.tree import Examples, Named
 
-__all__ = ["Items", "Ranking", "rescored", "search"]
+__all__ = ["Items", "Ranking", "best_of", "exact_scores", "rescored", "search"]
 
 BLOCK_BYTES = 16 * 2**20
 NEAR_SETS, NEAR_ROWS = 256, 8_192  # in one product: 8 MB of cosines
 ROOM = 1.5  # so many times as many items as are wanted shall lie beyond a border, for it is known from a sample
+TRIED = 512  # items that show whether codes tell enough of them apart
 MOST_COLUMNS = 2_048  # directions of all sets that share a pass: 8 KB for an item
 
 
@@ -150,6 +151,10 @@ def _beyond_borders(
 
     along = items.along(directions)
     screen = None if codes is None else Screen(codes, along.directions)
+    if screen is not None:
+        middle = n // 2
+        tried = along.block(middle, min(middle + TRIED, n))
+        screen = screen if screen.pays(tried, middle, least) else None
 
     def block(start: int) -> Beyond:
         products = along.block(start, min(start + NEAR_ROWS, n))
@@ -205,7 +210,22 @@ def _without(scores: np.ndarray, places: np.ndarray, value: float) -> np.ndarray
 
 
 def rescored(items: Items, plan: Plan, places: np.ndarray, top: int) -> Ranking:
-    """Return the best of the items at some places by their scores in float64; one without a direction has 0."""
+    """Return the best of the items at some places by their scores in float64."""
+    return best_of(places, exact_scores(items, plan, places), top)
+
+
+def best_of(places: np.ndarray, scores: np.ndarray, top: int) -> Ranking:
+    """Return the best of items with these scores; what differs only in the last digits is in the items' order.
+
+    >>> best_of(np.array([4, 2, 7]), np.array([0.5, 0.5, 0.9]), top=2).places.tolist()
+    [7, 2]
+    """
+    order = np.lexsort((places, -scores.round(12)))[:top]
+    return Ranking(places[order], scores[order])
+
+
+def exact_scores(items: Items, plan: Plan, places: np.ndarray) -> np.ndarray:
+    """Return the scores (m,) in float64 of the items at m places; one without a direction has 0."""
     middles = [one for one in plan.sets if isinstance(one, Centroid)]
     if len(middles) == len(plan.sets):
         cosines = items.cosines(np.array([one.direction for one in middles]), places)
@@ -217,9 +237,9 @@ def rescored(items: Items, plan: Plan, places: np.ndarray, top: int) -> Ranking:
         rows = items.take(places).astype(np.float64)
         nowhere = ~rows.any(axis=1)
         scores = plan.score([np.asarray(one.membership(rows)) for one in plan.sets])
-    scores[nowhere] = 0.0
-    order = np.lexsort((places, -scores.round(12)))[:top]
-    return Ranking(places[order], scores[order])
+    found: np.ndarray = scores
+    found[nowhere] = 0.0
+    return found
 
 
 class Scorer:

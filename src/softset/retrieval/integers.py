@@ -34,6 +34,7 @@ def _session() -> Any:
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1  # blocks come from threads of our own
+    options.enable_cpu_mem_arena, options.log_severity_level = False, 4  # as for models
     return onnxruntime.InferenceSession(_model(), options, providers=["CPUExecutionProvider"])
 
 

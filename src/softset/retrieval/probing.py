@@ -36,7 +36,7 @@ def units(rows: np.ndarray) -> np.ndarray:
     >>> units(np.array([[3.0, 4.0], [0.0, 0.0]])).tolist()
     [[0.6000000238418579, 0.800000011920929], [0.0, 0.0]]
     """
-    norms = np.linalg.norm(rows, axis=1, keepdims=True)
+    norms = np.sqrt(np.vecdot(rows, rows, dtype=np.float64))[:, None]  # squares of 1e25 or 1e-30 are none in float32
     return np.ascontiguousarray(rows / np.where(norms > 0, norms, 1), dtype=np.float32)
 
 

@@ -10,6 +10,7 @@ from softset.algebra.compiling import can_compile
 __all__ = ["Along", "Beyond", "Products", "multiplied", "products_of"]
 
 FEW_COLUMNS = 32
+COMPILED = (np.float32, np.float64)  # in the machine's own order of bytes: numbers that numba's loops take
 ROUNDING = 1e-5  # of a coordinate in float32, with room
 
 
@@ -60,7 +61,7 @@ class Products(NamedTuple):
         [0, 1]
         """
         values = multiplied(self.rows, self.directions, by_item=True)
-        if can_compile() and len(least) >= FEW_COLUMNS:
+        if can_compile() and len(least) >= FEW_COLUMNS and values.dtype in COMPILED:
             from softset.retrieval.beyond import beyond
 
             given = (self.scales, self.shifts, self.offsets, least)
