@@ -126,7 +126,7 @@ def _engines(quick: bool) -> Outcome:
         notes.append(f"{name}: built in {built[name]:.1f} s, {each:.2f} ms a set, recall {recall:.3f}")
     ours = built.pop("faiss IVF, coded")
     if not built:
-        raise Skip("no graph index is installed: pip install hnswlib usearch")
+        raise Skip("no graph index is installed: pip install usearch")
     peer = min(built, key=built.__getitem__)
     notes += [f"{threads()} threads"]
     return Outcome(ours, built[peer], "s", built[peer] / ours, tuple(notes))
