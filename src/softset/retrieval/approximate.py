@@ -6,12 +6,12 @@ as `python -m benchmarks --case engines` compares them, on two cores:
 =========================  ==========  ============  ==========
 index                      build, s    a set, ms     recall
 =========================  ==========  ============  ==========
-faiss IVF, coded           4.5         0.10          .983
-hnswlib, M 16, ef 200      29.0        0.16          1.000
-usearch, connectivity 16   46.0        0.33          1.000
+faiss IVF, coded           4.6         0.09          .983
+hnswlib, M 16, ef 200      35.9        0.20          1.000
+usearch, connectivity 16   58.4        0.37          1.000
 =========================  ==========  ============  ==========
 
-The graphs find a little more, but take six times as long to build and more; an inverted file can be built when it is
+The graphs find a little more, but take seven times as long to build and more; an inverted file can be built when it is
 first needed. Of many items it holds four bits a number, of what differs from the middle of their list: a sixth of the
 memory, and half the time of faiss's own part. Half as many candidates again make up for what they blur. Where that is
 not enough, as around items that are nearly the same, it looks further (`_are_settled`); where it is mostly not enough,

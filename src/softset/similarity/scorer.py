@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -143,10 +143,10 @@ class Scorer:
         parts = []
         united = job.several and self.several == "union"
         size = BLOCK if job.texts or united else GIVEN
-        for start in range(0, max(len(job), 1), size):
-            parts.append(self._block(job, start, min(start + size, len(job)), idf))
+        for start, stop in _blocks(len(job), size):
+            parts.append(self._block(job, start, stop, idf))
             if progress is not None:
-                progress(min(start + size, len(job)), len(job))
+                progress(stop, len(job))
         return Scores.concatenate(parts)
 
     def stream(self, pairs: Iterable[tuple[Any, Any]], *, block: int = BLOCK) -> Iterator[Row]:
@@ -356,6 +356,18 @@ class Scorer:
         how = None if self._rescaling is None else self._rescaling.name
         facts = {"softset": __version__, "rescale": how, "several": self.several if several else None}
         return f"{format_signature(facts)}|{self._base_signature(of_sets, idf)}"
+
+
+def _blocks(n: int, size: int) -> Iterator[tuple[int, int]]:
+    """Yield where n pairs are cut into blocks of one length, which is about `size`, at the most half as much again.
+
+    A small rest would have threads wait for each other once more.
+
+    >>> list(_blocks(10, 4)), list(_blocks(5, 4)), list(_blocks(0, 4))
+    ([(0, 5), (5, 10)], [(0, 5)], [(0, 0)])
+    """
+    count = max(round(n / size), 1)
+    return pairwise(n * at // count for at in range(count + 1))
 
 
 def _same_texts_alike(numbers: PRF, left: Sequence[str], right: Sequence[str], empty: np.ndarray, best: float) -> PRF:
