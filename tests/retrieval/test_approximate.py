@@ -4,6 +4,7 @@ import sys
 import time
 import tracemalloc
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -229,10 +230,12 @@ def test_an_index_that_cannot_be_kept_is_used_all_the_same(words: WordVectors, t
     monkeypatch.setenv("SOFTSET_CACHE", str(tmp_path))
 
     def refuse(index, name: str) -> None:
-        raise RuntimeError(f"could not open {name} for writing")  # as faiss says it
+        Path(name).write_bytes(b"a part")
+        raise RuntimeError(f"could not write {name}")  # as faiss says it
 
     monkeypatch.setattr(faiss, "write_index", refuse)
     assert load_words().find(QUERIES[0], approximate=True)[0].item == "orange"
+    assert not list((tmp_path / "approximate").iterdir())
 
 
 def test_borders_are_those_of_the_exact_engine(many: WordVectors) -> None:

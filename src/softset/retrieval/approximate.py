@@ -24,7 +24,7 @@ from contextlib import suppress
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from threading import get_ident
+from secrets import token_hex
 from typing import Any, Protocol
 
 import numpy as np
@@ -110,11 +110,10 @@ class Approximate:
         if self._sample is None:
             return self._items.borders(directions)
         index, rows, rank = self._sample
-        probes = directions.astype(np.float32)
-        near = index.search(probes, SAMPLE_FURTHER * rank)[1]
-        found = [
-            np.partition(rows.take(some, axis=0) @ one, -rank)[-rank] for some, one in zip(near, probes, strict=True)
-        ]
+        found = []
+        for probe in directions.astype(np.float32):  # one by one: faiss 1.9 knows larger blocks for one probe only
+            near = index.search(probe[None], SAMPLE_FURTHER * rank)[1][0]
+            found.append(np.partition(rows.take(near, axis=0) @ probe, -rank)[-rank])
         return np.array([min(max(float(border), 0.0), 1.0) for border in found])
 
     @cached_property
@@ -174,11 +173,8 @@ def _candidates(found: np.ndarray, others: frozenset[int]) -> np.ndarray:
     >>> _candidates(np.array([[7, 3, 5, -1]]), frozenset({3})).tolist()
     [7, 5]
     """
-    barred = np.array([-1, *others])  # -1 stands for nothing
-    if len(found) > 1:
-        return np.setdiff1d(found, barred)
-    places: np.ndarray = found[0, (found[0] != barred[:, None]).all(axis=0)]
-    return places
+    kept = found[np.isin(found, [-1, *others], invert=True)]  # -1 stands for nothing
+    return kept if len(found) == 1 else np.unique(kept)
 
 
 def _are_settled(found: np.ndarray, places: np.ndarray, scores: np.ndarray, best: Ranking) -> bool:
@@ -284,9 +280,12 @@ def _keep(items: Searched, what: str, index: Any) -> None:
     file = _file(items, what)
     with suppress(OSError, RuntimeError):  # faiss's; a cache that cannot be written is no reason to fail
         file.parent.mkdir(parents=True, exist_ok=True)
-        beside = file.with_suffix(f".{os.getpid()}-{get_ident()}")
-        _faiss().write_index(index, str(beside))
-        beside.replace(file)
+        beside = file.with_suffix(f".{token_hex(8)}")
+        try:  # not as bytes, which `write_atomically` wants: that would be the index twice more in memory
+            _faiss().write_index(index, str(beside))
+            beside.replace(file)
+        finally:
+            beside.unlink(missing_ok=True)
         by_age = sorted(file.parent.glob("*.faiss"), key=lambda path: path.stat().st_mtime, reverse=True)
         for old in by_age[MOST_KEPT:]:
             old.unlink(missing_ok=True)
