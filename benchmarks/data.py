@@ -10,8 +10,8 @@ import numpy as np
 
 import softset
 from benchmarks.case import Skip, needs
-from softset.embed.library import import_vectors
-from softset.embed.tokensets import TokenSets
+from softset.encoders.tokensets import TokenSets
+from softset.vectors.library import import_vectors
 
 __all__ = [
     "GLOVE",

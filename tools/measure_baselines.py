@@ -4,7 +4,7 @@
     python tools/measure_baselines.py wordnet-base_*.deb
 
 Each of 4,000 sentences of WordNet meets another one; averages go to src/softset/assets/baselines. minilm.csv has those
-of bert_score's matching, in the form of its own baseline files: `softset.compat.bert_score` reads it for
+of bert_score's matching, in the form of its own baseline files: `softset.integrations.bert_score` reads it for
 rescale_with_baseline. levels.csv has those of metrics whose chance level has no closed form, for `softset explain`.
 """
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from wordnet import examples
 
 from softset import Scorer
-from softset.compat.bert_score import BERTScorer
+from softset.integrations.bert_score import BERTScorer
 
 FOLDER = Path(__file__).parent.parent / "src" / "softset" / "assets" / "baselines"
 TEXTS, LAYERS = 4_000, 6

@@ -11,7 +11,7 @@ from playwright.sync_api import sync_playwright
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from tests.serve.conftest import Running
+from tests.server.conftest import Running
 
 TARGET = Path(__file__).parent.parent / "docs" / "pictures"
 QUIET = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"]

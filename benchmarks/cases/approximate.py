@@ -9,9 +9,9 @@ from benchmarks.case import Case, Check, Outcome, Skip, Target, needs
 from benchmarks.data import large_words, query, word_sets, words
 from benchmarks.measuring import alternating, threads
 from softset import WordVectors
-from softset.retrieval.approximate import FURTHER, Approximate
-from softset.retrieval.logic import Logic
-from softset.retrieval.probing import SPARE
+from softset.query.logic import Logic
+from softset.search.approximate import FURTHER, Approximate
+from softset.search.probing import SPARE
 
 __all__ = ["CASES"]
 

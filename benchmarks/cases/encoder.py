@@ -11,12 +11,12 @@ import numpy as np
 from benchmarks.case import Case, Outcome, Skip, Target
 from benchmarks.data import sentences, sts_pairs
 from benchmarks.measuring import alternating, threads
-from softset.algebra.threads import side_by_side
-from softset.embed.encoders.batching import BUDGET, padded
-from softset.embed.encoders.contextual import ContextualEncoder, Options
-from softset.embed.encoders.onnx import OnnxNetwork, open_onnx
-from softset.embed.encoders.tokeniser import SubWords
-from softset.embed.models import model_folder
+from softset.encoders.batching import BUDGET, padded
+from softset.encoders.contextual import ContextualEncoder, Options
+from softset.encoders.models import model_folder
+from softset.encoders.onnx import OnnxNetwork, open_onnx
+from softset.encoders.tokeniser import SubWords
+from softset.runtime.threads import side_by_side
 
 __all__ = ["CASES"]
 

@@ -14,8 +14,8 @@ from benchmarks.case import Case, Check, Outcome, Target, needs
 from benchmarks.data import query, sentences, word_sets, words
 from benchmarks.measuring import cores
 from softset import WordVectors
-from softset.retrieval import finding
-from softset.retrieval.items import Item
+from softset.collections.items import Item
+from softset.search import source as finding
 
 __all__ = ["CASES", "found_in", "recalls"]
 
@@ -29,8 +29,8 @@ SETS = 20
 
 def _workers(quick: bool) -> Outcome:
     needs("ray", "pyarrow")
-    from softset.scale.cluster import cluster
-    from softset.scale.scoring import score_files
+    from softset.jobs.cluster import cluster
+    from softset.jobs.scoring import score_files
 
     pairs = 400 if quick else 4_000
     os.environ["OMP_NUM_THREADS"] = "1"  # of each worker, whose processes begin with this
@@ -79,8 +79,8 @@ def _asked(vectors: WordVectors, count: int) -> dict[str, list[str]]:
 
 def found_in(kind: str, vectors: WordVectors, folder: Path):
     """Return a collection of all words in a store of some kind, and the seconds that took."""
-    from softset.scale.stores import Stored, create_store
-    from softset.scale.stores.ingesting import ingest
+    from softset.stores import Stored, create_store
+    from softset.stores.ingesting import ingest
 
     store = create_store(f"{kind}://{folder / kind}.db#words", vectors.dimensions, "none")
     place = {word: at for at, word in enumerate(vectors.words)}

@@ -183,7 +183,7 @@ def _code(short: bool) -> Finding:
 def _assets(short: bool) -> Finding:
     """Check every bundled file by its SHA-256, as the first use does."""
     del short
-    from softset.embed.bundled import ASSETS, CHECKSUMS, bundled_file, bundled_folder
+    from softset.io.assets import ASSETS, CHECKSUMS, bundled_file, bundled_folder
 
     for name in CHECKSUMS:
         bundled_file(name)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from reliability.check import Broken, Check, Finding, Skip, expect
 from softset.errors import QueryError
-from softset.retrieval.parser import LIMITS, parse
+from softset.query.parser import LIMITS, parse
 
 __all__ = ["CHECKS", "examine"]
 
@@ -43,7 +43,7 @@ MOST_MS = 50.0
 GUIDED = """
 import json, sys, time
 import atheris
-with atheris.instrument_imports(include=["softset.retrieval"]):
+with atheris.instrument_imports(include=["softset.query", "softset.search"]):
     from reliability.checks.queries import examine
 WANTED, FILE = int(sys.argv[1]), sys.argv[2]
 done, parsed, slowest = 0, 0, 0.0

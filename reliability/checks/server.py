@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from urllib.parse import urlsplit
 
-from tests.serve import load
-from tests.serve.conftest import Running
+from tests.server import load
+from tests.server.conftest import Running
 
 from reliability.check import Check, Finding, expect
 

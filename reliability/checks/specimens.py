@@ -52,7 +52,7 @@ def _folder(name: str, folder: Path, read: Callable[[], object]) -> Specimen:
 
 
 def _vectors(folder: Path) -> list[Specimen]:
-    from tests.embed.readers import files
+    from tests.vectors.formats import files
 
     good = {
         "text": files.text(),
@@ -77,7 +77,7 @@ def _vectors(folder: Path) -> list[Specimen]:
 
 
 def _model2vec(folder: Path) -> list[Specimen]:
-    from tests.embed.readers import files
+    from tests.vectors.formats import files
 
     vocab = {"[PAD]": 0, **{word: at + 1 for at, word in enumerate(files.WORDS[1:])}}
     tensors = {
@@ -90,8 +90,8 @@ def _model2vec(folder: Path) -> list[Specimen]:
 
 
 def _imported(folder: Path) -> list[Specimen]:
-    from softset.embed.store import write_store
-    from softset.retrieval.words import WordVectors, load_words
+    from softset.search.words import WordVectors, load_words
+    from softset.vectors.store import write_store
 
     random = np.random.default_rng(0)
     words = [f"w{at}" for at in range(40)]
@@ -151,8 +151,8 @@ def _tokens(folder: Path) -> list[Specimen]:
 
 
 def _collection(folder: Path) -> list[Specimen]:
-    from softset.retrieval.collection import Collection
-    from softset.retrieval.items import Item
+    from softset.collections.collection import Collection
+    from softset.collections.items import Item
 
     random = np.random.default_rng(2)
     place = folder / "books"
@@ -187,7 +187,7 @@ def _weights(folder: Path) -> list[Specimen]:
 
 def _tables(folder: Path) -> list[Specimen]:
     from softset.evaluation.data import Data, numbers
-    from softset.retrieval.named import read_sets
+    from softset.query.named_sets import read_sets
 
     (folder / "pairs.tsv").write_text(
         "score\ttext\n" + "".join(f"{at}.5\t{one}\n" for at, one in enumerate(LINES)), "utf-8"
@@ -206,7 +206,7 @@ def _tables(folder: Path) -> list[Specimen]:
 
 
 def _items(folder: Path) -> list[Specimen]:
-    from softset.retrieval.items import read_items
+    from softset.collections.items import read_items
 
     content = {
         "a.tsv": "id\ttext\tyear\n" + "".join(f"{at}\t{one}\t19{at}0\n" for at, one in enumerate(LINES)),
@@ -225,8 +225,8 @@ def _items(folder: Path) -> list[Specimen]:
 
 
 def _cache(folder: Path) -> list[Specimen]:
-    from softset.embed.encoders.cache import CachedEncoder
-    from softset.embed.encoders.loading import load_encoder
+    from softset.encoders.cache import CachedEncoder
+    from softset.encoders.loading import load_encoder
 
     plain = load_encoder("words")
     wanted = plain.encode(LINES).vectors

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterator
 
 import numpy as np
-from tests.serve.load import memory_of
+from tests.server.load import memory_of
 
 from reliability.check import Check, Finding, expect
 from softset import Scorer, Scores

@@ -56,9 +56,9 @@ def _told(n: int) -> str:
 
 
 def _imports(folder: Path) -> Writer:
-    from softset.embed.library import import_vectors, vectors_folder
-    from softset.embed.store import verify_store
-    from softset.retrieval.words import load_words
+    from softset.search.words import load_words
+    from softset.vectors.library import import_vectors, vectors_folder
+    from softset.vectors.store import verify_store
 
     files = {}
     for n in (OLD, NEW):
@@ -84,8 +84,8 @@ def _imports(folder: Path) -> Writer:
 
 def _collection(path: Path) -> int:
     """Open a collection, verify all its parts, and return how many items it has."""
-    from softset.embed.store import verify_store
-    from softset.retrieval.collection import Collection
+    from softset.collections.collection import Collection
+    from softset.vectors.store import verify_store
 
     opened = Collection.open(path)
     for segment in json.loads((path / "manifest.json").read_text())["segments"]:
@@ -96,13 +96,13 @@ def _collection(path: Path) -> int:
 
 
 def _items(start: int, stop: int):
-    from softset.retrieval.items import Item
+    from softset.collections.items import Item
 
     return [Item(f"i{at}", f"text {at}", {"n": at}) for at in range(start, stop)]
 
 
 def _builds(folder: Path) -> Writer:
-    from softset.retrieval.collection import Collection
+    from softset.collections.collection import Collection
 
     path = folder / "books"
     return Writer(
@@ -114,7 +114,7 @@ def _builds(folder: Path) -> Writer:
 
 
 def _adds(folder: Path) -> Writer:
-    from softset.retrieval.collection import Collection
+    from softset.collections.collection import Collection
 
     path, good = folder / "books", folder / "good"
     Collection.create(good, _items(0, OLD), vectors=_rows(OLD, 1))
@@ -169,8 +169,8 @@ def _weights(folder: Path) -> Writer:
 
 
 def _cache(folder: Path) -> Writer:
-    from softset.embed.encoders.cache import CachedEncoder
-    from softset.embed.encoders.loading import load_encoder
+    from softset.encoders.cache import CachedEncoder
+    from softset.encoders.loading import load_encoder
 
     plain, path = load_encoder("words"), folder / "cache"
     texts = [f"the red book number {at} of the sea" for at in range(NEW)]

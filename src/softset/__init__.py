@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from softset.algebra import GradedSubspace, SoftSet, Subspace
-    from softset.embed.encoders.loading import load_encoder
-    from softset.embed.encoders.protocol import Encoder
-    from softset.embed.tokensets import TokenSets
+    from softset.encoders.loading import load_encoder
+    from softset.encoders.protocol import Encoder
+    from softset.encoders.tokensets import TokenSets
     from softset.errors import SoftsetError
-    from softset.retrieval.words import WordVectors, load_words
+    from softset.search.words import WordVectors, load_words
     from softset.similarity.calibration import Calibration
     from softset.similarity.idf import Idf
     from softset.similarity.metrics.naming import metric
@@ -51,7 +51,7 @@ __all__ = [
 
 _HOME = {
     "Calibration": "softset.similarity.calibration",
-    "Encoder": "softset.embed.encoders.protocol",
+    "Encoder": "softset.encoders.protocol",
     "GradedSubspace": "softset.algebra",
     "Idf": "softset.similarity.idf",
     "Scorer": "softset.similarity.scorer",
@@ -59,10 +59,10 @@ _HOME = {
     "SoftSet": "softset.algebra",
     "SoftsetError": "softset.errors",
     "Subspace": "softset.algebra",
-    "TokenSets": "softset.embed.tokensets",
-    "WordVectors": "softset.retrieval.words",
-    "load_encoder": "softset.embed.encoders.loading",
-    "load_words": "softset.retrieval.words",
+    "TokenSets": "softset.encoders.tokensets",
+    "WordVectors": "softset.search.words",
+    "load_encoder": "softset.encoders.loading",
+    "load_words": "softset.search.words",
     "metric": "softset.similarity.metrics.naming",
     "pairwise": "softset.similarity.scoring",
     "score": "softset.similarity.scoring",

@@ -7,7 +7,7 @@ import numpy as np  # noqa: F401 (brings the library that is looked for)
 import pytest
 from threadpoolctl import ThreadpoolController, threadpool_info, threadpool_limits
 
-from softset.algebra.threads import in_threads, limited_to, on_one_thread, own_threads, side_by_side
+from softset.runtime.threads import in_threads, limited_to, on_one_thread, own_threads, side_by_side
 
 
 def blas_threads() -> set[int]:

@@ -113,7 +113,7 @@ def test_vectors_that_know_no_query_answer_none(data) -> None:
     from softset.evaluation.data import Data
     from softset.evaluation.sets.concepts import read_concepts
     from softset.evaluation.sets.coverage import coverage
-    from softset.retrieval.words import WordVectors
+    from softset.search.words import WordVectors
 
     rows = coverage(WordVectors.of(["other"], [[1.0, 2.0]]), read_concepts(Data(data)), {"a": 1}, limit=None)
     assert [row.value for row in rows if row.metric != "words/s"] == [0] * 5

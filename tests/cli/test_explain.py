@@ -12,7 +12,7 @@ import pytest
 
 from softset import load_encoder
 from softset.cli.explain import explain
-from softset.similarity.explanation import page, picture
+from softset.similarity.explain import page, picture
 from softset.similarity.scorer import Scorer
 
 ROYALTY = ("explain", "royalty", "We are the king and queen")
@@ -148,7 +148,7 @@ def test_nothing_heavy_is_loaded_for_the_terminal() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = done.stderr.split()
     assert json.loads(done.stdout) and "softset.similarity.scorer" in loaded
-    for heavy in ("matplotlib", "torch", "transformers", "scipy", "softset.similarity.explanation.page"):
+    for heavy in ("matplotlib", "torch", "transformers", "scipy", "softset.similarity.explain.html"):
         assert heavy not in loaded
 
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from softset import load_words
-from softset.retrieval.collection import Collection
-from softset.retrieval.items import Item
+from softset.collections.collection import Collection
+from softset.collections.items import Item
 
 QUERY = "{red, blue} & {apple, peach}"
 

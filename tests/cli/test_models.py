@@ -15,8 +15,8 @@ import pytest
 from safetensors.numpy import save_file
 
 import softset
-from softset.embed.models import model_folder
-from tests.embed.tiny_models import (
+from softset.encoders.models import model_folder
+from tests.encoders.tiny_models import (
     TEXTS,
     model2vec,
     onnx_bytes,

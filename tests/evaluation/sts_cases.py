@@ -4,7 +4,7 @@ import random
 from pathlib import Path
 
 from softset.evaluation.senteval import PARTS, SICK
-from tests.compat.sts import PLACES
+from tests.integrations.sts import PLACES
 
 WORDS = (
     "red book king river music garden doctor train winter bread horse school paper window summer "

@@ -9,8 +9,8 @@ import pytest
 from scipy import stats
 
 import softset
-from softset.embed.encoders.base import TextEncoder
-from softset.embed.tokensets import TokenSets
+from softset.encoders.base import TextEncoder
+from softset.encoders.tokensets import TokenSets
 from softset.errors import InputError
 from softset.evaluation import lengths
 from softset.evaluation.correlation_draws import drawn_counts

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 import softset
-from softset.embed.encoders.base import TextEncoder
+from softset.encoders.base import TextEncoder
 from softset.errors import InputError, MissingExtraError
 from softset.evaluation.agreement import Finding, averaged, measure
 from softset.evaluation.data import Data

@@ -15,7 +15,7 @@ from reliability.checks.writers import Writer
 
 from reliability import page
 from softset.errors import FileError, QueryError
-from softset.retrieval.tree import Example, Examples
+from softset.query.expression import Example, Examples
 
 ROOT = Path(__file__).parents[2]
 

@@ -10,13 +10,13 @@ import pytest
 
 import softset
 from softset import Subspace, TokenSets, WordVectors, load_words
+from softset.collections.collection import Collection
+from softset.collections.items import Item, read_items
 from softset.errors import FileError, InputError
 from softset.evaluation.data import Data
-from softset.files import claim, read_array, write_tensors
-from softset.retrieval.borders import largest
-from softset.retrieval.collection import Collection
-from softset.retrieval.items import Item, read_items
-from softset.retrieval.named import read_sets
+from softset.io.atomic import claim, read_array, write_tensors
+from softset.query.named_sets import read_sets
+from softset.search.thresholds import largest
 from softset.similarity.kernels import closest, gram
 from softset.similarity.score_file import ScoreFile
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import softset
 from softset import Idf, Scorer, Scores
-from softset.embed.encoders.signature import parse_signature
+from softset.encoders.signature import parse_signature
 from tests.similarity.cases import LEFT, RIGHT, TEXTS, KnownEncoder, ToyEncoder, assert_same
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from softset import Calibration, Idf, Scorer, TokenSets, load_encoder, metric
-from softset.embed.moments import second_moment
+from softset.encoders.moments import second_moment
 from softset.errors import FileError, InputError
 from softset.similarity.chance import Levels
 from softset.similarity.metrics.bertscore import BertScore

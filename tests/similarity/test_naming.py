@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from softset import Scorer, metric
-from softset.embed.encoders.signature import format_signature, parse_signature
+from softset.encoders.signature import format_signature, parse_signature
 from softset.errors import InputError
 from softset.similarity.metrics import METRICS, Metric
 from softset.similarity.metrics.softset import SoftSet

@@ -7,7 +7,7 @@ import pytest
 
 import softset
 from softset import Idf, Scorer, TokenSets, metric
-from softset.embed.encoders.signature import parse_signature
+from softset.encoders.signature import parse_signature
 from softset.similarity.metrics.subspace import Subspace as SubspaceMetric
 from softset.similarity.pairs import Pairs
 from tests.similarity import literal

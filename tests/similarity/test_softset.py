@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import softset
 from softset import Calibration, Idf, Scorer, TokenSets, metric
-from softset.embed.encoders.signature import parse_signature
+from softset.encoders.signature import parse_signature
 from softset.similarity.metrics import PRF
 from softset.similarity.metrics.softset import SoftSet
 from softset.similarity.pairs import Pairs

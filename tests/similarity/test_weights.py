@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from softset import Scorer, TokenSets, load_encoder
-from softset.embed.vocabulary import Vocabulary
 from softset.similarity.pairs import Pairs
 from softset.similarity.weights import weigh
+from softset.vectors.vocabulary import Vocabulary
 from tests.similarity import literal
 from tests.similarity.cases import sets_of
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 import softset
-import softset.scale
+import softset.jobs
 
 RECORD = Path(__file__).parent / "surface.txt"
 
@@ -24,9 +24,9 @@ def surface() -> Iterator[str]:
 
 
 def _python() -> Iterator[str]:
-    from softset.compat import bert_score
+    from softset.integrations import bert_score
 
-    for module in (softset, softset.scale, bert_score):
+    for module in (softset, softset.jobs, bert_score):
         for name in sorted(module.__all__):
             yield from _described(f"{module.__name__}.{name}", getattr(module, name))
     from softset import errors
@@ -78,17 +78,17 @@ def _commands() -> Iterator[str]:
 
 
 def _paths() -> Iterator[str]:
-    from softset.serve import create_app
+    from softset.server import create_app
 
     for path, methods in sorted(create_app().openapi()["paths"].items()):
         yield f"HTTP {' '.join(sorted(methods)).upper()} {path}"
 
 
 def _formats() -> Iterator[str]:
-    from softset.embed.models import SEAL as MODELS
-    from softset.embed.store import SEAL as WORDS
-    from softset.embed.tokensets_file import SEAL as TOKENS
-    from softset.retrieval.collection import VERSION as COLLECTION
+    from softset.collections.collection import VERSION as COLLECTION
+    from softset.encoders.models import SEAL as MODELS
+    from softset.encoders.tokensets_file import SEAL as TOKENS
+    from softset.vectors.store import SEAL as WORDS
 
     for seal in (MODELS, WORDS, TOKENS):
         yield f"folder {seal.kind} {seal.version}"

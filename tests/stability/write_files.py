@@ -34,8 +34,8 @@ def _words(folder: Path) -> None:
 
 
 def _collection(folder: Path) -> None:
-    from softset.retrieval.collection import Collection
-    from softset.retrieval.items import Item
+    from softset.collections.collection import Collection
+    from softset.collections.items import Item
 
     items = [Item(f"i{at}", text, {"n": at}) for at, text in enumerate(TEXTS)]
     Collection.create(folder / "collection", items, vectors=ROWS.astype(np.float32))

@@ -21,13 +21,13 @@ from softset.algebra.arrays import (
     unit_rows,
     widen,
 )
+from softset.algebra.base import SetValue, moved, read_set, write_set
 from softset.algebra.conceptor import Spectrum, conjunction, conjunction_of_numbers, grade_cut
 from softset.algebra.membership import measured, share
 from softset.algebra.protocol import SoftSet
 from softset.algebra.rank import independent, tolerance
 from softset.algebra.subspace import Subspace
 from softset.algebra.tangent import Tangent
-from softset.algebra.value import SetValue, moved, read_set, write_set
 from softset.errors import FileError, InputError, ShapeError
 
 __all__ = ["GradedSubspace"]

@@ -21,10 +21,10 @@ from softset.algebra.arrays import (
     unit_rows,
     widen,
 )
+from softset.algebra.base import SetValue, moved, read_set, write_set
 from softset.algebra.distance import distance
 from softset.algebra.membership import measured, share
 from softset.algebra.rank import Frame, carried, independent, independent_stack, tolerance
-from softset.algebra.value import SetValue, moved, read_set, write_set
 from softset.errors import FileError, InputError, ShapeError
 
 if TYPE_CHECKING:

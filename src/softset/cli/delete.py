@@ -15,7 +15,7 @@ def delete(collection: str, ids: tuple[str, ...]) -> None:
     Example:
       softset delete books.softset 17 23
     """
-    from softset.retrieval.collection import Collection
+    from softset.collections.collection import Collection
 
     left = Collection.open(collection).delete(ids)
     click.echo(f"{collection}: {left.size} items left")

@@ -13,7 +13,7 @@ def demo() -> None:
     Example:
       softset demo
     """
-    from softset.retrieval.words import load_words
+    from softset.search.words import load_words
 
     words = load_words()
     click.echo(f"{words}, bundled and offline\n")

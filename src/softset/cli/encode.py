@@ -31,7 +31,7 @@ def encode(texts: str, out: str, float16: bool, as_json: bool, model: str, **opt
       softset encode sentences.txt --layer 4 --unit word --out sentences.sets
       softset encode - --model words --out lines.sets < lines.txt
     """
-    from softset.embed.encoders.loading import load_encoder
+    from softset.encoders.loading import load_encoder
 
     _check_place(Path(out))
     lines = read_lines(texts)

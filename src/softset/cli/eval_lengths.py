@@ -44,7 +44,7 @@ def lengths(
       softset eval lengths --data DIR --metrics 'bertscore R,subspace R,subspace+chance R' --limit 3000
       softset eval lengths --data DIR --out results --resume
     """
-    from softset.embed.encoders.loading import load_encoder
+    from softset.encoders.loading import load_encoder
     from softset.evaluation.data import Data
     from softset.evaluation.lengths import METRICS, LengthsRun
     from softset.evaluation.methods import chosen_methods

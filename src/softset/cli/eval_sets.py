@@ -88,7 +88,7 @@ def _evaluated(
     from softset.evaluation.sets.concepts import read_concepts
     from softset.evaluation.sets.methods import BASELINE, chosen, the_one
     from softset.evaluation.sets.running import Evaluation
-    from softset.retrieval.words import load_words
+    from softset.search.words import load_words
 
     methods, baseline, folder = chosen(patterns), the_one(against or BASELINE.name), Data(data)
     concepts = read_concepts(folder)

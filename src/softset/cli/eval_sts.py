@@ -100,7 +100,7 @@ class Maker:
         return compare_layers(runs, given[0], parts=parts, facts=about), parts
 
     def _run(self, metrics: tuple[str, ...], options: dict[str, Any]) -> Any:
-        from softset.embed.encoders.loading import load_encoder
+        from softset.encoders.loading import load_encoder
         from softset.evaluation.methods import chosen_methods
         from softset.evaluation.sts import StsRun
 

@@ -43,7 +43,7 @@ def wmt(
       softset eval wmt --data DIR --pair cs-en --pair tr-en --metrics 'bertscore,subspace(weights=l2)'
       softset eval wmt --data DIR --pair all --out results --resume
     """
-    from softset.embed.encoders.loading import load_encoder
+    from softset.encoders.loading import load_encoder
     from softset.evaluation.data import Data
     from softset.evaluation.methods import chosen_methods
     from softset.evaluation.parts import Parts

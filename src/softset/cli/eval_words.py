@@ -34,7 +34,7 @@ def words(
     from softset.evaluation.results import Table
     from softset.evaluation.sets.concepts import read_concepts
     from softset.evaluation.sets.coverage import coverage, sts_words
-    from softset.retrieval.words import load_words
+    from softset.search.words import load_words
 
     if options["resume"]:
         raise click.UsageError("--resume is for long evaluations: this one takes seconds")

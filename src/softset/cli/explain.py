@@ -14,7 +14,7 @@ from softset.cli.encoder_options import encoder_options
 from softset.errors import InputError
 
 if TYPE_CHECKING:
-    from softset.similarity.explanation import Explanation
+    from softset.similarity.explain import Explanation
 
 __all__ = ["explain"]
 
@@ -69,7 +69,7 @@ def explain(
     if as_json:
         click.echo(explanation.to_json())
         return
-    from softset.similarity.explanation.terminal import as_text
+    from softset.similarity.explain.text import as_text
 
     chosen = _colour(colour)
     shown = as_text(explanation, colour=chosen, width=shutil.get_terminal_size().columns)
@@ -92,7 +92,7 @@ def _check_places(html: str | None, png: str | None) -> None:
     if html is not None and png is not None and Path(html).resolve() == Path(png).resolve():
         raise InputError(f"{html} is named for the page and for the picture: name two files")
     if png is not None:
-        from softset.similarity.explanation.picture import require_matplotlib
+        from softset.similarity.explain.plot import require_matplotlib
 
         require_matplotlib()
 
@@ -120,15 +120,15 @@ def _check_tokens(explanation: "Explanation") -> None:
 
 def _write(explanation: "Explanation", html: str | None, png: str | None) -> None:
     """Write the page and the picture; if one cannot be made, neither is written."""
-    from softset.files import write_atomically
+    from softset.io.atomic import write_atomically
 
     made: dict[str, bytes] = {}
     if html is not None:
-        from softset.similarity.explanation.page import as_html
+        from softset.similarity.explain.html import as_html
 
         made[html] = as_html(explanation).encode()
     if png is not None:
-        from softset.similarity.explanation.picture import as_png
+        from softset.similarity.explain.plot import as_png
 
         made[png] = as_png(explanation)
     for place, content in made.items():

@@ -80,9 +80,9 @@ def index(
         return
     if out is None:
         raise click.UsageError("name the folder of the new collection with --out, or a --store")
-    from softset.retrieval.collection import Collection
-    from softset.retrieval.encoders import text_encoder
-    from softset.retrieval.items import read_items
+    from softset.collections.collection import Collection
+    from softset.collections.items import read_items
+    from softset.collections.opening import text_encoder
 
     embed, name = text_encoder(encoder or ("none" if vectors_file else "minilm"))
     vectors = read_vectors_file(vectors_file)
@@ -108,10 +108,10 @@ def _into_store(
     vectors_file: str | None,
 ) -> None:
     """Put items into an engine's collection; those that are there already are passed over."""
-    from softset.retrieval.encoders import text_encoder
-    from softset.retrieval.items import read_items
-    from softset.scale.stores import create_store
-    from softset.scale.stores.ingesting import ingest
+    from softset.collections.items import read_items
+    from softset.collections.opening import text_encoder
+    from softset.stores import create_store
+    from softset.stores.ingesting import ingest
 
     store, uri, collection = where
     if out is not None or vectors_file is not None or None in where:

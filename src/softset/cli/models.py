@@ -47,8 +47,8 @@ def import_(source: str, name: str, replace: bool, kind: str | None, as_json: bo
       softset models import roberta-large --name roberta
       softset models import path/to/model --name quick --kind onnx
     """
-    from softset.embed.counting import counted
-    from softset.embed.model_import import import_model
+    from softset.encoders.model_import import import_model
+    from softset.io.counting import counted
 
     shown = Progress("MB") if sys.stderr.isatty() else None
     try:
@@ -79,7 +79,7 @@ def list_(as_json: bool) -> None:
       softset models list
       softset models list --json
     """
-    from softset.embed.model_facts import list_models
+    from softset.encoders.model_facts import list_models
 
     rows = list_models()
     if as_json:
@@ -107,8 +107,8 @@ def info(name: str, verify: bool, as_json: bool) -> None:
       softset models info words:glove-6b-100d
       softset models info path/to/model --json
     """
-    from softset.embed.model_facts import describe_model, verify_model
-    from softset.embed.model_files import printable
+    from softset.encoders.model_facts import describe_model, verify_model
+    from softset.encoders.model_files import printable
 
     if verify:
         verify_model(name)  # before it is opened
@@ -132,7 +132,7 @@ def remove(name: str) -> None:
     Example:
       softset models remove mine
     """
-    from softset.embed.models import SHELF
+    from softset.encoders.models import SHELF
 
     SHELF.remove(name)
     click.echo(f"{name}: removed")

@@ -111,7 +111,7 @@ def score(
       softset scale score --input 'pairs/**/*.parquet' --output scored --workers 8 --address 10.0.0.1:6379
       softset scale score --input pairs.parquet --output scored --candidate hyp --reference refs --layer 4
     """
-    from softset.scale.scoring import score_files
+    from softset.jobs.scoring import score_files
 
     with _shown() as progress:
         report = score_files(
@@ -168,7 +168,7 @@ def index(
       softset scale index --input 'texts/*.parquet' --output vectors --collection books.softset
       softset find --in books.softset '{sea, ship} - war'
     """
-    from softset.scale.embedding import check_place, collect, embed_files
+    from softset.jobs.embedding import check_place, collect, embed_files
 
     if collection is not None:
         check_place(collection, replace=replace)
@@ -216,9 +216,9 @@ def find(
       softset scale find '{red, blue} & {apple, peach}' --vectors 'vectors/*.parquet'
       softset scale find '{sea, ship} - war' --vectors 'vectors/*.parquet' --encoder minilm --json
     """
-    from softset.retrieval.encoders import text_encoder
-    from softset.scale.cluster import cluster
-    from softset.scale.finding import Shards
+    from softset.collections.opening import text_encoder
+    from softset.jobs.cluster import cluster
+    from softset.jobs.finding import Shards
 
     options = {**read_set_options(**given), "explained": explain, "with_examples": with_examples}
     embed, name = text_encoder(encoder or "none")

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from softset.errors import FileError, InputError, MissingExtraError
-from softset.serve.settings import Limits, Settings
+from softset.server.settings import Limits, Settings
 
 __all__ = ["serve"]
 
@@ -83,7 +83,7 @@ def serve(
         limits=Limits(**limits),
     )
     try:
-        from softset.serve.running import serve as run
+        from softset.server.running import serve as run
     except ImportError as error:
         raise MissingExtraError("a server needs FastAPI and uvicorn: pip install 'softset[serve]'") from error
     run(settings, quiet=quiet)

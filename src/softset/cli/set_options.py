@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from softset.retrieval.logic import Logic
+from softset.query.logic import Logic
 
 __all__ = ["opened_items", "read_set_options", "set_options", "source_options"]
 
@@ -62,7 +62,7 @@ def read_set_options(
     skip_unknown: bool,
 ) -> dict[str, Any]:
     """Return the arguments of `find_many` that the options stand for; a parameter that does nothing is refused."""
-    from softset.retrieval.named import read_sets
+    from softset.query.named_sets import read_sets
 
     given = {name: one for name, one in (("alpha", alpha), ("aperture", aperture), ("floor", floor)) if one is not None}
     idle = [name for name in given if name not in Logic(logic or DEFAULT.name).parameters]
@@ -79,15 +79,15 @@ def opened_items(collection: str | None, vectors: str | None, where: str | None 
     if where is not None and not stored:
         raise click.UsageError("--where is for collections in a store: --in milvus://FILE_OR_URL#NAME")
     if collection is None:
-        from softset.retrieval.words import load_words
+        from softset.search.words import load_words
 
         return load_words(vectors)
     if vectors:
         raise click.UsageError("--vectors is for word vectors; a collection (--in) has its own")
     if stored:
-        from softset.scale.stores import open_store
+        from softset.stores import open_store
 
         return open_store(collection, where=where)
-    from softset.retrieval.encoders import open_collection
+    from softset.collections.opening import open_collection
 
     return open_collection(collection)

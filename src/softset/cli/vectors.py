@@ -50,7 +50,7 @@ def import_(
       softset vectors import glove.6B.zip --member glove.6B.100d.txt --name glove-6b
       softset vectors import vectors.npy --words words.txt --name mine
     """
-    from softset.embed.library import import_vectors
+    from softset.vectors.library import import_vectors
 
     progress = Progress() if sys.stderr.isatty() else None
     facts = import_vectors(
@@ -67,7 +67,7 @@ def import_(
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
 def list_(as_json: bool) -> None:
     """List the word vectors that can be used by name."""
-    from softset.embed.library import BUNDLED, SHELF, vectors_folder
+    from softset.vectors.library import BUNDLED, SHELF, vectors_folder
 
     rows = [_row(name, folder) for name, folder in [(BUNDLED, vectors_folder()), *SHELF.imported()]]
     if as_json:
@@ -81,7 +81,7 @@ def list_(as_json: bool) -> None:
 
 
 def _row(name: str, folder: Path | None) -> dict[str, Any]:
-    from softset.embed.store import open_store
+    from softset.vectors.store import open_store
 
     try:
         facts = open_store(folder).facts if folder is not None else {}
@@ -96,8 +96,8 @@ def _row(name: str, folder: Path | None) -> dict[str, Any]:
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
 def info(name: str, verify: bool, as_json: bool) -> None:
     """Describe the word vectors called NAME."""
-    from softset.embed.library import vectors_folder
-    from softset.embed.store import open_store, verify_store
+    from softset.vectors.library import vectors_folder
+    from softset.vectors.store import open_store, verify_store
 
     folder = vectors_folder(name)
     facts = dict(open_store(folder).facts)
@@ -119,7 +119,7 @@ def info(name: str, verify: bool, as_json: bool) -> None:
 @click.argument("name")
 def remove(name: str) -> None:
     """Delete the imported vectors called NAME."""
-    from softset.embed.library import SHELF
+    from softset.vectors.library import SHELF
 
     SHELF.remove(name)
     click.echo(f"{name}: removed")

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from softset import __version__
-from softset.embed.encoders.signature import format_signature
+from softset.encoders.signature import format_signature
 from softset.errors import InputError, ShapeError
 from softset.evaluation import tables
 from softset.evaluation.resampling import as_scores, check_draws

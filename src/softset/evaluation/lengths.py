@@ -13,8 +13,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from softset.embed.encoders.texts import first_places
-from softset.embed.tokensets import TokenSets
+from softset.encoders.texts import first_places
+from softset.encoders.tokensets import TokenSets
 from softset.errors import InputError
 from softset.evaluation.correlation import Ranking, spearman
 from softset.evaluation.correlation_draws import bounds, drawn_counts, drawn_spearman

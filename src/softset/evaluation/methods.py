@@ -7,7 +7,7 @@ from typing import Self
 
 import numpy as np
 
-from softset.embed.tokensets import TokenSets
+from softset.encoders.tokensets import TokenSets
 from softset.errors import InputError
 from softset.similarity.chance import rescaling
 from softset.similarity.metrics import DEFAULT, METRICS, Metric, metric

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from softset.embed.encoders.contextual import ContextualEncoder
-from softset.embed.encoders.protocol import Encoder
-from softset.embed.tokensets import TokenSets
+from softset.encoders.contextual import ContextualEncoder
+from softset.encoders.protocol import Encoder
+from softset.encoders.tokensets import TokenSets
 from softset.errors import InputError
 from softset.evaluation.sts_data import SentencePairs
 from softset.similarity.pairs import Pairs

@@ -8,7 +8,7 @@ from typing import Any
 
 from softset.errors import InputError
 from softset.evaluation.results import Row
-from softset.files import read_json, write_atomically
+from softset.io.atomic import read_json, write_atomically
 
 __all__ = ["Parts"]
 

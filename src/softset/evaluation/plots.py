@@ -11,8 +11,8 @@ import numpy.typing as npt
 from softset.errors import InputError
 from softset.evaluation.rendering import shown
 from softset.evaluation.results import Row, Table
-from softset.files import write_atomically
-from softset.similarity.explanation.picture import require_matplotlib
+from softset.io.atomic import write_atomically
+from softset.similarity.explain.plot import require_matplotlib
 
 __all__ = ["check_plot", "save_figure_1", "save_plot", "save_ranks"]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from softset import __version__
 from softset.errors import FileError, InputError
-from softset.files import write_atomically
+from softset.io.atomic import write_atomically
 
 __all__ = ["Row", "Table"]
 

@@ -47,7 +47,7 @@ def score_blocks(
 ) -> Scored:
     """Return the scores of n pairs that come in blocks, by every method; the second moment is for chance levels.
 
-    >>> from softset.embed.tokensets import TokenSets
+    >>> from softset.encoders.tokensets import TokenSets
     >>> sets = TokenSets.from_arrays([[[1.0, 0.0]], [[0.6, 0.8]]])
     >>> pairs = Pairs.of(sets, sets, np.array([0]), np.array([1]))
     >>> score_blocks([Method.named("subspace")], [(slice(0, 1), pairs)], 1).values["subspace"].round(3)

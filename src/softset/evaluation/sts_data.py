@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from softset.embed.encoders.texts import first_places
+from softset.encoders.texts import first_places
 from softset.errors import InputError
 from softset.evaluation.data import Data, numbers
 from softset.evaluation.senteval import read_senteval, senteval_folder

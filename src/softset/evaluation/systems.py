@@ -10,8 +10,8 @@ from typing import Literal
 
 import numpy as np
 
-from softset.embed.encoders.protocol import Progress
-from softset.embed.tokensets import TokenSets
+from softset.encoders.protocol import Progress
+from softset.encoders.tokensets import TokenSets
 from softset.errors import InputError, ShapeError
 from softset.similarity.scorer import Scorer
 

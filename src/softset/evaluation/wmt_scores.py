@@ -7,8 +7,8 @@ from time import perf_counter
 import numpy as np
 import numpy.typing as npt
 
-from softset.embed.encoders.protocol import Encoder, Progress
-from softset.embed.encoders.texts import first_places
+from softset.encoders.protocol import Encoder, Progress
+from softset.encoders.texts import first_places
 from softset.errors import MissingExtraError
 from softset.evaluation.methods import Method
 from softset.evaluation.scoring import Scored, score_blocks

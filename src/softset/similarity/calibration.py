@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from softset.embed.tokensets import TokenSets
+from softset.encoders.tokensets import TokenSets
 from softset.errors import FileError, InputError
-from softset.files import read_json, write_atomically
+from softset.io.atomic import read_json, write_atomically
 from softset.similarity.inputs import read_side
 from softset.similarity.metrics import DEFAULT, PRF
 

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from softset.embed.tokensets import TokenSets
+from softset.encoders.tokensets import TokenSets
 from softset.errors import InputError
 from softset.similarity.calibration import Calibration, rescaled
 from softset.similarity.metrics.base import PRF, Metric, harmonic_mean

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from softset.embed.encoders.signature import format_signature, parse_signature
-from softset.embed.tokensets import TokenSets
+from softset.encoders.signature import format_signature, parse_signature
+from softset.encoders.tokensets import TokenSets
 from softset.errors import FileError, InputError
-from softset.files import read_json, write_atomically
+from softset.io.atomic import read_json, write_atomically
 
 __all__ = ["Idf"]
 
@@ -54,9 +54,9 @@ class Idf:
     def _fit(cls, texts: "Iterable[str] | TokenSets", model: Any, options: dict[str, Any]) -> "Idf":
         if isinstance(texts, TokenSets):
             return cls.counted([texts])
-        from softset.embed.encoders.base import TextEncoder
-        from softset.embed.encoders.loading import load_encoder
-        from softset.embed.encoders.texts import check_texts
+        from softset.encoders.base import TextEncoder
+        from softset.encoders.loading import load_encoder
+        from softset.encoders.texts import check_texts
 
         encoder = load_encoder(model, **options)
         if isinstance(encoder, TextEncoder):

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from softset.embed.counting import counted, there_are
-from softset.embed.encoders.texts import check_text, iterated
-from softset.embed.tokensets import TokenSets
+from softset.encoders.texts import check_text, iterated
+from softset.encoders.tokensets import TokenSets
 from softset.errors import InputError, ShapeError
+from softset.io.counting import counted, there_are
 
 __all__ = ["Job", "Side", "read_job", "read_side"]
 

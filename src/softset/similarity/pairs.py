@@ -9,11 +9,11 @@ import numpy as np
 
 from softset.algebra.arrays import unit_rows
 from softset.algebra.rank import tolerance
-from softset.embed.rows import both_norms
-from softset.embed.tokensets import TokenSets
+from softset.encoders.tokensets import TokenSets
 from softset.errors import InputError
 from softset.similarity.idf import Idf
 from softset.similarity.sides import Gathered, Side, scaled
+from softset.vectors.rows import both_norms
 
 __all__ = ["Distinct", "Pairs", "alike_all", "alone", "block_bounds", "blocks"]
 

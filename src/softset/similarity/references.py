@@ -5,7 +5,7 @@ from typing import Literal
 
 import numpy as np
 
-from softset.embed.tokensets import TokenSets
+from softset.encoders.tokensets import TokenSets
 from softset.similarity.metrics.base import PRF
 
 __all__ = ["SEVERAL", "Several", "reduced", "united"]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Self
 
 from softset.errors import FileError, InputError
-from softset.files import claim, read_json, sync, write_atomically
+from softset.io.atomic import claim, read_json, sync, write_atomically
 
 __all__ = ["ScoreFile"]
 

@@ -8,16 +8,16 @@ from typing import Any, Literal
 
 import numpy as np
 
-from softset.algebra.threads import in_threads
-from softset.embed.encoders.loading import load_encoder
-from softset.embed.encoders.protocol import Encoder, Progress
-from softset.embed.encoders.signature import format_signature
-from softset.embed.encoders.texts import first_places, iterated
-from softset.embed.tokensets import TokenSets
+from softset.encoders.loading import load_encoder
+from softset.encoders.protocol import Encoder, Progress
+from softset.encoders.signature import format_signature
+from softset.encoders.texts import first_places, iterated
+from softset.encoders.tokensets import TokenSets
 from softset.errors import AmbientError, InputError
+from softset.runtime.threads import in_threads
 from softset.similarity.calibration import Calibration
 from softset.similarity.chance import Levels, rescaling
-from softset.similarity.explanation import Explanation
+from softset.similarity.explain import Explanation
 from softset.similarity.idf import Idf, as_facts
 from softset.similarity.inputs import Job, Side, read_job, read_side
 from softset.similarity.metrics import DEFAULT, PRF, Metric
@@ -201,7 +201,7 @@ class Scorer:
         >>> why.views[0].candidate_membership.round(2), why.views[0].counterparts("candidate", 0)[0][0]
         (array([0.81]), 4)
         """
-        from softset.similarity.explanation.explaining import explain
+        from softset.similarity.explain.build import explain
 
         return explain(
             self, candidate, reference, [self.metric] if metrics is None else [named(one) for one in metrics]

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from softset.algebra.arrays import unit_rows
-from softset.embed.tokensets import TokenSets
+from softset.encoders.tokensets import TokenSets
 from softset.errors import NotFiniteError
 
 __all__ = ["Gathered", "Side", "scaled"]

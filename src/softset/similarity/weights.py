@@ -25,7 +25,7 @@ LEAST = 1e-12  # of u' S u: a direction that no token ever had is not infinitely
 def weigh(pairs: Pairs, kind: Weights) -> np.ndarray:
     """Return each row's weight (rows,) in float64; l2 and l1 are norms of the vector as the encoder made it.
 
-    >>> from softset.embed.tokensets import TokenSets
+    >>> from softset.encoders.tokensets import TokenSets
     >>> sets = TokenSets.from_arrays([[[3.0, 4.0], [1.0, 0.0]]])
     >>> weigh(Pairs.of(sets, sets), "l1").tolist()
     [7.0, 1.0, 7.0, 1.0]

@@ -7,7 +7,7 @@ import pytest
 
 from softset.evaluation.data import Data
 from softset.evaluation.sets.concepts import Concepts, read_concepts
-from softset.retrieval.words import WordVectors
+from softset.search.words import WordVectors
 
 TOPICS, WORDS, SIZE = 3, 30, 20
 

@@ -10,7 +10,7 @@ from softset.evaluation.sets.logics import IGNORE, Scorer, logics_of
 from softset.evaluation.sets.methods import BASELINE, DEFAULT, all_methods, chosen
 from softset.evaluation.sets.running import Evaluation
 from softset.evaluation.sets.tasks import TASKS
-from softset.retrieval.words import WordVectors
+from softset.search.words import WordVectors
 
 NEAR, MEAN, CENTROID, _ = plain()
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from softset.evaluation.data import Data, numbers
 from softset.evaluation.results import Row
 from softset.evaluation.sets.concepts import QUERY, Concepts
-from softset.retrieval.words import WordVectors
+from softset.search.words import WordVectors
 
 __all__ = ["coverage", "sts_words"]
 

@@ -19,10 +19,10 @@ import numpy as np
 from softset.evaluation.sets.concepts import Concepts
 from softset.evaluation.sets.leaves import FUZZY, Leaf, Rows, cosines, memberships, pooled
 from softset.evaluation.sets.tasks import Task
-from softset.retrieval.centroid import LEAST_BORDER, chances, presumed
-from softset.retrieval.combining import combined_memberships, combined_set
-from softset.retrieval.logic import Logic
-from softset.retrieval.tree import And, Examples, Minus, Named, Or, Tree
+from softset.query.centroid import LEAST_BORDER, chances, presumed
+from softset.query.combining import combined_memberships, combined_set
+from softset.query.expression import And, Examples, Minus, Named, Or, Tree
+from softset.query.logic import Logic
 
 __all__ = ["IGNORE", "Scorer", "logics_of"]
 

@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from softset.errors import InputError
 from softset.evaluation.sets.leaves import Leaf, crisp, graded, plain
 from softset.evaluation.sets.logics import logics_of
-from softset.retrieval.logic import Logic
+from softset.query.logic import Logic
 
 __all__ = ["BASELINE", "DEFAULT", "PREPROCESSINGS", "Method", "all_methods", "chosen", "the_one"]
 

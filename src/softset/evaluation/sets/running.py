@@ -7,7 +7,6 @@ from itertools import groupby
 import numpy as np
 import numpy.typing as npt
 
-from softset.embed.vocabulary import Vocabulary
 from softset.evaluation.parts import Parts
 from softset.evaluation.results import Row
 from softset.evaluation.sets.concepts import Concepts
@@ -16,6 +15,7 @@ from softset.evaluation.sets.measures import CUTS, Ranks, measured, ranks, recal
 from softset.evaluation.sets.methods import BASELINE, Method
 from softset.evaluation.sets.reporting import Found, Reporter
 from softset.evaluation.sets.tasks import Task, draw_tasks
+from softset.vectors.vocabulary import Vocabulary
 
 __all__ = ["RANDOM", "Evaluation"]
 

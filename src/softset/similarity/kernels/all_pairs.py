@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from softset.algebra.threads import in_threads
+from softset.runtime.threads import in_threads
 
 __all__ = ["mean_closest", "mean_membership", "mean_of_two"]
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from softset.algebra.arrays import Array, namespace, transpose
 from softset.algebra.rank import independent, independent_stack
-from softset.algebra.threads import on_one_thread
+from softset.runtime.threads import on_one_thread
 
 __all__ = ["bases", "graded_factor"]
 

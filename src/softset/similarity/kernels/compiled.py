@@ -9,7 +9,7 @@ first pairs come.
 
 import numpy as np
 
-from softset.algebra.compiling import compiled
+from softset.runtime.jit import compiled
 
 __all__ = ["explain"]
 

@@ -30,8 +30,8 @@ import numpy as np
 from array_api_compat import device
 
 from softset.algebra.arrays import Array, detach, namespace, to_numpy, traces_gradient, transpose, unit_rows
-from softset.algebra.compiling import can_compile
 from softset.algebra.rank import carried, independent
+from softset.runtime.jit import can_compile
 from softset.similarity.kernels.bases import graded_factor
 from softset.similarity.kernels.stacks import Bucket, stacked
 from softset.similarity.kernels.triangles import cholesky, lower_inverse, root

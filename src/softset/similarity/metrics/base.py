@@ -6,9 +6,9 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from softset.algebra.threads import on_one_thread
-from softset.embed.tokensets import TokenSets
+from softset.encoders.tokensets import TokenSets
 from softset.errors import InputError
+from softset.runtime.threads import on_one_thread
 from softset.similarity.idf import Idf
 from softset.similarity.pairs import Pairs, blocks
 from softset.similarity.weights import WEIGHTS, Weights, weigh

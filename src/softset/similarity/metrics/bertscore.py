@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from softset.embed.tokensets import TokenSets
+from softset.encoders.tokensets import TokenSets
 from softset.similarity.idf import Idf
 from softset.similarity.kernels.all_pairs import mean_closest
 from softset.similarity.kernels.closest import largest_cosines

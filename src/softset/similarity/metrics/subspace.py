@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from softset.algebra.graded import SMALLEST_APERTURE
-from softset.embed.tokensets import TokenSets
+from softset.encoders.tokensets import TokenSets
 from softset.errors import InputError
 from softset.similarity.idf import Idf
 from softset.similarity.kernels.all_pairs import mean_membership

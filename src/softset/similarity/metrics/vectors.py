@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from softset.algebra.arrays import unit_rows
-from softset.embed.tokensets import TokenSets
+from softset.encoders.tokensets import TokenSets
 from softset.errors import InputError
 from softset.similarity.idf import Idf
 from softset.similarity.metrics.base import PRF, SimilarityMetric, Weighted

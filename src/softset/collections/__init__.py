@@ -1,0 +1,1 @@
+"""Collections of a user's own items, kept in a folder."""

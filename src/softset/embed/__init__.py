@@ -1,1 +1,0 @@
-"""Where vectors come from: word vectors, token encoders, what is bundled."""

@@ -1,0 +1,1 @@
+"""Atomic files, manifests, locks and the registry of imported data."""

@@ -1,0 +1,44 @@
+"""What comes with the package: data that are checked against their SHA-256, written here, when they are first used."""
+
+from functools import cache
+from pathlib import Path
+
+from softset.errors import FileError
+from softset.io.manifest import Seal, sha256
+
+__all__ = ["bundled_file", "bundled_folder"]
+
+ASSETS = Path(__file__).parent.parent / "assets"
+# Of a folder it is that of meta.json, which has those of all its files.
+CHECKSUMS = {
+    "baselines/levels.csv": "ce9e65fa41a9aca205951d7bd900c096877ba9764d9ae3deba7ebdd5e4673fbd",
+    "baselines/minilm.csv": "d3d52d7cc181b82661af8e747444e9cd474e7d034f57cf19da3a86878dc70006",
+    "glove-840b-300d/meta.json": "fc19010542ce874a1c0e3b7ec5cfdee8e7adebf94bcc7a37a5c73397057256d6",
+    "minilm/meta.json": "03074ccf50d85eb0e1aaf93e1a827b612669cb8febb2be9f53c13caea6eeeb18",
+}
+REMEDY = "install softset again"
+
+
+@cache
+def bundled_file(name: str) -> Path:
+    """Return the path of a file among the assets, which is what it was when it was published.
+
+    >>> bundled_file("baselines/levels.csv").name
+    'levels.csv'
+    """
+    path = ASSETS / name
+    if not path.is_file() or sha256(path) != CHECKSUMS[name]:
+        raise FileError(f"{path} is missing or was changed since softset was published: {REMEDY}")
+    return path
+
+
+@cache
+def bundled_folder(name: str, kind: str) -> Path:
+    """Return a folder among the assets, of a sealed kind, with all its files as they were published.
+
+    >>> bundled_folder("minilm", "Model").name
+    'minilm'
+    """
+    folder = bundled_file(f"{name}/meta.json").parent
+    Seal(kind, 1, "what softset was published with", REMEDY).verify(folder)
+    return folder

@@ -1,0 +1,1 @@
+"""Queries as expressions of sets: parser, plan and logic."""

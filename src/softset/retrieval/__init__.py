@@ -1,1 +1,0 @@
-"""Which items belong: the query language, its evaluation, and search."""

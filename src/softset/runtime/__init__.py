@@ -1,0 +1,1 @@
+"""Threads and just-in-time compilation."""

@@ -1,0 +1,1 @@
+"""Search by membership: sources of vectors, exact and approximate engines, results."""

@@ -1,5 +1,0 @@
-"""Why a score is what it is: token by token, for the terminal, a page, a picture or a program."""
-
-from softset.similarity.explanation.explanation import Explanation, Side, View
-
-__all__ = ["Explanation", "Side", "View"]

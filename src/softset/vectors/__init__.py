@@ -1,0 +1,1 @@
+"""Word vectors: file formats, vocabulary, preprocessing."""

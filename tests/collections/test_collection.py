@@ -1,0 +1,233 @@
+"""Collections: built, added to, deleted from, searched; whole at every moment."""
+
+import json
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from softset.collections import segment as module
+from softset.collections.collection import Collection
+from softset.collections.items import Item
+from softset.errors import FileError, InputError, NotFiniteError, ShapeError, UnknownWordError
+
+RANDOM = np.random.default_rng(0)
+VECTORS = RANDOM.standard_normal((300, 8)).astype("f4")
+
+
+def items(start: int, stop: int) -> list[Item]:
+    return [Item(f"i{n}", f"text {n}", {"n": n}) for n in range(start, stop)]
+
+
+def make(folder: Path, n: int = 100) -> Collection:
+    return Collection.create(folder / "c.softset", items(0, n), vectors=VECTORS[:n])
+
+
+def found(one: Collection, query: str = "{i1, i2} | i3", **options) -> list[str]:
+    return [hit.item for hit in one.find(query, top=500, **options)]
+
+
+def test_search_is_that_of_word_vectors(tmp_path: Path) -> None:
+    from softset import WordVectors
+
+    words = WordVectors.of([f"i{n}" for n in range(100)], VECTORS[:100])
+    ours, theirs = (
+        make(tmp_path).find("{i1, i2} & ~i3", top=50),
+        words.find("{i1, i2} & ~i3", top=50, preprocessing="none"),
+    )
+    assert [hit.item for hit in ours] == [hit.item for hit in theirs]
+    assert ours[0].text == f"text {ours[0].item[1:]}" and ours[0].metadata == {"n": int(ours[0].item[1:])}
+    assert ours.signature.startswith("collection:c.softset@") and "|items:100|d:8|encoder:none|" in ours.signature
+    assert f"text {ours[0].item[1:]}" in str(ours)
+
+
+def test_added_in_parts_is_the_same_as_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = make(tmp_path, 300)
+    monkeypatch.setattr(module, "BLOCK", 7)
+    (tmp_path / "parts").mkdir()
+    parts = make(tmp_path / "parts", 100)
+    parts = parts.add(items(100, 101), vectors=VECTORS[100:101]).add(items(101, 300), vectors=VECTORS[101:])
+    assert found(parts) == found(whole) and parts.size == 300
+    assert np.array_equal(parts.rows(95, 105), VECTORS[95:105])
+
+
+def test_delete_and_add_again(tmp_path: Path) -> None:
+    c = make(tmp_path)
+    c = c.delete(["i5", "i50"])
+    assert c.size == 98 and not {"i5", "i50"} & set(found(c))
+    with pytest.raises(UnknownWordError, match="'i5' is no id here"):
+        c.find("i5")
+    with pytest.raises(UnknownWordError, match="no item with the id 'i5': nothing was deleted"):
+        c.delete(["i6", "i5"])
+    assert "i6" in found(Collection.open(c.folder))
+    with pytest.raises(InputError, match="an item with the id 'i6' already: delete it first"):
+        c.add([Item("i6", "")], vectors=VECTORS[:1])
+    c = c.add([Item("i5", "new")], vectors=VECTORS[200:201])
+    assert c.size == 99 and found(c, "i5", with_examples=True)[0] == "i5"
+    assert c.find("i5", with_examples=True)[0].text == "new"
+
+
+def test_texts_are_read_by_the_encoder(tmp_path: Path) -> None:
+    def embed(texts):
+        return np.array([[text.count("a"), text.count("b")] for text in texts], dtype="f4")
+
+    c = Collection.create(
+        tmp_path / "c", [Item("1", "aaa"), Item("2", "bbb"), Item("3", "ab")], embed=embed, encoder="toy"
+    )
+    assert [hit.item for hit in c.find('"aaaaab"')] == ["1", "3", "2"]
+    assert c.find('"aaaaab"').plan.leaves[0].resolved[0].how == "as a text, by toy"
+    with pytest.raises(UnknownWordError, match="the encoder toy has no vector for it"):
+        c.find("xyz")
+    assert c.add([Item("4", "bbbbb")]).size == 4
+
+
+@pytest.mark.parametrize(
+    ("things", "options", "kind", "sentence"),
+    [
+        (items(0, 3), {"vectors": VECTORS[:2]}, ShapeError, "2 vectors were given for 3 or more items"),
+        (items(0, 2), {"vectors": VECTORS[:3]}, ShapeError, "3 vectors were given for 2 items"),
+        (items(0, 2), {}, InputError, "items need vectors, or an encoder"),
+        (items(0, 2), {"vectors": VECTORS[0]}, ShapeError, r"must be numbers of shape \(n, d\), but float32 \(8,\)"),
+        (items(0, 2), {"vectors": np.array([["a"], ["b"]])}, ShapeError, "must be numbers"),
+        (
+            items(0, 2),
+            {"vectors": VECTORS[:2] * np.nan},
+            NotFiniteError,
+            "the vector of item 'i0' has a number that is not",
+        ),
+        ([Item("a", ""), Item("a", "")], {"vectors": VECTORS[:2]}, InputError, "the id 'a' is there twice"),
+        ([], {"vectors": VECTORS[:0]}, FileError, "there is no word with a vector in it|nothing was stored"),
+    ],
+)
+def test_bad_items_leave_nothing_behind(things, options, kind, sentence, tmp_path: Path) -> None:
+    with pytest.raises(kind, match=sentence):
+        Collection.create(tmp_path / "c", things, **options)
+    assert list(tmp_path.iterdir()) == []
+    before = make(tmp_path)
+    with pytest.raises((kind, InputError)):
+        before.add(things, **options)
+    assert found(Collection.open(before.folder)) == found(before)
+    assert len([p for p in before.folder.iterdir() if p.is_dir()]) == 1
+
+
+def test_a_place_that_is_taken_or_no_collection(tmp_path: Path) -> None:
+    make(tmp_path)
+    with pytest.raises(InputError, match="is there already: choose another place, add to it, or delete"):
+        make(tmp_path)
+    with pytest.raises(FileError, match=r"it has no manifest\.json; make one with softset index"):
+        Collection.open(tmp_path)
+    for broken in ("", "[]", "{}", '{"softset": "Collection", "version": 99, "segments": ["x"], "deleted": []}'):
+        (tmp_path / "c.softset" / "manifest.json").write_text(broken)
+        with pytest.raises(FileError):
+            Collection.open(tmp_path / "c.softset")
+
+
+def test_segments_cannot_leave_the_folder(tmp_path: Path) -> None:
+    c = make(tmp_path)
+    manifest = json.loads((c.folder / "manifest.json").read_text())
+    for name in ("../../etc", "..", "", ".", "/etc", "segment-x/../.."):
+        manifest["segments"] = {name: []}
+        (c.folder / "manifest.json").write_text(json.dumps(manifest))
+        with pytest.raises(FileError):
+            Collection.open(c.folder)
+
+
+KILLED = """
+import sys, numpy as np
+from softset.collections.collection import Collection
+from softset.collections.items import Item
+c = Collection.open(sys.argv[1])
+for n in range(1000):
+    c = c.add([Item(f"new{n}-{i}", "") for i in range(50)], vectors=np.ones((50, 8)))
+    c = c.delete([f"new{n}-0"])
+    print(c.size, flush=True)
+"""
+
+
+def test_killed_at_any_moment_the_collection_is_whole(tmp_path: Path) -> None:
+    c = make(tmp_path)
+    for delay in (0.0, 0.003, 0.011, 0.02, 0.03):
+        writer = subprocess.Popen([sys.executable, "-c", KILLED, str(c.folder)], stdout=subprocess.PIPE, text=True)
+        assert writer.stdout is not None
+        writer.stdout.readline()
+        time.sleep(delay)
+        os.kill(writer.pid, signal.SIGKILL)
+        writer.wait()
+        writer.stdout.close()
+        opened = Collection.open(c.folder)
+        ids = {opened.item(place).name for place in range(len(opened)) if place not in opened.hidden}
+        assert ids >= {f"i{n}" for n in range(100)}
+        assert (len(ids) - 100) % 49 in (0, 1) and (
+            len(ids) - 100
+        ) // 49 >= 1  # whole steps: 50 added, 1 of them deleted
+        opened.add([Item(f"after{delay}", "")], vectors=np.ones((1, 8)))
+        c = Collection.open(c.folder).delete([f"after{delay}", *(name for name in ids if name.startswith("new"))])
+        names = {path.name for path in c.folder.glob("segment-*")}
+        assert names == set(json.loads((c.folder / "manifest.json").read_text())["segments"])  # nothing is left behind
+
+
+def add_ten(folder: Path, worker: int) -> None:
+    for n in range(10):
+        Collection.open(folder).add([Item(f"w{worker}-{n}", "")], vectors=np.ones((1, 8)))
+
+
+def test_two_processes_at_once_lose_nothing(tmp_path: Path) -> None:
+    c = make(tmp_path)
+    context = multiprocessing.get_context("spawn")
+    workers = [context.Process(target=add_ten, args=(c.folder, worker)) for worker in range(2)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join(60)
+        assert worker.exitcode == 0
+    assert Collection.open(c.folder).size == 120
+
+
+def test_a_hundred_additions_make_few_segments(tmp_path: Path) -> None:
+    c = make(tmp_path, 10)
+    for n in range(10, 110):
+        c = c.add(items(n, n + 1), vectors=VECTORS[n : n + 1])
+        c = c.delete([f"i{n}"]) if n % 10 == 0 else c
+    assert c.size == 100 and len(list(c.folder.glob("segment-*"))) <= 4
+    whole = Collection.create(
+        tmp_path / "w",
+        [i for i in items(0, 110) if i.id in c],
+        vectors=[VECTORS[n] for n in range(110) if f"i{n}" in c],
+    )
+    assert found(c) == found(whole)
+    with pytest.raises(UnknownWordError):
+        c.resolve("i50")
+
+
+def test_given_vectors_and_an_encoder_for_queries(tmp_path: Path) -> None:
+    def embed(texts):
+        return np.ones((len(texts), 8), dtype="f4")
+
+    c = Collection.create(tmp_path / "c", items(0, 5), vectors=VECTORS[:5], embed=embed, encoder="toy")
+    assert len(c.find("any text")) == 5
+    assert c.add(items(5, 6), vectors=VECTORS[5:6]).size == 6 and c.add(items(6, 7)).size == 7
+    with pytest.raises(ShapeError, match="the vectors have 8 dimensions, but the collection has 3"):
+        Collection.create(
+            tmp_path / "d", items(0, 5), vectors=VECTORS[:5], embed=lambda texts: np.ones((len(texts), 3))
+        )
+    with pytest.raises(ShapeError, match="other than the 8 dimensions"):
+        Collection.open(c.folder, embed=lambda texts: np.ones((len(texts), 3)))
+
+
+def test_ids_and_items_without_a_direction(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="an item has an empty id"):
+        Collection.create(tmp_path / "c", [Item("", "x")], vectors=np.ones((1, 2)))
+    c = Collection.create(
+        tmp_path / "c", [Item("7", "x"), Item("a", "y"), Item("z", "nil")], vectors=[[1, 0], [0, 1], [0, 0]]
+    )
+    assert c.next_number() == 8
+    assert [hit.item for hit in c.find("~7")] == ["a"]
+    with pytest.raises(InputError, match=r"every example of \{z\} has the zero vector, which has no direction"):
+        c.find("z")
+    assert c.find("7").to_dict()["stands_for"] == {"7": "the item with this id"}

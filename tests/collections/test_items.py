@@ -1,0 +1,111 @@
+"""Items and named sets from files."""
+
+from pathlib import Path
+
+import pytest
+
+from softset.collections.items import Item, read_items
+from softset.errors import FileError, MissingExtraError
+from softset.query.named_sets import read_sets
+
+
+def write(path: Path, content: str | bytes) -> Path:
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        ("a.txt", "red book\n\nblue book\r\n", [Item("1", "red book"), Item("2", "blue book")]),
+        ("a.txt", "\ufeffred\nblue", [Item("1", "red"), Item("2", "blue")]),
+        ("a.tsv", 'id\ttext\tyear\nx\tsay "hi"\t1\n', [Item("x", 'say "hi"', {"year": "1"})]),
+        ("a.csv", 'id,text\nx,"a, b\nc"\n', [Item("x", "a, b\nc")]),
+        ("a.csv", "title\nred\nblue\n", [Item("1", "red"), Item("2", "blue")]),
+        ("a.csv", "id,title\nx,red\n", [Item("x", "red")]),
+        ("a.jsonl", '{"id": 7, "text": "red", "tags": ["a"]}\n\n', [Item("7", "red", {"tags": ["a"]})]),
+        ("a.ndjson", '{"title": "red"}\n', [Item("1", "red")]),
+    ],
+)
+def test_every_kind_of_file(tmp_path: Path, name: str, content: str, expected: list[Item]) -> None:
+    assert list(read_items(write(tmp_path / name, content))) == expected
+
+
+def test_columns_by_name(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.tsv", "isbn\ttitle\tabstract\n1\tA\tlong\n")
+    assert list(read_items(path, text_column="abstract", id_column="isbn")) == [Item("1", "long", {"title": "A"})]
+    assert next(read_items(path, text_column="title", first=5)).id == "5"
+    with pytest.raises(
+        FileError, match=r"a\.tsv, line 2: there is nothing in column 'year'; columns here: isbn, title, abstract"
+    ):
+        list(read_items(path, text_column="year"))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("a.txt", b"red\nbl\xffue\n", "line 2: byte 2 is not UTF-8"),
+        ("a.tsv", "id\ttext\nx\ty\tz\n", "line 2: 3 columns, but the header has 2"),
+        ("a.tsv", "", "is empty: a header line"),
+        ("a.tsv", "id\ttext\n", "holds no item: one a line was wanted"),
+        ("a.txt", "\n \n", "holds no item: one a line was wanted"),
+        ("a.csv", 'id,text\nx,"open\n', "line 2: unexpected end of data"),
+        ("a.jsonl", '{"text": "a"}\n{"text"\n', "line 2: no JSON"),
+        ("a.jsonl", "[1]\n", "line 1: a JSON object was wanted, but a list was found"),
+        ("a.csv", "sku,title\n1,red\n", "line 2: there is no column 'text'; columns here: sku, title; name one"),
+        ("a.csv", "id,text,text\n1,red,x\n", "names a column twice in its header"),
+        ("a.jsonl", "{}\n", "line 1: there is no column 'text'; columns here: none; name one"),
+        ("a.jsonl", '{"text": null}\n', "line 1: there is nothing in column 'text'"),
+    ],
+)
+def test_broken_files_name_the_line(tmp_path: Path, name: str, content: str | bytes, sentence: str) -> None:
+    with pytest.raises(FileError, match=sentence):
+        list(read_items(write(tmp_path / name, content)))
+
+
+def test_parquet(tmp_path: Path) -> None:
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        with pytest.raises(MissingExtraError, match="pip install"):
+            list(read_items(write(tmp_path / "a.parquet", b"x")))
+        return
+    parquet.write_table(pyarrow.table({"id": [1, 2], "text": ["red", "blue"], "n": [3, 4]}), tmp_path / "a.parquet")
+    assert list(read_items(tmp_path / "a.parquet")) == [Item("1", "red", {"n": 3}), Item("2", "blue", {"n": 4})]
+    with pytest.raises(FileError, match="is not a whole Parquet file"):
+        list(read_items(write(tmp_path / "b.parquet", b"x")))
+
+
+def test_missing_files_are_missing(tmp_path: Path) -> None:
+    for name in ("a.txt", "a.tsv", "a.jsonl"):
+        with pytest.raises(FileNotFoundError):
+            list(read_items(tmp_path / name))
+
+
+def test_named_sets(tmp_path: Path) -> None:
+    expected = {"colour": ["red", "blue"], "fruit": ["apple"]}
+    assert read_sets(write(tmp_path / "s.toml", 'colour = ["red", "blue"]\nfruit = ["apple"]\n')) == expected
+    assert read_sets(write(tmp_path / "s.json", '{"colour": ["red", "blue"], "fruit": ["apple"]}')) == expected
+    folder = tmp_path / "sets"
+    folder.mkdir()
+    write(folder / "colour.txt", "# a comment\nred\n\n blue \n")
+    write(folder / "fruit.txt", "apple\n")
+    write(folder / "notes.md", "no set")
+    assert read_sets(folder) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("s.toml", "colour = [", "cannot be read as TOML"),
+        ("s.json", "{", "cannot be read as JSON"),
+        ("s.json", "[1]", "must map names to lists of examples, but holds a list"),
+        ("s.toml", "colour = 3", "the set 'colour' must be a list of words or phrases"),
+        ("s.toml", 'colour = ["red", ""]', "the set 'colour' must be a list"),
+        ("s.toml", b"\xff", "is not UTF-8"),
+    ],
+)
+def test_broken_sets(tmp_path: Path, name: str, content: str | bytes, sentence: str) -> None:
+    with pytest.raises(FileError, match=sentence):
+        read_sets(write(tmp_path / name, content))

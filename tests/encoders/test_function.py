@@ -1,0 +1,277 @@
+"""Functions as encoders: every form a result may have, each mistake in one sentence, and how often they are called."""
+
+import functools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from softset.encoders.base import BLOCK
+from softset.encoders.function import FunctionEncoder
+from softset.encoders.protocol import Encoder
+from softset.encoders.tokensets import TokenSets
+from softset.errors import AmbientError, InputError, NotFiniteError, ShapeError
+
+TEXTS = ["a red book", "", "pens", "a red book"]
+
+
+def words(texts):
+    """One vector a word: its length, and where it stands."""
+    return [[[len(word), at] for at, word in enumerate(text.split())] for text in texts]
+
+
+class Counting:
+    """Remembers what it was called with."""
+
+    def __init__(self, function=words):
+        self.function, self.calls = function, []
+
+    def __call__(self, texts):
+        self.calls.append(list(texts))
+        return self.function(texts)
+
+
+# What may be returned
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        lambda rows: rows,
+        tuple,
+        iter,
+        lambda rows: [np.array(one, dtype=np.float32).reshape(-1, 2) for one in rows],
+        lambda rows: [np.array(one, dtype=np.int8) for one in rows],
+        lambda rows: TokenSets.from_arrays(rows, dimensions=2),
+    ],
+    ids=["lists", "tuple", "generator", "float32", "int8", "TokenSets"],
+)
+def test_each_form_gives_the_same_sets(form):
+    sets = FunctionEncoder(lambda texts: form(words(texts)), name="w").encode(TEXTS)
+    assert sets.counts.tolist() == [3, 0, 1, 3]
+    assert sets[3].tolist() == [[1, 0], [3, 1], [4, 2]] and sets[2].tolist() == [[4, 0]]
+    assert sets.signature == "encoder:function(w)"
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "int64"])
+def test_torch_tensors_are_taken_even_with_a_gradient(dtype):
+    torch = pytest.importorskip("torch")
+    kind = getattr(torch, dtype)
+
+    def function(texts):
+        return [torch.tensor(one, dtype=kind, requires_grad=dtype != "int64").reshape(-1, 2) for one in words(texts)]
+
+    sets = FunctionEncoder(function).encode(TEXTS)
+    assert sets[0].tolist() == [[1, 0], [3, 1], [4, 2]]
+    assert sets.vectors.dtype == (np.float64 if dtype == "float64" else np.float32)
+    whole = FunctionEncoder(lambda texts: torch.ones(len(texts), 3, dtype=kind)).encode(["a", "b"])
+    assert whole.counts.tolist() == [1, 1] and whole.dimensions == 3
+
+
+@pytest.mark.parametrize("form", [np.array, list, lambda rows: [np.array(one) for one in rows]])
+def test_one_vector_a_text_is_a_set_of_one(form):
+    encoder = FunctionEncoder(lambda texts: form([[len(text), 1.5, 0] for text in texts]))
+    sets = encoder.encode(["a", "bcd"])
+    assert [one.tolist() for one in sets] == [[[1, 1.5, 0]], [[3, 1.5, 0]]]
+    assert encoder.embed(["bcd"]).tolist() == [[3, 1.5, 0]]
+
+
+def test_three_axes_are_sets_of_one_size():
+    sets = FunctionEncoder(lambda texts: np.ones((len(texts), 4, 2))).encode(["a", "b"])
+    assert sets.counts.tolist() == [4, 4]
+
+
+def test_tokens_spans_and_what_is_kept_aside_stay():
+    def function(texts):
+        made = TokenSets.from_arrays(words(texts), tokens=[text.split() for text in texts], dimensions=2)
+        spans = np.arange(2 * len(made.vectors)).reshape(-1, 2)
+        aside = TokenSets.from_arrays([[[7, 7]]] * len(texts))
+        counts = np.arange(len(texts))
+        return TokenSets(made.vectors, made.offsets, made.tokens, spans, aside, counts, counts, "theirs")
+
+    sets = FunctionEncoder(function, name="mine").encode(["a red book", "pens"])
+    assert sets.tokens_of(0) == ["a", "red", "book"] and sets.spans.tolist()[3] == [6, 7]
+    assert sets.special.vectors.tolist() == [[7, 7], [7, 7]]
+    assert sets.signature == sets.special.signature == "encoder:function(mine)"
+    assert sets.truncated.tolist() == sets.unknown.tolist() == [0, 1]
+
+
+# Names
+
+
+def test_only_a_name_makes_it_stable():
+    class Model:
+        def vectors(self, texts):
+            return words(texts)
+
+    assert FunctionEncoder(words).signature == "encoder:function(words)"
+    assert FunctionEncoder(words).stable is False
+    assert FunctionEncoder(words, name="mine").stable is True
+    assert FunctionEncoder(words, name="a|b:c").signature == "encoder:function(a%7Cb%3Ac)"
+    assert FunctionEncoder(Model().vectors).signature.endswith("Model.vectors)")
+    assert FunctionEncoder(functools.partial(words)).signature == "encoder:function(partial)"
+    assert FunctionEncoder(Counting()).signature == "encoder:function(Counting)"
+    assert isinstance(FunctionEncoder(words), Encoder)
+
+
+# How it is called
+
+
+@given(st.lists(st.text("ab c", max_size=5), max_size=12))
+def test_each_text_has_the_set_it_has_alone(texts):
+    encoder = FunctionEncoder(words, dimensions=2)
+    sets = encoder.encode(texts)
+    assert len(sets) == len(texts)
+    for text, one in zip(texts, sets, strict=True):
+        assert one.tolist() == encoder.encode([text])[0].tolist() == words([text])[0]
+
+
+def test_distinct_texts_in_blocks():
+    counting, told = Counting(), []
+    many = [f"text {n}" for n in range(BLOCK + 10)]
+    sets = FunctionEncoder(counting).encode(many + many[:5], progress=lambda *done: told.append(done))
+    assert [len(call) for call in counting.calls] == [BLOCK, 10]
+    assert [text for call in counting.calls for text in call] == many
+    assert told == [(BLOCK, BLOCK + 10), (BLOCK + 10, BLOCK + 10)]
+    assert len(sets) == BLOCK + 15 and sets[BLOCK + 14].tolist() == sets[4].tolist()
+
+
+def test_a_function_may_change_the_list_it_is_given():
+    def function(texts):
+        found = words(texts)
+        texts.clear()
+        return found
+
+    assert FunctionEncoder(function).encode(["red book"]).counts.tolist() == [2]
+
+
+def test_nothing_to_encode_does_not_call_it_where_the_dimension_is_known():
+    counting = Counting()
+    assert FunctionEncoder(counting, dimensions=2).encode([]).vectors.shape == (0, 2)
+    assert counting.calls == []
+    assert FunctionEncoder(counting).encode([]).vectors.shape == (0, 2)
+    assert counting.calls == [["a red book"]]
+
+
+# The dimension
+
+
+def test_the_dimension_is_found_once():
+    counting = Counting()
+    encoder = FunctionEncoder(counting)
+    assert encoder.dimensions == encoder.dimensions == 2
+    assert counting.calls == [["a red book"]]
+    counting.calls.clear()
+    encoder = FunctionEncoder(counting)
+    encoder.encode(["pens"])
+    assert encoder.dimensions == 2 and counting.calls == [["pens"]]
+
+
+def test_texts_without_vectors_ask_for_the_dimension():
+    counting = Counting()
+    assert FunctionEncoder(counting).encode([""]).vectors.shape == (0, 2)
+    assert counting.calls == [[""], ["a red book"]]
+    assert FunctionEncoder(lambda texts: [np.zeros((0, 7))] * len(texts)).encode([""]).dimensions == 7
+
+
+def test_a_function_that_finds_nothing_needs_dimensions():
+    with pytest.raises(ShapeError, match=r"no vector in 'a red book', so its dimension is not known: give dimensions"):
+        FunctionEncoder(lambda texts: [[]] * len(texts)).encode(["x"])
+    assert FunctionEncoder(lambda texts: [[]] * len(texts), dimensions=3).embed(["x"]).tolist() == [[0, 0, 0]]
+
+
+def test_another_dimension_later_on():
+    encoder = FunctionEncoder(lambda texts: [np.ones((1, len(text))) for text in texts])
+    encoder.encode(["abc"])
+    with pytest.raises(AmbientError, match=r"for 'ab' cannot be used: the vectors have 2 dimensions, but 3 were"):
+        encoder.encode(["abd", "ab"])
+    given = FunctionEncoder(lambda texts: TokenSets.from_arrays(np.ones((len(texts), 1, 4))), dimensions=3)
+    with pytest.raises(AmbientError, match="gave vectors of 4 dimensions, but 3 were wanted"):
+        given.encode(["a"])
+    mixed = FunctionEncoder(lambda texts: [np.ones((1, len(text))) for text in texts])
+    with pytest.raises(AmbientError, match="2 dimensions, but 3 were wanted"):
+        mixed.encode(["abc", "ab"])
+
+
+# Mistakes, each in one sentence
+
+
+@pytest.mark.parametrize(
+    ("result", "error", "words_of_it"),
+    [
+        (None, InputError, "returned NoneType, but a list with one"),
+        ("ab", InputError, "returned str, but"),
+        ({"a": 1}, InputError, "returned dict, but"),
+        (3.5, InputError, "returned float, but"),
+        (np.array(1.5), InputError, "returned ndarray, but"),
+        ([[[1, 2]]], ShapeError, "returned 1 set for 2 texts"),
+        (np.ones((3, 4)), ShapeError, "returned 3 sets for 2 texts"),
+        (TokenSets.from_arrays([[[1, 2]]]), ShapeError, "returned 1 set for 2 texts"),
+        ([[[1, 2]], [[1, 2], [3]]], ShapeError, "for 'pen' cannot be used: the vectors are no array"),
+        ([[[1, 2]], [[[1, 2]]]], ShapeError, r"for 'pen' cannot be used: the vectors have shape \(1, 1, 2\)"),
+        ([[[1, 2]], 5], ShapeError, r"for 'pen' cannot be used: the vectors have shape \(\)"),
+        ([[[1, 2]], [["a", "b"]]], InputError, "for 'pen' cannot be used: the vectors are of type <U1"),
+        ([[[1, 2]], [[1, 2], [np.nan, 1]]], NotFiniteError, "for 'pen' cannot be used: the vector of token 1 has"),
+        ([[[1, 2]], [[1, 2, 3]]], AmbientError, "for 'pen' cannot be used: the vectors have 3 dimensions, but 2"),
+    ],
+)
+def test_what_cannot_be_used(result, error, words_of_it):
+    with pytest.raises(error, match=words_of_it):
+        FunctionEncoder(lambda _: result).encode(["a red book", "pen"])
+
+
+def test_numbers_that_are_not_finite_in_sets_made_by_hand():
+    def function(texts):
+        made = TokenSets.from_arrays([[[1, 2]]] * len(texts))
+        made.vectors[1, 0] = np.inf
+        return made
+
+    with pytest.raises(NotFiniteError, match="gave for 'pen' has a number that is not finite"):
+        FunctionEncoder(function).encode(["book", "pen", "ink"])
+
+
+def test_a_failed_call_does_not_fix_the_dimension():
+    results = iter([[[[1, np.nan]]], [[[1, 2, 3]]]])
+    encoder = FunctionEncoder(lambda _: next(results))
+    with pytest.raises(NotFiniteError):
+        encoder.encode(["a"])
+    assert encoder.encode(["a"]).dimensions == 3
+
+
+def test_errors_of_the_function_are_its_own():
+    def function(texts):
+        raise TypeError("mine")
+
+    def late(texts):
+        yield [[1, 2]]
+        raise TypeError("mine")
+
+    for one in (function, late):
+        with pytest.raises(TypeError, match=r"^mine$"):
+            FunctionEncoder(one).encode(["a", "b"])
+
+
+@pytest.mark.parametrize(
+    ("given", "words_of_it"),
+    [
+        ({"function": 3}, "a function from texts to vectors was wanted, but int was given"),
+        ({"function": words, "name": ""}, "the name of a function's vectors is ''"),
+        ({"function": words, "dimensions": 0}, "dimensions is 0, but a whole number of at least 1"),
+        ({"function": words, "dimensions": 2.5}, "dimensions is 2.5, but"),
+    ],
+)
+def test_what_cannot_be_an_encoder(given, words_of_it):
+    with pytest.raises(InputError, match=words_of_it):
+        FunctionEncoder(**given)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_an_empty_text_does_not_change_the_precision_of_the_others(dtype):
+    encoder = FunctionEncoder(lambda texts: [np.ones((len(text), 2), dtype=dtype) if text else [] for text in texts])
+    for texts in (["ab"], ["ab", ""], ["", "ab"], [""] * 1 + [f"{n}" for n in range(1500)]):
+        assert encoder.encode(texts).vectors.dtype == dtype, texts[:3]
+    blocks = [f" {n}" for n in range(1024)]
+    late = FunctionEncoder(lambda texts: [np.ones((text.count("x"), 2), dtype=dtype) for text in texts], dimensions=2)
+    assert late.encode([*blocks, "x"]).vectors.dtype == dtype, "also where a whole block is empty"

@@ -1,0 +1,140 @@
+"""Memory: what is encoded is there once, whatever is done to it, and the numbers are those of doing it at once."""
+
+import tracemalloc
+from collections.abc import Callable
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from softset import TokenSets
+from softset.encoders.cache import CachedEncoder
+from softset.encoders.contextual import ContextualEncoder, Options
+from softset.encoders.function import FunctionEncoder
+from softset.encoders.gathering import gathered
+from softset.encoders.static import TableNetwork
+from softset.encoders.tokeniser import SubWords
+from softset.errors import AmbientError, InputError
+from softset.vectors.rows import BLOCK, group_means
+from tests.encoders.tiny_models import table, tokeniser
+
+D = 1024
+TEXTS = [f"{'red book ' * (at % 5 + 4)}{at}" for at in range(1500)]  # each ends with another unknown word
+
+
+class Counted(TableNetwork):
+    """A table that counts the tokens it is asked for."""
+
+    asked = 0
+
+    def __call__(self, ids: np.ndarray, mask: np.ndarray) -> np.ndarray:
+        self.asked += int(mask.sum())
+        return super().__call__(ids, mask)
+
+
+@pytest.fixture
+def network() -> Counted:
+    return Counted(table(D), "table")
+
+
+@pytest.fixture
+def encoder(tmp_path: Path, network: Counted) -> Callable[..., ContextualEncoder]:
+    tokeniser(tmp_path)
+    cut = SubWords.open(tmp_path / "tokenizer.json", threads=1)
+    return lambda **options: ContextualEncoder(cut, network, Options(**options))
+
+
+@contextmanager
+def at_most(times: float, size_of: Callable[[], int]):
+    """Fail if what is allocated inside is ever more than so many times a size, which may be known afterwards only."""
+    tracemalloc.start()
+    try:
+        yield
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak <= times * size_of(), f"{peak / size_of():.2f} times"
+
+
+def test_a_repeated_text_costs_its_own_rows_only(encoder, network: Counted) -> None:
+    given, found = [*TEXTS, TEXTS[3], TEXTS[0]], []
+    with at_most(1.4, lambda: found[0].vectors.nbytes + found[0].special.vectors.nbytes):
+        found.append(encoder().encode(given))
+    assert network.asked == sum(len(text.split()) for text in TEXTS), "each text goes through the model once"
+    alone = encoder().encode(TEXTS)
+    again = alone.take([*range(1500), 3, 0])
+    for mine, other in ((found[0], again), (found[0].special, again.special)):
+        assert np.array_equal(mine.vectors, other.vectors) and np.array_equal(mine.offsets, other.offsets)
+        assert mine.tokens.tolist() == other.tokens.tolist() and np.array_equal(mine.spans, other.spans)
+    assert np.array_equal(found[0].unknown, again.unknown)
+
+
+def test_progress_counts_repeated_texts(encoder) -> None:
+    seen: list[tuple[int, int]] = []
+    encoder(budget=8).encode(["red", "book", "red", "pen"], progress=lambda done, of: seen.append((done, of)))
+    assert seen[-1] == (4, 4)
+
+
+def test_words_are_merged_block_by_block() -> None:
+    rows = np.random.default_rng(0).standard_normal((30 * BLOCK, 32)).astype(np.float32)
+    begins = np.flatnonzero(np.random.default_rng(1).random(len(rows)) < 0.7)
+    begins[0] = 0
+    with at_most(1.0, lambda: rows.nbytes):  # 0.7 of it is the result
+        means = group_means(rows, begins, np.float32)
+    whole = np.add.reduceat(rows, begins, axis=0, dtype=np.float64)
+    whole /= np.diff([*begins, len(rows)])[:, None]
+    assert np.array_equal(means, whole.astype(np.float32))
+
+
+@pytest.mark.parametrize("begins", [[], [0], [0, 1], [0, BLOCK - 1], [0, BLOCK + 1], [0, 1, 3 * BLOCK]])
+def test_groups_of_any_length_have_their_mean(begins: list[int]) -> None:
+    rows = np.random.default_rng(0).standard_normal((3 * BLOCK + 5 if begins else 0, 3))
+    expected = [part.mean(axis=0) for part in np.split(rows, begins[1:])] if begins else []
+    assert np.allclose(group_means(rows, begins, np.float64), np.reshape(expected, (-1, 3)))
+
+
+def letters(texts: list[str]) -> list[np.ndarray]:
+    return [np.full((len(text), 512), len(text), dtype=np.float32) for text in texts]
+
+
+def test_what_a_cache_gives_back_is_there_once(tmp_path: Path) -> None:
+    texts, found = [f"{at}" * (at % 5 + 1) for at in range(5000)], []
+    expected = CachedEncoder(FunctionEncoder(letters, name="letters"), tmp_path).encode(texts)
+    cached = CachedEncoder(FunctionEncoder(lambda _: pytest.fail("encoded again"), name="letters"), tmp_path)
+    with at_most(1.7, lambda: expected.vectors.nbytes):
+        found.append(cached.encode(texts))
+    assert np.array_equal(found[0].vectors, expected.vectors) and np.array_equal(found[0].offsets, expected.offsets)
+
+
+def test_parts_that_come_one_by_one_are_let_go() -> None:
+    part = TokenSets.from_arrays([np.ones((4000, 64), np.float32)], tokens=[["x"] * 4000])
+    found = []
+    with at_most(1.3, lambda: found[0].vectors.nbytes):
+        found.append(gathered(TokenSets.concatenate([part]) for _ in range(20)))
+    expected = TokenSets.concatenate([part] * 20)
+    assert np.array_equal(found[0].vectors, expected.vectors) and np.array_equal(found[0].tokens, expected.tokens)
+
+
+def test_parts_that_do_not_fit_are_refused() -> None:
+    one, wide = TokenSets.from_arrays([[[1.0, 2.0]]]), TokenSets.from_arrays([[[1.0, 2.0, 3.0]]])
+    with pytest.raises(AmbientError, match="2 and 3 dimensions"):
+        gathered([one, wide])
+    with pytest.raises(InputError, match="two encoders"):
+        gathered([one, TokenSets.from_arrays([[[1.0, 2.0]]], signature="other")])
+    with pytest.raises(InputError, match="nothing to concatenate"):
+        gathered([])
+
+
+def test_parts_of_two_precisions_become_the_finer_one_and_empty_ones_have_no_say() -> None:
+    half, whole = (TokenSets.from_arrays([np.ones((1, 2), dtype)]) for dtype in (np.float16, np.float32))
+    nothing = TokenSets.from_arrays([[]], dimensions=2)
+    for join in (gathered, TokenSets.concatenate):
+        assert join([half, whole]).vectors.dtype == np.float32 == join([whole, half]).vectors.dtype
+        assert join([nothing, half]).vectors.dtype == np.float16 == join([half, nothing]).vectors.dtype
+        assert join([nothing, nothing]).vectors.dtype == np.float32
+
+
+def test_the_pooled_vector_is_of_tokens_whatever_the_unit(encoder) -> None:
+    texts = ["red book", "a red-book pen.", "", "zebra"]
+    assert np.array_equal(encoder(unit="word").embed(texts), encoder().embed(texts))

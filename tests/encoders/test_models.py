@@ -1,0 +1,373 @@
+"""Models as folders and files: their kind, their checksum, what is taken of them and what is never."""
+
+import io
+import json
+import pickle
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from softset import load_encoder
+from softset.encoders.model_facts import describe_model, verify_model
+from softset.encoders.model_files import ModelFiles, Part, chosen, find_files, licence_in
+from softset.encoders.model_import import import_model
+from softset.encoders.models import BUNDLED, SEAL, SHELF, checksum, kind_of, model_folder, model_kind
+from softset.errors import FileError, InputError
+from tests.encoders.tiny_models import model2vec, onnx_bytes, onnx_model, table, transformers_like, zipped
+
+NOWHERE = Path("nowhere")
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("SOFTSET_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "models"
+
+
+def test_the_bundled_model_is_whole(tmp_path: Path) -> None:
+    folder = model_folder(BUNDLED)
+    assert folder is not None and model_kind(folder) == "onnx" and model_folder("absent") is None
+    SEAL.verify(folder)
+    shutil.copytree(folder, tmp_path / "copy")
+    (tmp_path / "copy" / "meta.json").unlink()
+    (tmp_path / "copy" / "vocab").mkdir()
+    assert checksum(folder) == checksum(tmp_path / "copy")  # noted, and computed
+
+
+@pytest.mark.parametrize(
+    ("names", "config", "kind"),
+    [
+        (["model.onnx"], {}, "onnx"),
+        (["onnx/model.onnx"], {"model_type": "bert"}, "onnx"),
+        (["model.onnx", "moments.safetensors"], {"model_type": "bert"}, "onnx"),
+        (["onnx/model.onnx", "model.safetensors"], {"model_type": "bert", "architectures": ["X"]}, "transformers"),
+        (["model-00001-of-00002.safetensors"], {"model_type": "bert"}, "transformers"),
+        (["model.safetensors"], {"model_type": "model2vec"}, "model2vec"),
+        (["model.safetensors"], {"normalize": True}, "model2vec"),
+    ],
+)
+def test_kinds(names: list[str], config: dict, kind: str) -> None:
+    assert kind_of(names, config, NOWHERE) == kind
+
+
+def test_the_kind_that_is_wanted_is_taken_where_there_are_two() -> None:
+    names, config = ["onnx/model.onnx", "model.safetensors"], {"model_type": "bert", "architectures": ["X"]}
+    assert kind_of(names, config, NOWHERE, "onnx") == "onnx"
+    assert kind_of(names, {"model_type": "bert"}, NOWHERE) == "onnx"
+    assert kind_of(names, {"model_type": "bert"}, NOWHERE, "transformers") == "transformers"
+    assert kind_of(["model.onnx", "moments.safetensors"], config, NOWHERE) == "onnx", "moments are no weights"
+    with pytest.raises(FileError, match="holds no model of the kind model2vec, but one of transformers and onnx"):
+        kind_of(names, config, NOWHERE, "model2vec")
+    with pytest.raises(InputError, match="the kind 'pickle' is not known: use onnx, transformers, model2vec"):
+        import_model("nowhere", "mine", kind="pickle")
+
+
+@pytest.mark.parametrize(
+    ("names", "config", "sentence"),
+    [
+        ([], {}, "nowhere is not a model"),
+        (["model.safetensors"], {}, "nowhere is not a model"),
+        (["onnx/other.onnx", "2_Dense/model.safetensors"], {"model_type": "bert"}, "nowhere is not a model"),
+        (["pytorch_model.bin"], {"model_type": "bert"}, "has its weights in pytorch_model.bin"),
+        (["a.pt", "b.json"], {}, "has its weights in a.pt"),
+        (["2_Dense/pytorch_model.bin"], {}, "nowhere is not a model"),
+    ],
+)
+def test_what_is_no_model(names: list[str], config: dict, sentence: str) -> None:
+    with pytest.raises(FileError, match=sentence):
+        kind_of(names, config, NOWHERE)
+
+
+def test_only_safe_files_are_chosen() -> None:
+    safe = [
+        "config.json",
+        "model-00001-of-00002.safetensors",
+        "model.safetensors.index.json",
+        "spiece.model",
+        "vocab.txt",
+    ]
+    others = ["pytorch_model.bin", "x.pkl", "x.pt", "evil.model", "run.py", "meta.json", "2_Dense/model.safetensors"]
+    onnx = ["onnx/model.onnx", "onnx/model.onnx_data", "onnx/model_fp16.onnx", "onnx/config.json", "onnx/run.py"]
+    assert set(chosen("transformers", [*safe, *others, *onnx])) == set(safe)
+    small = ["config.json", "model.safetensors.index.json", "spiece.model", "vocab.txt"]
+    assert set(chosen("onnx", [*safe, *others, *onnx])) == {*small, "onnx/model.onnx", "onnx/model.onnx_data"}
+    weights = ["moments.safetensors", "model.safetensors"]
+    assert set(chosen("onnx", ["model.onnx", *weights, *onnx])) == {"model.onnx", "moments.safetensors"}
+    assert set(chosen("onnx", [*weights, *onnx])) == {*onnx[:2], "moments.safetensors"}
+
+
+def test_the_checksum_changes_with_the_weights_wherever_they_are(tmp_path: Path) -> None:
+    folders = [
+        onnx_model(tmp_path / "plain"),
+        onnx_model(tmp_path / "apart", place="onnx", data="model.onnx_data"),
+        model2vec(tmp_path / "static"),
+        transformers_like(tmp_path / "both"),
+    ]
+    weights = ("model.onnx", "onnx/model.onnx_data", "model.safetensors", "model.safetensors")
+    (tmp_path / "both" / "onnx").mkdir()
+    (tmp_path / "both" / "onnx" / "model.onnx").write_bytes(b"not used")
+    before = [checksum(folder) for folder in folders]
+    assert all(len(one) == 8 for one in before)
+    for folder, name, old in zip(folders, weights, before, strict=True):
+        (folder / "meta.json").write_text(json.dumps({"files": {Path(name).name: {"sha256": "0" * 64}}}))
+        assert checksum(folder) == old  # another program's meta.json says nothing
+        content = bytearray((folder / name).read_bytes())
+        content[-1] ^= 1
+        (folder / name).write_bytes(content)
+        assert checksum(folder) != old
+
+
+@pytest.mark.parametrize("make", [onnx_model, model2vec])
+def test_sums_noted_elsewhere_are_not_believed(tmp_path: Path, make) -> None:
+    """Whoever hands a folder on could note the sums of another model in it."""
+    folder = make(tmp_path / "m")
+    SEAL.close(folder, {"kind": "any"})
+    before = checksum(folder)
+    weights = next(folder.glob("model.*"))
+    weights.write_bytes(make(tmp_path / "other", table(seed=1)).joinpath(weights.name).read_bytes())
+    assert checksum(folder) != before
+
+
+def test_sums_of_an_import_are_not_computed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import_model(str(onnx_model(tmp_path / "m", data="model.onnx_data")), "mine")
+    folder = SHELF.folder("mine") or NOWHERE
+    computed = checksum(tmp_path / "m")
+    monkeypatch.setattr("softset.encoders.models.sha256", lambda path: pytest.fail(f"{path} was read"))
+    assert checksum(folder) == computed
+
+
+@pytest.mark.parametrize("place", ["", "onnx"])
+def test_onnx_weights_count_by_whatever_name_they_have(tmp_path: Path, place: str) -> None:
+    folder = onnx_model(tmp_path / "m", place=place, data="numbers.bin")
+    before = checksum(folder)
+    (folder / place / "numbers.bin").write_bytes(table(seed=1).tobytes())
+    assert checksum(folder) != before
+    (folder / place / "numbers.bin").unlink()
+    with pytest.raises(FileError, match=r"wants weights from 'numbers.bin', which is not there"):
+        load_encoder(folder)
+
+
+@pytest.mark.parametrize("where", ["../secret", "/etc/hostname", "sub/../../secret", "..\\\\secret", ""])
+def test_onnx_weights_outside_of_the_folder_are_refused(tmp_path: Path, where: str) -> None:
+    (tmp_path / "secret").write_bytes(table().tobytes())
+    folder = onnx_model(tmp_path / "m", data="x")
+    (folder / "model.onnx").write_bytes(onnx_bytes(table(), where or "\0"))
+    with pytest.raises(FileError, match="outside of its folder: do not use it"):
+        load_encoder(folder)
+
+
+def test_weights_in_a_graph_within_a_graph_are_found() -> None:
+    from softset.encoders.onnx_graph import weight_locations
+
+    onnx = pytest.importorskip("onnx")
+    tensor = onnx.TensorProto(name="w", data_location=onnx.TensorProto.EXTERNAL)
+    tensor.external_data.add(key="location", value="deep.bin")
+    tensor.external_data.add(key="offset", value="4096")
+    inner = onnx.GraphProto(initializer=[tensor])
+    node = onnx.NodeProto(op_type="If", attribute=[onnx.AttributeProto(name="then_branch", g=inner)])
+    assert weight_locations(onnx.ModelProto(graph=onnx.GraphProto(node=[node])).SerializeToString()) == {"deep.bin"}
+
+
+def test_shards_that_an_index_names_count_and_stay_inside(tmp_path: Path) -> None:
+    folder = transformers_like(tmp_path / "m")
+    (folder / "parts").mkdir()
+    (folder / "model.safetensors").rename(folder / "parts" / "one.safetensors")
+    (folder / "x.safetensors").write_bytes(b"x")
+    index = folder / "model.safetensors.index.json"
+    index.write_text(json.dumps({"weight_map": {"embeddings": "parts/one.safetensors"}}))
+    before = checksum(folder)
+    (folder / "parts" / "one.safetensors").write_bytes(b"another")
+    assert checksum(folder) != before
+    for name, sentence in (("../one.safetensors", "outside of its folder"), ("two.safetensors", "is not there")):
+        index.write_text(json.dumps({"weight_map": {"embeddings": name}}))
+        with pytest.raises(FileError, match=f"wants weights from '{name}', (which )?{sentence}"):
+            load_encoder(folder)
+
+
+@pytest.mark.parametrize("name", ["tokenizer.json", "config.json"])
+def test_the_checksum_changes_with_what_reads_texts(tmp_path: Path, name: str) -> None:
+    folder = onnx_model(tmp_path / "m")
+    before = checksum(folder)
+    (folder / name).write_text((folder / name).read_text() + " ")
+    assert checksum(folder) != before
+
+
+def test_shards_have_one_checksum(tmp_path: Path) -> None:
+    folder = transformers_like(tmp_path / "m")
+    whole = checksum(folder)
+    (folder / "model.safetensors").rename(folder / "model-00001-of-00002.safetensors")
+    assert checksum(folder) == whole
+    (folder / "model-00002-of-00002.safetensors").write_bytes(b"x")
+    two = checksum(folder)
+    (folder / "model-00002-of-00002.safetensors").write_bytes(b"y")
+    assert len({whole, two, checksum(folder)}) == 3
+
+
+@pytest.mark.parametrize(("size", "word"), [(9, "more"), (11, "fewer")])
+def test_a_file_has_the_size_it_is_said_to_have(size: int, word: str) -> None:
+    files = ModelFiles(NOWHERE, None, {"a.json": Part(size, lambda: io.BytesIO(b"0123456789"))})
+    with pytest.raises(FileError, match=rf"nowhere: a\.json should have {size} bytes, but has {word}"):
+        list(files.read("a.json"))
+    good = ModelFiles(NOWHERE, None, {"a.json": Part(10, lambda: io.BytesIO(b"0123456789"))})
+    assert b"".join(good.read("a.json")) == b"0123456789"
+
+
+def test_too_much_is_never_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("softset.encoders.model_files.CHUNK_BYTES", 4)
+    taken: list[bytes] = []
+    files = ModelFiles(NOWHERE, None, {"a": Part(6, lambda: io.BytesIO(bytes(1000)))})
+    with pytest.raises(FileError, match="but has more"):
+        taken.extend(files.read("a"))
+    assert taken == [bytes(4)]
+
+
+@pytest.mark.parametrize(("name", "refused"), [("config.json", True), ("vocab.txt", True), ("model.onnx", False)])
+def test_what_is_read_as_a_whole_is_small(monkeypatch: pytest.MonkeyPatch, name: str, refused: bool) -> None:
+    monkeypatch.setattr("softset.encoders.model_files.LARGEST_TEXT", 9)
+    files = ModelFiles(NOWHERE, None, {name: Part(10, lambda: io.BytesIO(bytes(10)))})
+    if not refused:
+        assert b"".join(files.read(name)) == bytes(10)
+        return
+    with pytest.raises(FileError, match=f"nowhere: {name} has 10 bytes"):
+        list(files.read(name))
+
+
+def test_there_is_an_end_to_what_an_archive_may_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    archive = zipped(tmp_path / "m.zip", {"m": onnx_model(tmp_path / "m")})
+    import_model(str(archive), "mine")
+    monkeypatch.setattr("softset.encoders.model_files.LARGEST", 100)
+    with pytest.raises(FileError, match=r"m\.zip has .* bytes and would unpack to .*, as no model does"):
+        import_model(str(archive), "other")
+
+
+def test_a_fault_of_the_disk_is_told_as_such(tmp_path: Path) -> None:
+    folder = onnx_model(tmp_path / "m")
+    with find_files(folder) as files:
+        (folder / "config.json").unlink()
+        with pytest.raises(FileNotFoundError, match=r"config\.json"):
+            list(files.read("config.json"))
+
+
+@pytest.mark.parametrize(
+    ("card", "licence"),
+    [
+        ("---\nlanguage: en\nlicense: apache-2.0\n---\ntext", "apache-2.0"),
+        ("---\r\nlicense: mit\r\n---\r\n", "mit"),
+        ("license: mit\n", None),
+        ("---\nlanguage: en\n---\nlicense: mit\n", None),
+        ("---\nlicense: other\nlicense_name: mine\n---\n", "other"),
+        ("", None),
+    ],
+)
+def test_licences(card: str, licence: str | None) -> None:
+    assert licence_in(card) == licence
+
+
+def test_an_import_is_whole_or_absent(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = onnx_model(tmp_path / "m")
+    import_model(str(source), "mine")
+    before = load_encoder("mine").encode(["red"]).vectors
+    onnx_model(tmp_path / "other", table(seed=1))
+
+    def fails(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as broken:
+        broken.setattr("softset.io.registry.write_atomically", fails)
+        with pytest.raises(KeyboardInterrupt):
+            import_model(str(tmp_path / "other"), "mine", replace=True)
+    assert np.array_equal(load_encoder("mine").encode(["red"]).vectors, before) and len(list(home.iterdir())) == 2
+    import_model(str(tmp_path / "other"), "mine", replace=True)
+    assert not np.array_equal(load_encoder("mine").encode(["red"]).vectors, before) and len(list(home.iterdir())) == 2
+    verify_model("mine")
+
+
+def test_an_error_of_several_lines_becomes_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(_: object) -> None:
+        raise FileError("it is broken:\n  the first layer\n")
+
+    monkeypatch.setattr("softset.encoders.model_import.load_encoder", fails)
+    with pytest.raises(FileError, match=r"^it is broken: the first layer$"):
+        import_model(str(onnx_model(tmp_path / "m")), "mine")
+
+
+def test_the_source_may_vanish(tmp_path: Path) -> None:
+    source = onnx_model(tmp_path / "m", data="model.onnx_data")
+    facts = import_model(str(source), "mine")
+    assert facts["source"] == "m" and facts["tried"] and facts["dimensions"] == 4
+    shutil.rmtree(source)
+    assert len(load_encoder("mine").encode(["red book"]).vectors) == 2
+    noted = SEAL.read(SHELF.folder("mine") or NOWHERE)
+    assert set(noted["files"]) == {"config.json", "tokenizer.json", "model.onnx", "model.onnx_data"}
+
+
+@pytest.mark.parametrize("place", ["", "onnx"])
+def test_weights_beside_an_onnx_file_come_along_by_any_name(tmp_path: Path, place: str) -> None:
+    source = onnx_model(tmp_path / "m", place=place, data="numbers.bin")
+    import_model(str(source), "mine")
+    assert np.array_equal(load_encoder("mine").encode(["red"]).vectors, load_encoder(source).encode(["red"]).vectors)
+    (source / place / "model.onnx").write_bytes(onnx_bytes(table(), "meta.json"))
+    (source / place / "meta.json").write_bytes(table().tobytes())
+    with pytest.raises(FileError, match=r"'meta.json', which is not there"):
+        import_model(str(source), "other")
+
+
+def test_signatures_tell_imports_of_other_weights_apart(tmp_path: Path) -> None:
+    signatures = []
+    for seed in (0, 0, 1):
+        shutil.rmtree(tmp_path / "m", ignore_errors=True)
+        onnx_model(tmp_path / "m", table(seed=seed), data="model.onnx_data")
+        import_model(str(tmp_path / "m"), "mine", replace=True)
+        signatures.append(describe_model("mine")["signature"])
+    assert signatures[0] == signatures[1] != signatures[2]
+
+
+def test_facts_of_a_hostile_meta_are_not_taken(tmp_path: Path) -> None:
+    source = onnx_model(tmp_path / "m")
+    hostile = {
+        "softset": "Model",
+        "version": 1,
+        "name": "other",
+        "kind": "words",
+        "files": {"../x": {}},
+        "licence": "mit",
+    }
+    (source / "meta.json").write_text(json.dumps(hostile))
+    facts = import_model(str(source), "mine")
+    assert (facts["name"], facts["kind"], facts["licence"]) == ("mine", "onnx", "mit")
+    for broken in ("[]", "{", "[" * 100_000, '"x"', '{"softset": "Other", "licence": "mit"}'):
+        (source / "meta.json").write_text(broken)
+        assert "licence" not in import_model(str(source), "mine", replace=True)
+
+
+def test_pickles_are_never_read(tmp_path: Path) -> None:
+    class Bomb:
+        def __reduce__(self):
+            return (Path.touch, (tmp_path / "exploded",))
+
+    source = onnx_model(tmp_path / "m")
+    for name in ("pytorch_model.bin", "x.pkl", "config.pt", "evil.model"):
+        (source / name).write_bytes(pickle.dumps(Bomb()))
+    import_model(str(source), "mine")
+    assert not (tmp_path / "exploded").exists()
+    assert {path.name for path in (SHELF.folder("mine") or NOWHERE).iterdir()} == {
+        "config.json",
+        "meta.json",
+        "model.onnx",
+        "tokenizer.json",
+    }
+
+
+def test_bytes_are_told_while_they_are_copied(tmp_path: Path) -> None:
+    source, seen = onnx_model(tmp_path / "m", data="numbers.bin"), list[tuple[int, int]]()
+    import_model(str(source), "mine", progress=lambda done, total: seen.append((done, total)))
+    size = sum((source / name).stat().st_size for name in ("model.onnx", "tokenizer.json"))
+    assert (size, size) in seen and seen[-1] == (table().nbytes, table().nbytes)
+
+
+def test_names_are_checked_before_anything_is_read(home: Path) -> None:
+    with pytest.raises(InputError, match="cannot be a name"):
+        import_model("/no/such/folder", "../x")
+    assert not home.exists()

@@ -1,0 +1,253 @@
+"""ONNX folders of one's own, made by copying and rewriting the bundled one."""
+
+import json
+import shutil
+from pathlib import Path
+from threading import Lock, get_ident
+from time import sleep
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from softset import SoftsetError, load_encoder
+from softset.encoders import onnx as onnx_module
+from softset.encoders.models import model_folder
+from softset.encoders.onnx import OnnxNetwork
+from softset.encoders.onnx_graph import only_output, output_names
+from softset.errors import FileError
+from tests.encoders.invariance import ODD, assert_close, assert_same_alone
+from tests.encoders.tiny_models import onnx_model, table
+
+TEXTS = [*ODD, "A red book."]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    source = model_folder("minilm")
+    assert source is not None
+    target = tmp_path / "mine"
+    target.mkdir()
+    for name in ("model.onnx", "tokenizer.json", "config.json"):
+        shutil.copy(source / name, target / name)
+    return target
+
+
+def renamed(folder: Path, old: bytes, new: bytes) -> None:
+    """Give a name in the graph another one of the same length, which needs no understanding of the file."""
+    assert len(old) == len(new)
+    file = folder / "model.onnx"
+    content = file.read_bytes()
+    assert old in content
+    file.write_bytes(content.replace(old, new))
+
+
+def test_a_folder_of_one_s_own_is_the_same_encoder(folder: Path) -> None:
+    own, bundled = load_encoder(folder), load_encoder("minilm")
+    assert own.signature == bundled.signature.replace("minilm@", "mine@")
+    assert_close(own.encode(TEXTS), bundled.encode(TEXTS), 1e-6)
+    (folder / "onnx").mkdir()
+    (folder / "model.onnx").rename(folder / "onnx" / "model.onnx")
+    assert_close(load_encoder(folder, layer=2).encode(TEXTS), load_encoder("minilm", layer=2).encode(TEXTS), 1e-6)
+
+
+def test_limits_come_from_the_config(folder: Path) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, "max_position_embeddings": 40}))
+    assert "max_length:40" in load_encoder(folder).signature
+    (folder / "tokenizer_config.json").write_text(json.dumps({"model_max_length": 32}))
+    assert "max_length:32" in load_encoder(folder).signature
+    (folder / "tokenizer_config.json").write_text(json.dumps({"model_max_length": 10**30}))
+    assert "max_length:40" in load_encoder(folder).signature
+    (folder / "config.json").unlink()
+    assert "max_length:512" in load_encoder(folder).signature
+
+
+def test_the_tokeniser_s_own_cutting_and_padding_are_switched_off(folder: Path) -> None:
+    from tokenizers import Tokenizer
+
+    tokeniser = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokeniser.enable_truncation(8)
+    tokeniser.enable_padding(length=16)
+    tokeniser.save(str(folder / "tokenizer.json"))
+    assert load_encoder(folder).encode(["red book " * 30]).counts.tolist() == [60]
+
+
+def test_only_the_last_layer_where_outputs_have_no_numbers(folder: Path) -> None:
+    onnx = pytest.importorskip("onnx")
+    model = onnx.load(folder / "model.onnx")
+    keep = next(one for one in model.graph.output if one.name == "hidden_6")
+    for node in model.graph.node:
+        node.output[:] = ["last_hidden_state" if name == "hidden_6" else name for name in node.output]
+    keep.name = "last_hidden_state"
+    del model.graph.output[:]
+    model.graph.output.append(keep)
+    onnx.save(model, folder / "model.onnx")
+    assert_close(load_encoder(folder).encode(TEXTS), load_encoder("minilm").encode(TEXTS), 1e-5)
+    with pytest.raises(SoftsetError, match="has the last layer only"):
+        load_encoder(folder, layer=3)
+
+
+def test_weights_beside_the_file_and_other_inputs(folder: Path) -> None:
+    onnx = pytest.importorskip("onnx")
+    model = onnx.load(folder / "model.onnx")
+    for name in ("token_type_ids", "position_ids"):
+        model.graph.input.append(onnx.helper.make_tensor_value_info(name, onnx.TensorProto.INT32, ["texts", "tokens"]))
+    onnx.save(model, folder / "model.onnx", save_as_external_data=True, location="weights.onnx_data")
+    for layer in (2, 6):
+        expected = load_encoder("minilm", layer=layer).encode(TEXTS)
+        assert_close(load_encoder(folder, layer=layer).encode(TEXTS), expected, 1e-5)
+
+
+def test_a_tokeniser_without_what_it_needs_is_one_sentence(folder: Path) -> None:
+    from tokenizers import Tokenizer, models, pre_tokenizers
+
+    bare = Tokenizer(models.WordPiece({"a": 0, "red": 1}, unk_token="[UNK]"))
+    bare.pre_tokenizer = pre_tokenizers.Whitespace()
+    bare.save(str(folder / "tokenizer.json"))
+    with pytest.raises(FileError, match=r"the model's tokeniser cannot read .*Missing \[UNK\] token.*: mend its"):
+        load_encoder(folder)  # asked for words that it does not know
+    encoder = load_encoder(model_folder("minilm"))
+    encoder._tokeniser._backend = bare  # type: ignore[attr-defined]
+    with pytest.raises(FileError, match=r"cannot read 'a zebra' \(.*Missing \[UNK\] token"):
+        encoder.encode(["a zebra"])
+    with pytest.raises(FileError, match="cannot read one of 2 texts"):
+        encoder.encode(["a", "zebra"])
+
+
+def test_a_model_that_fails_when_it_is_run_is_one_sentence(folder: Path) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, "max_position_embeddings": 600}))
+    encoder = load_encoder(folder)
+    for call in (encoder.encode, encoder.embed):
+        with pytest.raises(FileError, match=r"the model mine@\w+ cannot be run on 1 text of 600 tokens .*smaller max"):
+            call(["red " * 700])
+
+
+def test_a_model_that_fails_while_it_is_opened_is_one_sentence(tmp_path: Path) -> None:
+    folder = onnx_model(tmp_path / "m", table(words=2))  # fewer rows than the tokeniser has words
+    with pytest.raises(FileError, match=r"the model m@\w+ cannot be run on 2 texts of 14 tokens .*: models that work"):
+        load_encoder(folder)
+
+
+def test_a_model_that_fails_while_its_dimension_is_asked_is_one_sentence() -> None:
+    class Session:
+        def get_outputs(self) -> list[SimpleNamespace]:
+            return [SimpleNamespace(name="hidden_0", shape=["texts", "tokens", "d"])]
+
+        def run(self, *_: object) -> None:
+            raise RuntimeError("[ONNXRuntimeError] : 1 : FAIL\nmore")
+
+    network = OnnxNetwork.__new__(OnnxNetwork)
+    network._session, network._output, network._inputs = Session(), "hidden_0", {"input_ids": np.int64}
+    with pytest.raises(FileError, match=r"^model\.onnx cannot be run \(.* : FAIL\): export the model again$"):
+        network._find_dimensions(Path("model.onnx"))
+
+
+def test_a_model_that_rounds_by_batch_gets_one_text_at_a_time(folder: Path) -> None:
+    onnx = pytest.importorskip("onnx")
+    quantisation = pytest.importorskip("onnxruntime.quantization")
+    model = onnx.load(folder / "model.onnx")
+    matrices = {one.name: one for one in model.graph.initializer}
+    for node in list(model.graph.node):  # multiply the matrices out, as an ordinary export has them
+        if node.op_type == "DequantizeLinear":
+            q, scale = (onnx.numpy_helper.to_array(matrices[name]) for name in node.input)
+            full = (q.reshape(-1, 64, q.shape[1]) * scale[:, None]).reshape(q.shape).astype(np.float32)
+            model.graph.initializer.append(onnx.numpy_helper.from_array(full, node.output[0]))
+            model.graph.node.remove(node)
+    onnx.save(model, folder / "model.onnx")
+    quantisation.quantize_dynamic(folder / "model.onnx", folder / "model.onnx")
+    assert b"DynamicQuantizeLinear" in (folder / "model.onnx").read_bytes()
+    encoder = load_encoder(folder)
+    assert_same_alone(encoder, encoder, TEXTS, 1e-6)
+
+
+def test_broken_folders_are_one_sentence(folder: Path) -> None:
+    whole = (folder / "model.onnx").read_bytes()
+    for content, sentence in (
+        (whole[:-1000], "is not an ONNX file|cannot be opened"),
+        (b"", "is not an ONNX file"),
+        (b"\xff" * 100, "is not an ONNX file"),
+        (whole.replace(b"hidden_", b"hippen_"), "hidden_0, hidden_1, … or last_hidden_state was wanted"),
+        (whole.replace(b"input_ids", b"input_idz"), "takes input_idz, attention_mask, but input_ids"),
+    ):
+        (folder / "model.onnx").write_bytes(content)
+        with pytest.raises(SoftsetError, match=sentence):
+            load_encoder(folder)
+    (folder / "model.onnx").write_bytes(whole)
+    (folder / "tokenizer.json").unlink()
+    with pytest.raises(SoftsetError, match=r"model\.onnx and tokenizer\.json were wanted"):
+        load_encoder(folder)
+
+
+def test_a_graph_is_cut_to_what_an_output_needs(folder: Path) -> None:
+    content = (folder / "model.onnx").read_bytes()
+    names = output_names(content)
+    assert names == [f"hidden_{layer}" for layer in range(7)]
+    shorter = [only_output(content, name) for name in names]
+    sizes = [len(one or b"") for one in shorter]
+    assert sizes == sorted(sizes) and sizes[0] < 0.6 * len(content) and sizes[-1] < len(content)
+    assert [output_names(one or b"") for one in shorter] == [[name] for name in names]
+
+
+@pytest.mark.parametrize(
+    "broken", [b"\x3a", b"\x3a\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", b"\x3b", b"\x3a\x05ab", b""]
+)
+def test_what_is_no_protocol_buffer_is_a_value_error(broken: bytes) -> None:
+    with pytest.raises(ValueError, match=r"a field|a number|no graph"):
+        output_names(broken)
+
+
+def test_batches_run_side_by_side_and_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    one, three = (load_encoder("minilm", layer=2, threads=threads) for threads in (1, 3))
+    seen, running, most, lock = set(), 0, 0, Lock()
+    plain = OnnxNetwork.__call__
+
+    def watched(network: OnnxNetwork, ids: np.ndarray, mask: np.ndarray) -> np.ndarray:
+        nonlocal running, most
+        with lock:
+            seen.add(get_ident())
+            running += 1
+            most = max(most, running)
+        sleep(0.002)
+        found = plain(network, ids, mask)
+        with lock:
+            running -= 1
+        return found
+
+    texts = [f"{'a red book ' * (at % 9)} number {at}" for at in range(120)]
+    expected = one.encode(texts)
+    monkeypatch.setattr(OnnxNetwork, "__call__", watched)
+    told: list[tuple[int, int]] = []
+    found = three.encode(texts, progress=lambda done, of: told.append((done, of)))
+    assert (found.vectors == expected.vectors).all()  # to the last digit
+    assert len(seen) == most == 3
+    assert told == sorted(told) and told[-1] == (120, 120)
+
+
+def test_a_long_text_alone_has_all_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = []
+    plain = onnx_module._session
+    monkeypatch.setattr(onnx_module, "_session", lambda *given: opened.append(given[-1]) or plain(*given))
+    encoder = load_encoder("minilm", layer=1, threads=2)
+    assert opened == [1]
+    encoder.encode(["a red book", "red " * 300])
+    assert opened == [1]
+    alone = encoder.encode(["red " * 300])
+    assert opened == [1, 2]
+    encoder.encode(["red " * 300])
+    assert opened == [1, 2]  # and opened once
+    single = load_encoder("minilm", layer=1, threads=1)
+    assert (single.encode(["red " * 300]).vectors == alone.vectors).all()  # to the last digit
+    assert opened == [1, 2, 1]
+
+
+@pytest.mark.parametrize("then", ["gone", "another"])
+def test_a_model_whose_file_is_another_by_now_is_not_opened_again(folder: Path, then: str) -> None:
+    encoder = load_encoder(folder, layer=1, threads=2)
+    before = encoder.encode(["a book", "red " * 300])[1]
+    if then == "gone":
+        (folder / "model.onnx").unlink()
+    else:
+        (folder / "model.onnx").write_bytes(b"another model")
+    assert encoder.encode(["red " * 300])[0] == pytest.approx(before, abs=1e-5)

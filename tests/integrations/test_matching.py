@@ -1,0 +1,92 @@
+"""Marks and unknown tokens in the sets, against the definition written out."""
+
+import numpy as np
+import pytest
+
+from softset import TokenSets, load_encoder
+from softset.integrations.matching import Mark, MatchedBertScore, MatchingEncoder, fitted
+from softset.similarity.pairs import Pairs
+
+TEXTS = ["A red book.", "", "  ", "\U0001f600 \u4f60\u597d", "red \u4f60 book", " A red book. ", "word " * 700]
+
+
+@pytest.fixture(scope="module")
+def encoder() -> MatchingEncoder:
+    return MatchingEncoder(load_encoder("minilm", layer=2))
+
+
+def test_sets_are_the_whole_sequence_that_the_model_reads(encoder: MatchingEncoder) -> None:
+    sets, plain = encoder.encode(TEXTS), load_encoder("minilm", layer=2).encode([text.strip() for text in TEXTS])
+    assert sets.special is None and plain.special is not None and sets.spans is not None
+    for at, text in enumerate(TEXTS):
+        if not text.strip():
+            assert sets.counts[at] == 0
+            continue
+        tokens = sets.tokens_of(at)
+        assert (tokens[0], tokens[-1]) == ("[CLS]", "[SEP]")
+        assert [isinstance(one, Mark) for one in tokens] == [True, *[False] * (len(tokens) - 2), True]
+        both = np.concatenate([plain[at], plain.special[at]])
+        assert sorted(map(tuple, sets[at][:, :4])) == sorted(map(tuple, both[:, :4])), (
+            "each row once, changed by nothing"
+        )
+        spans = sets.spans[sets.offsets[at] : sets.offsets[at + 1]]
+        assert (np.diff(spans[:, 0]) >= 0).all(), "in the order of the text"
+    assert sets.tokens_of(3) == ["[CLS]", "[UNK]", "[UNK]", "[UNK]", "[SEP]"]
+    assert sets.tokens_of(4) == ["[CLS]", "red", "[UNK]", "book", "[SEP]"]
+    assert sets.tokens_of(0) == sets.tokens_of(5) and np.allclose(sets[0], sets[5], atol=1e-5)
+
+
+def test_the_signature_tells_it_from_ordinary_sets(encoder: MatchingEncoder) -> None:
+    assert "|special:matched|" in encoder.signature and encoder.encode(["a"]).signature == encoder.signature
+    assert encoder.signature == MatchingEncoder(load_encoder("minilm", layer=2, special=True)).signature
+
+
+def test_marks_that_are_members_already_are_found_too(encoder: MatchingEncoder) -> None:
+    inside = MatchingEncoder(load_encoder("minilm", layer=2, special=True)).encode(TEXTS[:5])
+    outside = encoder.encode(TEXTS[:5])
+    for at in range(5):
+        assert inside.tokens_of(at) == outside.tokens_of(at) and np.allclose(inside[at], outside[at], atol=1e-5)
+
+
+def test_encoders_without_marks_are_as_they_were() -> None:
+    words = load_encoder("words")
+    matching = MatchingEncoder(words)
+    assert matching.signature == words.signature and matching.dimensions == words.dimensions
+    assert np.array_equal(matching.encode(["a red book"])[0], words.encode(["a red book"])[0])
+    assert np.array_equal(matching.embed(["a red book"]), words.embed(["a red book"]))
+    nameless = MatchingEncoder(load_encoder(lambda texts: [[[float(len(text)), 1.0]] for text in texts]))
+    numbers = MatchedBertScore().of_pairs(Pairs.of(nameless.encode(["abc"]), nameless.encode(["abc"])))
+    assert numbers.f1 == pytest.approx([1.0])
+
+
+def by_hand(A: np.ndarray, a: np.ndarray, B: np.ndarray, b: np.ndarray) -> tuple[float, float]:
+    """Return P and R with weights a and b, as the paper defines them."""
+    unit = [X / np.linalg.norm(X, axis=1, keepdims=True) for X in (A, B)]
+    C = unit[0] @ unit[1].T
+    return float(C.max(axis=1) @ a / a.sum()), float(C.max(axis=0) @ b / b.sum())
+
+
+def test_a_mark_can_be_matched_but_does_not_count() -> None:
+    random = np.random.default_rng(0)
+    for n, m in ((1, 1), (3, 5), (4, 2)):
+        A, B = random.normal(size=(n + 2, 3)), random.normal(size=(m + 2, 3))
+        names = [[Mark("[CLS]"), *"abcdefgh"[:k], Mark("[SEP]")] for k in (n, m)]
+        sets = [TokenSets.from_arrays([X], tokens=[one]) for X, one in zip((A, B), names, strict=True)]
+        found = MatchedBertScore().of_pairs(Pairs.of(*sets))
+        weights = [np.array([0.0, *[1.0] * k, 0.0]) for k in (n, m)]
+        assert (found.precision[0], found.recall[0]) == pytest.approx(by_hand(A, weights[0], B, weights[1]))
+
+
+def test_weights_count_unknown_tokens_and_every_text(encoder: MatchingEncoder) -> None:
+    idf = fitted(["red \u4f60", "red", "red", "", "\u597d"], encoder)
+    assert idf.documents == 5
+    assert idf["[UNK]"] == pytest.approx(np.log(6 / 3)) and idf["red"] == pytest.approx(np.log(6 / 4))
+    assert idf["unseen"] == pytest.approx(np.log(6))
+    assert fitted([], encoder).documents == 0
+
+
+def test_counting_goes_block_by_block(encoder: MatchingEncoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [f"line {n} of \u4f60" for n in range(7)]
+    whole = fitted(texts, encoder)
+    monkeypatch.setattr("softset.integrations.matching.BLOCK", 3)
+    assert fitted(texts, encoder).checksum == whole.checksum

@@ -1,0 +1,141 @@
+"""A search over shards finds what one process finds; vectors made on Ray are those of one process."""
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import softset
+from softset import WordVectors
+from softset.collections.collection import Collection
+from softset.collections.opening import open_collection
+from softset.errors import FileError, InputError, UnknownWordError
+from softset.jobs import finding
+from softset.jobs.embedding import collect, embed_files
+from softset.jobs.finding import Shards
+from softset.search import source as searching
+from softset.search import thresholds as borders
+from tests.jobs.conftest import QUIET, read, write
+
+pytestmark = QUIET
+RANDOM = np.random.default_rng(5)
+N, D = 3_000, 12
+VECTORS = (RANDOM.standard_normal((N, D)) + 2 * RANDOM.standard_normal((20, D))[RANDOM.integers(0, 20, N)]).astype("f4")
+VECTORS[7] = 0
+NAMES = [f"w{at}" for at in range(N)]
+QUERIES = ["{w1, w2, w3}", "{w1, w2} & {w50, w60}", "{w1, w2} | {w70}", "{w1, w2} - {w100, w200}", "~w5 & {w9, w11}"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    made = tmp_path_factory.mktemp("shards")
+    for at, start in enumerate(range(0, N, 1_100)):
+        rows = {"id": NAMES[start : start + 1_100], "vector": list(VECTORS[start : start + 1_100])}
+        schema = pa.schema(
+            [("id", pa.string()), ("vector", pa.list_(pa.float32(), D) if at else pa.list_(pa.float32()))]
+        )
+        pq.write_table(pa.table(rows, schema=schema), made / f"{at}.parquet", row_group_size=400)
+    return made
+
+
+@pytest.mark.parametrize("logic", ["logistic", "lattice", "graded", "product"])
+def test_shards_find_what_one_process_finds(two_processes, folder: Path, logic: str) -> None:
+    words = WordVectors.of(NAMES, VECTORS)
+    shards = Shards(two_processes, str(folder / "*.parquet"))
+    options = {
+        "logic": logic,
+        "explained": True,
+        "preprocessing": "none",
+        **({"alpha": 0.9} if logic == "lattice" else {}),
+    }
+    expected = words.find_many(QUERIES, 15, **options)
+    for one, found in zip(expected, shards.find_many(QUERIES, 15, **options), strict=True):
+        assert [hit.item for hit in found] == [hit.item for hit in one]
+        assert [hit.membership for hit in found] == pytest.approx([hit.membership for hit in one], abs=1e-6)
+        assert [hit.percentile for hit in found] == [hit.percentile for hit in one]
+        assert found[0].leaves[0].membership == pytest.approx(one[0].leaves[0].membership, abs=1e-6)
+
+
+def test_of_many_items_a_sample_tells_where_sets_end(two_processes, folder: Path, monkeypatch) -> None:
+    for module in (searching, finding):
+        monkeypatch.setattr(module, "FEW", 500)
+    for module in (borders, finding):
+        monkeypatch.setattr(module, "SAMPLE", 640)
+    words, shards = WordVectors.of(NAMES, VECTORS), Shards(two_processes, str(folder / "*.parquet"))
+    expected = words.find(QUERIES[0], 10, preprocessing="none")
+    found = shards.find(QUERIES[0], 10)
+    assert [hit.item for hit in found] == [hit.item for hit in expected]
+    assert [hit.membership for hit in found] == pytest.approx([hit.membership for hit in expected], abs=1e-6)
+    with pytest.raises(InputError, match="do not fit"):
+        shards.rows(0, 1)
+
+
+def test_what_is_wrong_is_one_sentence(two_processes, folder: Path, tmp_path: Path) -> None:
+    shards = Shards(two_processes, str(folder / "*.parquet"))
+    with pytest.raises(UnknownWordError, match="'nothing' is no id here, and there is no encoder to read it"):
+        shards.find("nothing")
+    with pytest.raises(InputError, match="cannot be restricted"):
+        shards.find("w1", restrict=5)
+    with pytest.raises(InputError, match="has no column 'vec'"):
+        Shards(two_processes, str(folder / "*.parquet"), columns=("id", "vec"))
+    for name, rows, sentence in (
+        ("ragged", [[1.0, 2.0], [1.0]], "vectors of 1 and of 2 numbers"),
+        ("nan", [[1.0, 2.0], [1.0, float("nan")]], "not finite"),
+        ("text", ["1 2", "3 4"], "lists of numbers, but the column is of type string"),
+        ("nested", [[[1.0]], [[2.0]]], "lists of numbers"),
+    ):
+        write(tmp_path / f"{name}.parquet", [{"id": str(at), "vector": row} for at, row in enumerate(rows)])
+        with pytest.raises((InputError, FileError), match=sentence):
+            Shards(two_processes, str(tmp_path / f"{name}.parquet")).find("0")
+    write(tmp_path / "mixed" / "a.parquet", [{"id": "a", "vector": [1.0, 2.0]}])
+    write(tmp_path / "mixed" / "b.parquet", [{"id": "b", "vector": [1.0, 2.0, 3.0]}])
+    with pytest.raises(FileError, match=r"b.parquet: its vectors have 3 numbers, but those of the first file 2"):
+        Shards(two_processes, str(tmp_path / "mixed" / "*.parquet")).find("a")
+
+
+def test_texts_to_vectors_to_a_collection(two_processes, tmp_path: Path) -> None:
+    texts = [f"{topic} number {n}" for n in range(60) for topic in ("a storm at sea", "bread and butter", "a war")]
+    rows = [{"id": f"t{at}", "text": text} for at, text in enumerate(texts)]
+    rows[4]["text"] = None
+    write(tmp_path / "in.parquet", rows, group=50)
+    report = embed_files(str(tmp_path / "in.parquet"), tmp_path / "vectors", block=32, model="words")
+    assert (report.rows, report.made, report.problems) == (180, 180, (("t4", "the text is missing, not a text"),))
+    again = embed_files(str(tmp_path / "in.parquet"), tmp_path / "vectors", block=32, model="words")
+    assert again.made == 0
+    encoder = softset.load_encoder("words")
+    found = read(tmp_path / "vectors")
+    expected = encoder.embed([text for at, text in enumerate(texts) if at != 4])
+    names = [f"t{at}" for at in range(180) if at != 4]
+    assert np.allclose([found[name]["vector"] for name in names], expected, atol=1e-6)
+    made = collect(tmp_path / "vectors", tmp_path / "c", model="words")
+    assert made.size == 179
+    query = "{sea, ship} - war"
+    alone = Collection.create(
+        tmp_path / "d",
+        [softset.collections.items.Item(name, texts[int(name[1:])]) for name in names],
+        embed=encoder.embed,
+        encoder=made.encoder,
+    )
+    by_ray = open_collection(tmp_path / "c").find(query, 20)
+    by_one = alone.find(query, 20)
+    assert sorted(hit.text for hit in by_ray) == sorted(hit.text for hit in by_one)
+    assert [hit.membership for hit in by_ray] == pytest.approx([hit.membership for hit in by_one], abs=1e-6)
+    # What was written can be searched where it is, though a row has no vector; and replaced, if that is asked for.
+    with pytest.raises(InputError, match="is there already: choose another place, or replace it"):
+        collect(tmp_path / "vectors", tmp_path / "c", model="words")
+    assert collect(tmp_path / "vectors", tmp_path / "c", model="words", replace=True).size == 179
+    shards = Shards(two_processes, str(tmp_path / "vectors" / "*.parquet"), embed=encoder.embed, encoder="words")
+    in_place = shards.find(query, 20)
+    assert [hit.membership for hit in in_place] == pytest.approx([hit.membership for hit in by_one], abs=1e-6)
+
+
+def test_rows_without_a_vector_are_passed_over(two_processes, tmp_path: Path) -> None:
+    rows = [{"id": f"r{at}", "vector": None if at % 3 == 0 else [1.0, at / 7.0]} for at in range(30)]
+    write(tmp_path / "v.parquet", rows, group=10)
+    found = Shards(two_processes, str(tmp_path / "v.parquet")).find("r1", 100)
+    assert {hit.item for hit in found} == {f"r{at}" for at in range(30) if at % 3} - {"r1"}
+    write(tmp_path / "w.parquet", rows[:1], schema=pa.schema([("id", pa.string()), ("vector", pa.list_(pa.float32()))]))
+    with pytest.raises(InputError, match=r"no row of .* has a vector"):
+        Shards(two_processes, str(tmp_path / "w.parquet"))

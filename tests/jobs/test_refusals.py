@@ -1,0 +1,90 @@
+"""A full disk and a folder that may not be written: one sentence, and a second run mends it."""
+
+import ctypes
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from tests.jobs.conftest import pairs, write
+
+SOFTSET = [sys.executable, "-m", "softset"]
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 3 MB."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(folder)]
+    if os.getuid() or subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("a small file system can only be made by root")
+    yield folder
+    subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+@pytest.fixture
+def locked(tmp_path: Path) -> Iterator[Path]:
+    """A folder that one may read but not write."""
+    folder = tmp_path / "locked"
+    folder.mkdir()
+    folder.chmod(0o555)
+    yield folder
+    folder.chmod(0o755)
+
+
+def lose_override() -> None:
+    """Give up root's way around permissions: CAP_DAC_OVERRIDE, for whatever this process becomes."""
+    ctypes.CDLL(None).prctl(24, 1, 0, 0, 0)  # PR_CAPBSET_DROP
+
+
+def run(*command: str, humble: bool = False) -> subprocess.CompletedProcess[str]:
+    before = lose_override if humble and not os.getuid() else None
+    return subprocess.run([*SOFTSET, *command], capture_output=True, text=True, timeout=240, preexec_fn=before)
+
+
+@pytest.fixture(params=["milvus", "lance"])
+def kind(request) -> str:
+    if find_spec({"milvus": "pymilvus", "lance": "lancedb"}[request.param]) is None:
+        pytest.skip(f"needs the extra {request.param}")
+    return str(request.param)
+
+
+def indexing(kind: str, folder: Path, lines: int = 6_000) -> list[str]:
+    """Return the command that puts lines into a store in a folder; the lines lie beside it."""
+    texts = folder.parent / "lines.txt"
+    texts.write_text("".join(f"line {n} about the sea and ship {n}\n" for n in range(lines)))
+    texts.chmod(0o644)
+    where = ["--store", kind, "--uri", str(folder / "store.db"), "--collection", "books", "--encoder", "words"]
+    return ["index", str(texts), *where]
+
+
+def one_sentence(done: subprocess.CompletedProcess[str], said: str) -> None:
+    assert done.returncode == 2 and said in done.stderr, (done.returncode, done.stderr)
+    assert done.stderr.count("\n") == 1 and done.stderr.startswith("softset: ") and not done.stdout
+
+
+def test_a_full_disk_ends_in_a_sentence_and_more_room_mends_it(kind: str, small: Path) -> None:
+    command = indexing(kind, small)
+    one_sentence(run(*command), "No space left on device")
+    subprocess.run(["mount", "-o", "remount,size=80m", str(small)], check=True)
+    again = run(*command)
+    assert again.returncode == 0 and "6,000 in all" in again.stdout and not again.stderr, again.stderr
+    found = run("find", "--in", f"{kind}://{small}/store.db#books", "{sea, ship}", "--top", "3")
+    assert found.stdout.count("about the sea") == 3
+
+
+def test_a_folder_that_may_not_be_written(kind: str, locked: Path) -> None:
+    one_sentence(run(*indexing(kind, locked, 10), humble=True), "ermission denied")
+    assert not list(locked.iterdir())
+
+
+@pytest.mark.skipif(find_spec("ray") is None, reason="needs the extra ray")
+def test_a_folder_for_scores_that_may_not_be_written(locked: Path, tmp_path: Path) -> None:
+    write(tmp_path / "pairs.parquet", pairs(10))
+    command = ["scale", "score", "--input", str(tmp_path / "pairs.parquet"), "--model", "words"]
+    one_sentence(run(*command, "--output", str(locked / "scored"), humble=True), "ermission denied")

@@ -1,0 +1,294 @@
+"""Scores on Ray are those of one process, whatever dies on the way; and nothing is done twice."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import softset
+from softset.errors import FileError, InputError
+from softset.io.atomic import claim
+from softset.jobs import score, score_files
+from softset.jobs.inputs import read_blocks, spans_of
+from tests.jobs.conftest import QUIET, pairs, read, workers_of, write
+
+pytestmark = QUIET
+PARTS = ("precision", "recall", "f1")
+
+
+def expected(rows: list[dict], **options: object) -> dict[str, softset.Scores]:
+    found = softset.score([row["candidate"] for row in rows], [row["reference"] for row in rows], **options)
+    return {row["id"]: one for row, one in zip(rows, found, strict=True)}
+
+
+def check(folder: Path, rows: list[dict], **options: object) -> None:
+    found, wanted = read(folder), expected(rows, **options)
+    assert found.keys() == wanted.keys()
+    for name, one in wanted.items():
+        for part in PARTS:
+            assert found[name][part] == pytest.approx(getattr(one, part), abs=1e-6)
+        assert found[name]["candidate_tokens"] == one.candidate_tokens and found[name]["problem"] is None
+
+
+@pytest.mark.parametrize("options", [{"model": "words"}, {"model": "minilm", "layer": 4, "metric": "subspace"}])
+def test_files_are_scored_as_by_one_process(two_processes, tmp_path: Path, options: dict) -> None:
+    rows = pairs(900)
+    for at in range(3):
+        write(tmp_path / "in" / f"{at}.parquet", rows[300 * at : 300 * (at + 1)])
+    report = score_files(str(tmp_path / "in" / "*.parquet"), tmp_path / "out", block=64, **options)
+    assert (report.rows, report.made, report.rejected) == (900, 900, 0)
+    check(tmp_path / "out", rows, **options)
+    part = next((tmp_path / "out").glob("part-*"))
+    assert pq.read_schema(part).metadata[b"softset"].decode() in report.signature
+    others = {one.name for one in (tmp_path / "out").iterdir() if not one.name.startswith("part-")}
+    assert others == {"_softset.json", "_lock"}
+
+
+def test_several_references_and_other_columns(two_processes, tmp_path: Path) -> None:
+    rows = [{"key": at, "hyp": f"a red book {at}", "refs": ["a book", f"the red {at}"]} for at in range(50)]
+    write(tmp_path / "p.parquet", rows)
+    report = score_files(
+        str(tmp_path / "p.parquet"), tmp_path / "out", columns=("key", "hyp", "refs"), model="words", several="mean"
+    )
+    found = read(tmp_path / "out")
+    wanted = softset.score([row["hyp"] for row in rows], [row["refs"] for row in rows], model="words", several="mean")
+    assert [found[at]["f1"] for at in range(50)] == pytest.approx(wanted.f1.tolist(), abs=1e-6)
+    assert "several:mean" in report.signature
+
+
+def test_a_second_run_does_only_what_is_missing(two_processes, tmp_path: Path) -> None:
+    rows = pairs(400)
+    write(tmp_path / "in" / "a.parquet", rows[:200])
+    write(tmp_path / "in" / "b.parquet", rows[200:])
+    pattern, out = str(tmp_path / "in" / "*.parquet"), tmp_path / "out"
+    assert score_files(pattern, out, block=50, model="words").made == 400
+    before = {one.name: one.stat().st_mtime_ns for one in out.glob("part-*")}
+    assert score_files(pattern, out, block=50, model="words").made == 0
+    assert {one.name: one.stat().st_mtime_ns for one in out.glob("part-*")} == before
+    sorted(out.glob("part-*"))[0].unlink()
+    (out / "_unfinished-x-1").write_text("half")
+    assert score_files(pattern, out, block=50, model="words").made == 50
+    rows[7]["candidate"] = "something else entirely"
+    write(tmp_path / "in" / "a.parquet", rows[:200])
+    with pytest.raises(InputError, match=r"also holds 1 parts of rows that are not in this input: .*--drop"):
+        score_files(pattern, out, block=50, model="words")
+    with pytest.raises(InputError, match="holds the output of another job"):
+        score_files(pattern, out, block=50, model="words", columns=("id", "reference", "candidate"))
+    changed = score_files(pattern, out, block=50, model="words", drop=True)
+    assert (changed.made, changed.dropped) == (0, 1)
+    check(out, rows, model="words")
+    assert not list(out.glob("_unfinished*"))
+
+
+def test_a_part_that_is_damaged_is_made_again(two_processes, tmp_path: Path) -> None:
+    rows = pairs(100)
+    write(tmp_path / "p.parquet", rows)
+    score_files(str(tmp_path / "p.parquet"), tmp_path / "out", block=50, model="words")
+    for part, content in zip(sorted((tmp_path / "out").glob("part-*")), (b"", b"PAR1 not at all"), strict=True):
+        part.write_bytes(content)
+    assert score_files(str(tmp_path / "p.parquet"), tmp_path / "out", block=50, model="words").made == 100
+    check(tmp_path / "out", rows, model="words")
+
+
+def test_one_job_at_a_time_writes_to_a_folder(two_processes, tmp_path: Path) -> None:
+    write(tmp_path / "p.parquet", pairs(10))
+    (tmp_path / "out").mkdir()
+    with claim(tmp_path / "out" / "_lock"), pytest.raises(InputError, match=r"another job is writing to .* now"):
+        score_files(str(tmp_path / "p.parquet"), tmp_path / "out", model="words")
+    assert score_files(str(tmp_path / "p.parquet"), tmp_path / "out", model="words").rows == 10
+
+
+def test_blocks_are_whole_however_the_reader_cuts_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of texts of more than 2 GB, Parquet's reader gives fewer rows at once than were asked for."""
+
+    write(tmp_path / "p.parquet", pairs(95), group=95)
+    whole = pq.ParquetFile.iter_batches
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", lambda self, **given: whole(self, **{**given, "batch_size": 7}))
+    spans = spans_of(str(tmp_path / "p.parquet"), ("id",), block=20)
+    blocks = [(at, table["id"].to_pylist()) for span in spans for at, table in read_blocks(span, ("id",), block=20)]
+    assert [(at, len(names)) for at, names in blocks] == [(0, 20), (1, 20), (2, 20), (3, 20), (4, 15)]
+    assert [name for _, names in blocks for name in names] == [f"0-{at}" for at in range(95)]
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", lambda self, **given: list(whole(self, **given))[:-1])
+    with pytest.raises(FileError, match="row group 0 has 80 rows, but 95 were promised"):
+        list(read_blocks(spans[0], ("id",), block=20))
+
+
+def test_a_text_that_is_no_utf8_is_told_by_its_id(two_processes, tmp_path: Path) -> None:
+
+    texts = pa.array([b"a red book", b"caf\xe9", b"blue"]).view(pa.string())
+    pq.write_table(
+        pa.table({"id": ["a", "b", "c"], "candidate": texts, "reference": ["red", "red", "red"]}), tmp_path / "p"
+    )
+    report = score_files(str(tmp_path / "p"), tmp_path / "out", model="words")
+    assert report.problems == (("b", "the candidate is of type bytes, not a text"),) and report.rows == 3
+
+
+def test_files_that_do_not_go_together(tmp_path: Path) -> None:
+
+    write(tmp_path / "in" / "a.parquet", pairs(3))
+    write(tmp_path / "in" / "b.parquet", [{**row, "id": at} for at, row in enumerate(pairs(3))])
+    with pytest.raises(InputError, match=r"the ids of .*b.parquet are int64, but those of .*a.parquet string"):
+        score_files(str(tmp_path / "in" / "*.parquet"), tmp_path / "out", model="words")
+    twice = pa.Table.from_arrays([pa.array(["a"])] * 4, names=["id", "id", "candidate", "reference"])
+    pq.write_table(twice, tmp_path / "twice")
+    with pytest.raises(InputError, match="has several columns 'id'"):
+        score_files(str(tmp_path / "twice"), tmp_path / "out", model="words")
+    with pytest.raises(InputError, match="there must be 1 worker or more, but 0 were given"):
+        score_files(str(tmp_path / "in" / "a.parquet"), tmp_path / "out", model="words", workers=0)
+
+
+def test_equal_rows_in_two_files_are_two(two_processes, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        write(tmp_path / "in" / f"{name}.parquet", [{"id": "x", "candidate": "red", "reference": "blue"}])
+    assert score_files(str(tmp_path / "in" / "*.parquet"), tmp_path / "out", model="words").rows == 2
+    assert len(list((tmp_path / "out").glob("part-*"))) == 2
+
+
+def test_poisoned_rows_are_told_and_end_nothing(two_processes, tmp_path: Path) -> None:
+    rows = pairs(60)
+    rows[3]["candidate"] = None
+    rows[4]["reference"] = "x " * 600_000
+    rows[5]["candidate"] = "word " * 700
+    write(tmp_path / "p.parquet", rows)
+    report = score_files(
+        str(tmp_path / "p.parquet"), tmp_path / "out", block=32, model="minilm", overflow="error", max_length=64
+    )
+    assert dict(report.problems).keys() == {"0-3", "0-4", "0-5"} and report.rejected == 3
+    found = read(tmp_path / "out")
+    assert found["0-3"]["f1"] is None and "missing" in found["0-3"]["problem"]
+    assert "1,000,000 are the most" in found["0-4"]["problem"] and "shorten it" in found["0-5"]["problem"]
+    good = [row for at, row in enumerate(rows) if at not in (3, 4, 5)]
+    wanted = expected(good, max_length=64)
+    assert all(found[name]["f1"] == pytest.approx(one.f1, abs=1e-6) for name, one in wanted.items())
+
+
+def test_datasets_of_ray_itself(two_processes) -> None:
+    rows = pairs(300)
+    rows[9]["reference"] = None
+    dataset = two_processes.data.from_items(rows)
+    found = {row["id"]: row for row in score(dataset, model="words").take_all()}
+    good = [row for row in rows if row["reference"]]
+    for name, one in expected(good, model="words").items():
+        assert found[name]["f1"] == pytest.approx(one.f1, abs=1e-6)
+    assert found["0-9"]["problem"] == "the reference is missing, not a text" and len(found) == 300
+
+
+def test_a_worker_that_is_killed_is_replaced(two_processes, tmp_path: Path) -> None:
+    rows = pairs(1_600, words=14)
+    write(tmp_path / "p.parquet", rows, group=100)
+    out, killed = tmp_path / "out", []
+
+    def kill(done: int, _: int) -> None:
+        if done == 3 and not killed:
+            killed.append(workers_of(os.getpid(), "_Worker")[0])
+            os.kill(killed[0], signal.SIGKILL)
+
+    report = score_files(str(tmp_path / "p.parquet"), out, block=50, model="minilm", layer=2, progress=kill)
+    assert killed and report.rows == 1_600
+    check(out, rows, model="minilm", layer=2)
+
+
+def test_a_driver_that_is_killed_leaves_what_is_done(tmp_path: Path) -> None:
+    rows = pairs(3_000, words=14)
+    write(tmp_path / "p.parquet", rows, group=100)
+    out = tmp_path / "out"
+    command = [sys.executable, "-m", "softset", "scale", "score", "--input", str(tmp_path / "p.parquet")]
+    command += ["--output", str(out), "--block", "50", "--layer", "2", "--json"]
+    driver = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 120
+    while len(list(out.glob("part-*"))) < 8:
+        assert time.monotonic() < deadline and driver.poll() is None
+        time.sleep(0.02)
+    driver.kill()
+    driver.wait()
+    time.sleep(1)
+    there = len(list(out.glob("part-*")))
+    assert 8 <= there < 60
+    again = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
+    report = json.loads(again.stdout.splitlines()[-1])
+    assert report["rows"] == 3_000 and 0 < report["made"] <= 3_000 - 50 * 8
+    check(out, rows, layer=2)
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("nothing", "no file is named like"),
+        ("columns", "has no column 'reference'; its columns are id, candidate"),
+        ("torn", "is not a whole Parquet file"),
+        ("text", "is not a whole Parquet file"),
+        ("empty", "hold no row"),
+    ],
+)
+def test_bad_input_is_one_sentence(tmp_path: Path, name: str, sentence: str) -> None:
+    path = tmp_path / f"{name}.parquet"
+    if name == "columns":
+        write(path, [{"id": "1", "candidate": "a"}])
+    elif name == "torn":
+        write(path, pairs(100))
+        path.write_bytes(path.read_bytes()[:-100])
+    elif name == "text":
+        path.write_text("id,candidate,reference\n")
+    elif name == "empty":
+        write(path, [], schema=pa.schema([(one, pa.string()) for one in ("id", "candidate", "reference")]))
+    with pytest.raises((InputError, FileError), match=sentence) as told:
+        score_files(str(path), tmp_path / "out", model="words")
+    assert "\n" not in str(told.value) and not (tmp_path / "out").exists()
+
+
+def test_an_output_that_is_another_s(tmp_path: Path) -> None:
+    write(tmp_path / "p.parquet", pairs(3))
+    (tmp_path / "file").write_text("")
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "notes.txt").write_text("mine")
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "_softset.json").write_text('{"signature": "another"}')
+    for name, sentence in (("file", "is a file"), ("mine", "holds other files"), ("other", "output of another job")):
+        with pytest.raises(InputError, match=sentence):
+            score_files(str(tmp_path / "p.parquet"), tmp_path / name, model="words")
+    assert (tmp_path / "mine" / "notes.txt").read_text() == "mine"
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "nowhere", "ray://127.0.0.1:1"])
+def test_a_cluster_that_is_not_there(tmp_path: Path, address: str) -> None:
+    write(tmp_path / "p.parquet", pairs(3))
+    command = [sys.executable, "-m", "softset", "scale", "score", "--input", str(tmp_path / "p.parquet")]
+    command += ["--output", str(tmp_path / "out"), "--model", "words", "--address", address]
+    begun = time.monotonic()
+    tried = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert tried.returncode == 2 and time.monotonic() - begun < 20
+    assert "Ray cluster" in tried.stderr and tried.stderr.count("\n") == 1
+
+
+def test_weights_of_all_texts_are_fitted_before(tmp_path: Path) -> None:
+    write(tmp_path / "p.parquet", pairs(3))
+    with pytest.raises(InputError, match="needs idf weights of all texts"):
+        score_files(str(tmp_path / "p.parquet"), tmp_path / "out", model="words", metric="subspace(weights=idf)")
+
+
+def test_a_disk_that_is_full(two_processes, tmp_path: Path) -> None:
+    """On a file system of a megabyte: one sentence, and with room again a second run goes on."""
+    small = tmp_path / "small"
+    small.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(small)], capture_output=True)
+    if mounted.returncode:
+        pytest.skip("a small file system cannot be mounted here")
+    try:
+        rows = pairs(6_000)
+        write(tmp_path / "p.parquet", rows, group=500)
+        with pytest.raises(InputError, match=r"No space left on device.*what is finished stays"):
+            score_files(str(tmp_path / "p.parquet"), small / "out", block=100, model="words")
+        assert not list((small / "out").glob("_unfinished*"))
+        subprocess.run(["mount", "-o", "remount,size=64m", str(small)], check=True)
+        report = score_files(str(tmp_path / "p.parquet"), small / "out", block=100, model="words")
+        assert report.rows == 6_000 and report.made < 6_000
+        check(small / "out", rows, model="words")
+    finally:
+        subprocess.run(["umount", "-l", str(small)], check=True)

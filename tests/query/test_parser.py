@@ -1,0 +1,189 @@
+"""The query language: what is read, what is printed, and where an error points."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from softset.errors import QueryError
+from softset.query.expression import And, Example, Examples, Minus, Named, Not, Or, Tree, leaves
+from softset.query.parser import LIMITS, parse
+
+
+def one(*texts: str) -> Examples:
+    return Examples(tuple(Example(text) for text in texts))
+
+
+A, B, C = one("a"), one("b"), one("c")
+
+
+@pytest.mark.parametrize(
+    ("query", "tree"),
+    [
+        ("a", A),
+        ("{a}", A),
+        ('"a"', A),
+        ("{a, b}", one("a", "b")),
+        ("{ a ,b }", one("a", "b")),
+        ("new york", one("new york")),
+        ("{new  york, rome}", one("new york", "rome")),
+        ('"new  york"', one("new  york")),
+        ("red^2", Examples((Example("red", 2),))),
+        ("red ^ .5", Examples((Example("red", 0.5),))),
+        ("a^1.2345678901234", Examples((Example("a", 1.2345678901234),))),
+        ("{red^2.5, blue^1e2}", Examples((Example("red", 2.5), Example("blue", 100)))),
+        ("new york^2", Examples((Example("new york", 2),))),
+        ("@colour", Named("colour")),
+        ('@"my set"', Named("my set")),
+        ("a & b", And(A, B)),
+        ("a AND b", And(A, B)),
+        ("a | b", Or(A, B)),
+        ("a OR b", Or(A, B)),
+        ("a - b", Minus(A, B)),
+        ("a BUT NOT b", Minus(A, B)),
+        ("~a", Not(A)),
+        ("NOT a", Not(A)),
+        ("a AND NOT b", And(A, Not(B))),
+        ("~~a", Not(Not(A))),
+        ("a | b & c", Or(A, And(B, C))),
+        ("a & b - c", And(A, Minus(B, C))),
+        ("a - b - c", Minus(Minus(A, B), C)),
+        ("a & b & c", And(And(A, B), C)),
+        ("a - (b - c)", Minus(A, Minus(B, C))),
+        ("~a & b", And(Not(A), B)),
+        ("~(a & b)", Not(And(A, B))),
+        # In words, BUT NOT takes from all that was said before it.
+        ("a OR b BUT NOT c", Minus(Or(A, B), C)),
+        ("a BUT NOT b OR c", Minus(A, Or(B, C))),
+        ("(a BUT NOT b) AND c", And(Minus(A, B), C)),
+        ("well-known", one("well-known")),
+        ("a -b", Minus(A, B)),
+        ("{a}-{b}", Minus(A, B)),
+        ("and or not but", one("and or not but")),
+        ('"AND" | "OR"', Or(one("AND"), one("OR"))),
+        ("café & naïve", And(one("café"), one("naïve"))),
+        ("日本 | 東京", Or(one("日本"), one("東京"))),
+        (r'"say \"hi\" \\ there"', one(r'say "hi" \ there')),
+        ("\ta\n&\nb ", And(A, B)),
+        ("'tis", one("'tis")),
+        ("\u201cnew york\u201d | a", Or(one("new york"), A)),
+        ("a^\x1c2", Examples((Example("a", 2),))),  # a space to Python's patterns and not to its float
+    ],
+)
+def test_what_is_read(query: str, tree: Tree) -> None:
+    assert parse(query) == tree
+    assert parse(str(tree)) == tree
+
+
+@pytest.mark.parametrize(
+    ("query", "position", "sentence"),
+    [
+        ("", 0, "a query is empty"),
+        ("   ", 3, "a query is empty"),
+        ("{}", 1, "a set needs at least one example"),
+        ("{a", 2, "a comma or } was expected"),
+        ("{a b c", 6, "a comma or } was expected"),
+        ("{a; b}{", 6, "the end of the query"),
+        ("{a,}", 3, "a word or a quoted phrase was expected"),
+        ("{a, &}", 4, "a word or a quoted phrase was expected"),
+        ("a &", 3, "a word, {examples}, @name, ~ or ( was expected"),
+        ("& a", 0, "a word, {examples}"),
+        ("a & | b", 4, "a word, {examples}"),
+        ("(a", 2, "a ) was expected"),
+        ("a)", 1, "the end of the query, or one of & | -"),
+        ("a {b}", 2, "the end of the query"),
+        (
+            "a, b",
+            1,
+            "the end of the query, or one of & | - was expected here; several examples are",
+        ),
+        ("a NOT b", 2, "the end of the query, or one of & | - was expected here; write AND NOT, or BUT NOT"),
+        ("@", 1, "the name of a set was expected after @"),
+        ("a BUT b", 6, "NOT was expected after BUT"),
+        ("a BUT", 5, "NOT was expected after BUT"),
+        ("AND", 0, "a word, {examples}"),
+        ('a & "b', 4, "this quotation mark is never closed"),
+        ("a^", 1, "a number was expected after ^"),
+        ("a^x", 1, "a number was expected after ^"),
+        ("a^0", 1, "a weight must be above 0"),
+        ("a^1e99", 1, "a weight must be above 0"),
+        ('""', 0, "an example must not be empty"),
+        ('{a, " "}', 4, "an example must not be empty"),
+        ("~", 1, "a word, {examples}"),
+    ],
+)
+def test_where_an_error_points(query: str, position: int, sentence: str) -> None:
+    with pytest.raises(QueryError) as caught:
+        parse(query)
+    assert caught.value.sentence.startswith(sentence)
+    assert caught.value.position == position
+    shown = str(caught.value).splitlines()
+    assert len(shown) == 3 and shown[2].index("^") - 2 == position
+
+
+def test_limits() -> None:
+    assert parse("(" * (LIMITS.depth - 1) + "a" + ")" * (LIMITS.depth - 1)) == A
+    for query, sentence in [
+        ("(" * 150 + "a" + ")" * 150, "nested 50 deep"),
+        ("~" * 51 + "a", "nested 50 deep"),
+        ("~" * 5000 + "a", "nested 50 deep"),
+        (" | ".join(["a"] * 101), "may have 100 sets"),
+        ("{" + ",".join(["a"] * 1001) + "}", "may have 1000 examples"),
+        ("a" * 10_001, "may have 10000 characters, but this has 10001"),
+    ]:
+        with pytest.raises(QueryError, match=sentence):
+            parse(query)
+    largest = parse(" | ".join(["{" + ",".join(["a"] * 10) + "}"] * 100))
+    assert len(list(leaves(largest))) == 100 and parse(str(largest)) == largest
+
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8).filter(lambda s: s.strip())
+examples = st.builds(Example, texts, st.floats(0.001, 1000))
+trees = st.recursive(
+    st.one_of(st.builds(Examples, st.lists(examples, min_size=1, max_size=3).map(tuple)), st.builds(Named, texts)),
+    lambda inner: st.one_of(st.builds(Not, inner), *(st.builds(kind, inner, inner) for kind in (And, Or, Minus))),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=300)
+@given(tree=trees)
+def test_printing_parses_back(tree: Tree) -> None:
+    assert parse(str(tree)) == tree
+
+
+@settings(max_examples=500)
+@given(query=st.text(st.sampled_from('ab {}()&|~-,^"@\\2. \nANDORBUT'), max_size=30) | st.text(max_size=30))
+def test_any_text_is_read_or_refused_with_a_place(query: str) -> None:
+    try:
+        tree = parse(query)
+    except QueryError as caught:
+        position = caught.position
+        tree = None
+    assert (parse(str(tree)) == tree) if tree is not None else 0 <= position <= len(query)
+
+
+def test_the_deepest_query_prints_a_query_that_is_read() -> None:
+    tree = parse("~" * 48 + "(a OR b BUT NOT c)")
+    assert parse(str(tree)) == tree
+
+
+def test_the_caret_stands_under_wide_characters_too() -> None:
+    with pytest.raises(QueryError) as caught:
+        parse("日本 & & red")
+    assert str(caught.value).splitlines()[2] == "  " + " " * 7 + "^"
+
+
+def test_what_is_too_long_when_it_is_printed_is_refused() -> None:
+    """A query within the limit, whose braces would take it beyond: what is printed can always be read again."""
+    query = ("a " * LIMITS.characters)[: LIMITS.characters - 1]
+    with pytest.raises(QueryError, match="has 10001 when its braces are written out") as told:
+        parse(query)
+    assert told.value.position == len(query)
+    assert parse(str(parse(query[:-3]))) == parse(query[:-3])
+
+
+def test_what_comes_after_the_first_mistake_is_not_read() -> None:
+    for rest in ('"never closed', "BUT", "red^", "(" * 9_000):
+        with pytest.raises(QueryError) as refused:
+            parse(f"red ) {rest}")
+        assert refused.value.position == 4

@@ -1,0 +1,399 @@
+"""Finding words: against plain formulas, on the bundled vectors, and in every logic."""
+
+import json
+import time
+from math import inf
+from threading import Thread
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info
+
+from softset import GradedSubspace, Subspace, WordVectors, load_words
+from softset.algebra import and_min, and_product, not_, or_max, or_product
+from softset.errors import InputError, QueryError, UnknownWordError
+from softset.query.logic import Logic
+from softset.search import exact
+
+QUERY = "{red, blue, green} & {apple, peach, banana}"
+
+
+@pytest.fixture(scope="module")
+def words() -> WordVectors:
+    return load_words()
+
+
+def toy(n: int = 500, d: int = 12, seed: int = 0) -> WordVectors:
+    random = np.random.default_rng(seed)
+    return WordVectors.of([f"w{i}" for i in range(n)], random.standard_normal((n, d)) + random.standard_normal(d))
+
+
+def names(result) -> list[str]:
+    return [hit.item for hit in result]
+
+
+@pytest.mark.parametrize("logic", Logic.NAMES)
+def test_the_papers_example(words: WordVectors, logic: str) -> None:
+    """Orange belongs to colour and fruit."""
+    assert names(words.find(QUERY, logic=logic))[0] == "orange"
+
+
+def expected_scores(words: WordVectors, query: str, logic: str) -> np.ndarray:
+    """Score (A & B), A | B, A - B, ~A & B of two fixed sets by formula, for all words."""
+    M = words.matrix
+    a, b = words[["w1", "w2", "w3"]], words[["w4", "w5"]]
+    if logic == "lattice":
+        A, B = Subspace.span(a), Subspace.span(b)
+        sets = {"&": A.intersection(B, alpha=0.9), "|": A | B, "-": A.without(B), "~": (~A).intersection(B, alpha=0.9)}
+        return sets[query].membership(M)
+    A, B = GradedSubspace.of(a, aperture=1.5), GradedSubspace.of(b, aperture=1.5)
+    if logic == "graded":
+        sets = {"&": A.intersection(B, floor=0.1), "|": A | B, "-": A.without(B), "~": (~A).intersection(B, floor=0.1)}
+        return sets[query].membership(M)
+    both, either = (and_product, or_product) if logic == "product" else (and_min, or_max)
+    x, y = A.membership(M), B.membership(M)
+    return {"&": both(x, y), "|": either(x, y), "-": both(x, not_(y)), "~": both(not_(x), y)}[query]
+
+
+@pytest.mark.parametrize("logic", [name for name in Logic.NAMES if name != "logistic"])  # see test_logistic.py
+@pytest.mark.parametrize(
+    ("operator", "query"),
+    [
+        ("&", "{w1,w2,w3} & {w4,w5}"),
+        ("|", "{w1,w2,w3} | {w4,w5}"),
+        ("-", "{w1,w2,w3} - {w4,w5}"),
+        ("~", "~{w1,w2,w3} & {w4,w5}"),
+    ],
+)
+def test_every_logic_is_its_formula(logic: str, operator: str, query: str) -> None:
+    words = toy()
+    result = words.find(query, top=20, logic=logic, alpha=0.9, aperture=1.5, floor=0.1)
+    scores = expected_scores(words, operator, logic)
+    scores[1:6] = -1
+    best = np.argsort(-scores, kind="stable")[:20]
+    assert [hit.place for hit in result] == best.tolist()
+    np.testing.assert_allclose([hit.membership for hit in result], scores[best], atol=2e-6)
+
+
+def test_blocks_and_batches_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = toy(2000)
+    queries = ["{w1, w2} & w7", "w3 | w4", "~w5 & w6", "w1 - w2"]
+    alone = [words.find(query, top=15).to_dict() for query in queries]
+    assert [result.to_dict() for result in words.find_many(queries, top=15)] == alone
+    monkeypatch.setattr(exact, "BLOCK_BYTES", 4 * 12 * 7)  # seven rows a block
+    small = [result.to_dict() for result in words.find_many(queries, top=15)]
+    for one, other in zip(small, alone, strict=True):
+        assert [hit["item"] for hit in one["results"]] == [hit["item"] for hit in other["results"]]
+        a, b = ([hit["membership"] for hit in result["results"]] for result in (one, other))
+        np.testing.assert_allclose(a, b, atol=1e-6)
+
+
+def test_ties_are_broken_by_the_order_of_the_vocabulary() -> None:
+    same = WordVectors.of([f"w{i}" for i in range(50)], np.tile([1.0, 0.0], (50, 1)))
+    assert names(same.find("w7", top=5, preprocessing="none")) == ["w0", "w1", "w2", "w3", "w4"]
+    assert names(same.find("w0", top=60, preprocessing="none")) == [f"w{i}" for i in range(1, 50)]
+
+
+def test_query_words_are_left_out_unless_asked_for(words: WordVectors) -> None:
+    assert not {"red", "blue"} & set(names(words.find("{red, blue}", top=50)))
+    assert set(names(words.find("{red, blue}", top=2, with_examples=True))) == {"red", "blue"}
+    assert "york" not in names(words.find("New York", top=50))
+
+
+def test_percentile_and_least(words: WordVectors) -> None:
+    result = words.find("banana", top=100)
+    assert result[0].percentile == pytest.approx(100 * (33752 - 1) / 33752, abs=1e-4)
+    assert [hit.percentile for hit in result] == sorted((hit.percentile for hit in result), reverse=True)
+    least = result[9].membership
+    assert len(words.find("banana", top=100, least=least)) == 10
+    assert len(words.find("banana", least=0.999)) == 0
+
+
+def test_weights_count_but_in_crisp_sets(words: WordVectors) -> None:
+    plain, heavy = (words.find(query, top=5) for query in ("{paris, beer}", "{paris, beer^9}"))
+    assert names(plain) != names(heavy) and "beers" in names(heavy)
+    crisp = [names(words.find(query, logic="lattice")) for query in ("{paris, beer}", "{paris, beer^9}")]
+    assert crisp[0] == crisp[1]
+    assert names(words.find("{paris, beer}", logic="product", aperture=inf)) == crisp[0]
+
+
+def test_explained(words: WordVectors) -> None:
+    hit = words.find(QUERY, top=1, explained=True)[0]
+    colour, fruit = hit.leaves
+    assert colour.leaf == "{red, blue, green}" and fruit.leaf == "{apple, peach, banana}"
+    assert hit.membership == pytest.approx(colour.membership * fruit.membership, rel=1e-5)
+    assert colour.examples[0][0] == "red"
+    white = words.preprocess("whiten")
+    for text, cosine in colour.examples:
+        a, b = white["orange"], white[text]
+        assert cosine == pytest.approx(a @ b / np.linalg.norm(a) / np.linalg.norm(b), abs=1e-5)
+    assert "in {red, blue, green}, by red" in str(words.find(QUERY, top=1, explained=True))
+
+
+def test_named_sets(words: WordVectors) -> None:
+    sets = {"colour": ["red", "blue", "green"], "fruit": ["apple", "peach", "banana"]}
+    named, plain = words.find("@colour & @fruit", sets=sets), words.find(QUERY)
+    assert [hit.to_dict() for hit in named] == [hit.to_dict() for hit in plain]
+    with pytest.raises(InputError, match="there is no set named @animal; known are colour, fruit"):
+        words.find("@animal", sets=sets)
+
+
+def test_json_has_what_programs_read(words: WordVectors) -> None:
+    found = json.loads(words.find("{red, bleu}", top=2, skip_unknown=True, explained=True).to_json())
+    assert found["query"] == "{red, bleu}" and found["logic"] == "logistic" and found["unknown"] == ["bleu"]
+    signature = f"vectors:glove-840b-300d@{words.checksum[:8]}|words:33753|d:300"
+    signature += "|preprocessing:whiten(0.2)@33753|engine:exact|logic:"
+    assert found["signature"].startswith(signature)
+    assert set(found["results"][0]) == {"item", "membership", "percentile", "leaves"}
+
+
+def test_nothing_and_everything_are_said(words: WordVectors) -> None:
+    with pytest.raises(
+        InputError, match=r"nothing belongs.*largest canonical cosine is 0\.\d+; with alpha above 0\.\d+ it"
+    ):
+        words.find("{dog, cat, horse} & {small, tiny}", logic="lattice", alpha=0.2)
+    with pytest.raises(InputError, match=r"nothing belongs to this query: \{red\} - \{red, blue\} is empty"):
+        words.find("red - {red, blue}", logic="lattice")
+    for logic in Logic.NAMES:
+        for query in ("red | ~red", "~(red - red)", "(red & blue) | ~red | ~blue"):
+            with pytest.raises(InputError, match="everything belongs to this query alike"):
+                words.find(query, logic=logic)
+        for query in ("red & ~red", "red - red", "blue & (red - red)"):
+            with pytest.raises(InputError, match="nothing can belong to this query"):
+                words.find(query, logic=logic)
+    with pytest.raises(InputError, match=r"largest canonical cosine is 0\.00$"):
+        words.find("red & ~{red, blue}", logic="lattice")
+    result = words.find("({dog, cat} & {small, tiny}) | red", logic="lattice", alpha=0.1)
+    assert "is empty" in result.notes[0] and len(result) == 10
+
+
+def test_bad_questions(words: WordVectors) -> None:
+    with pytest.raises(UnknownWordError, match="'oragne' has no vector here; words spelled like it: orange"):
+        words.find("{red, oragne}")
+    with pytest.raises(InputError, match=r"no example of \{qqqzz, xxqqz\} has a vector"):
+        words.find("{qqqzz, xxqqz}", skip_unknown=True)
+    with pytest.raises(QueryError):
+        words.find("{red")
+    with pytest.raises(InputError, match="top must be a whole number from 1 on, but 0 was given"):
+        words.find("red", top=0)
+    with pytest.raises(InputError, match="the logic 'fuzzy' is not known: use one of lattice, graded, product, minmax"):
+        words.find("red", logic="fuzzy")
+    with pytest.raises(InputError, match="beta is no option of find"):
+        words.find("red", beta=1)
+    for parameters in ({"alpha": 1}, {"aperture": 0}, {"floor": 0}):
+        with pytest.raises(InputError, match="must be"):
+            words.find("red", logic="graded", **parameters)
+    with pytest.raises(InputError, match=r"the logic logistic has no aperture: choose graded or product or minmax"):
+        words.find("red", aperture=4)
+    with pytest.raises(InputError, match="the preprocessing 'whitten' is not known"):
+        words.find("red", preprocessing="whitten")
+
+
+def test_most_similar_is_gensims_formula(words: WordVectors) -> None:
+    found = words.most_similar(positive=["woman", "king"], negative=["man"], topn=5)
+    assert found[0][0] == "queen"
+    unit = words.normalised()
+    target = unit["woman"] + unit["king"] - unit["man"]
+    cosines = unit.matrix @ (target / np.linalg.norm(target))
+    for word, score in found:
+        assert score == pytest.approx(cosines[words.words.place(word)], abs=1e-5)
+    assert len(words.most_similar("king", topn=3)) == 3
+    near = words.most_similar("king", restrict_vocab=1000)
+    assert all(words.words.place(word) < 1000 for word, _ in near)
+    with pytest.raises(InputError, match="needs at least one positive or negative"):
+        words.most_similar()
+
+
+def test_most_similar_agrees_with_gensim() -> None:
+    gensim = pytest.importorskip("gensim.models")
+    words = toy()
+    keyed = gensim.KeyedVectors(12)
+    keyed.add_vectors(list(words.words), words.matrix)
+    theirs = keyed.most_similar(positive=["w1", "w2"], negative=["w3"], topn=20)
+    ours = words.most_similar(positive=["w1", "w2"], negative=["w3"], topn=20)
+    assert [word for word, _ in ours] == [word for word, _ in theirs]
+    np.testing.assert_allclose([s for _, s in ours], [s for _, s in theirs], atol=1e-5)
+
+
+def test_the_plan_can_be_read(words: WordVectors) -> None:
+    shown = str(words.plan("{red, New York} & ~dog", logic="lattice"))
+    assert "New York: the mean of new, york" in shown
+    assert "lattice(alpha=0.5)" in shown and "Subspace(dim=2, ambient=300)" in shown
+    assert "combines 2 memberships" in str(words.plan("red & dog"))
+
+
+def test_threads_are_under_control(words: WordVectors, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+    monkeypatch.setattr(exact.Scorer, "__call__", _noting(exact.Scorer.__call__, seen))
+    words.find("red", threads=1)
+    assert seen and set(seen[-1]) == {1}
+    monkeypatch.undo()
+    one, two = (words.find(QUERY, top=50, threads=n) for n in (1, 2))
+    assert names(one) == names(two)
+    np.testing.assert_allclose([hit.membership for hit in one], [hit.membership for hit in two], atol=1e-6)
+    with pytest.raises(InputError, match="threads must be a whole number from 1 on, but 0 was given"):
+        words.find("red", threads=0)
+
+
+def _noting(call, seen):
+    """Wrap the scoring of a block to note how many threads the libraries may use meanwhile."""
+
+    def noted(*arguments):
+        ours = [pool for pool in threadpool_info() if pool["user_api"] == "blas" and "numpy" in pool["filepath"]]
+        seen.append([pool["num_threads"] for pool in ours])  # SciPy and torch bring others, which do no work here
+        return call(*arguments)
+
+    return noted
+
+
+def test_items_without_a_direction_push_no_other_out() -> None:
+    rows = np.random.default_rng(3).standard_normal((301, 6))
+    rows[0], rows[1:101] = np.eye(6)[0], 0
+    rows[101:, 0] = -np.abs(rows[101:, 0]) - 0.1
+    words = WordVectors.of(["q", *(f"w{at}" for at in range(300))], rows)
+    few, many = (words.find("q", top, preprocessing="none") for top in (3, 150))
+    assert names(few) == ["w100", "w101", "w102"] == names(many)[:3]  # alike in nothing, so in their order
+    assert names(few) == names(words.find("q & q", 3, preprocessing="none"))
+
+
+def test_a_limit_beside_a_search_without_one_leaves_the_threads_as_they_were(words: WordVectors) -> None:
+    def threads() -> list[int]:
+        return [pool["num_threads"] for pool in threadpool_info() if "numpy" in pool["filepath"]]
+
+    before, stop = threads(), time.monotonic() + 1.5
+
+    def search(**options: int) -> None:
+        while time.monotonic() < stop:
+            words.find("red - blue", **options)
+
+    both = [Thread(target=search, kwargs=options) for options in ({"threads": 1}, {})]
+    for one in both:
+        one.start()
+    for one in both:
+        one.join(30)
+    assert threads() == before
+
+
+def test_a_named_set_may_be_one_word(words: WordVectors) -> None:
+    assert names(words.find("@c", 3, sets={"c": "red"})) == names(words.find("red", 3))
+
+
+def test_equal_vectors_are_tied_in_their_order() -> None:
+    """Matrix products round the last rows otherwise; the second scoring does not."""
+    for seed in range(20):
+        random = np.random.default_rng(seed)
+        rows = random.standard_normal((1003, 100)).astype("f4")
+        rows[[10, 500, 1001, 1002]] = rows[3] + 0.1 * rows[4]
+        words = WordVectors.of([f"w{i}" for i in range(1003)], rows)
+        assert names(words.find("w3", top=4)) == ["w10", "w500", "w1001", "w1002"]
+
+
+def test_what_is_taken_out_is_out_to_many_digits(words: WordVectors) -> None:
+    result = words.find("{red, wine} - {red, blue}", top=40_000, logic="product", aperture=inf, with_examples=True)
+    assert max(hit.membership for hit in result if hit.item in ("red", "blue")) < 1e-6
+
+
+@pytest.mark.parametrize("logic", Logic.NAMES)
+def test_odd_lengths_and_zero_vectors(logic: str) -> None:
+    rows = [[1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 0], [1, 0.5, 0]]
+    plain = WordVectors.of(list("abcde"), rows)
+    odd = WordVectors.of(list("abcde"), np.array(rows) * [[1e-30], [1e25], [1e-38], [1], [1e30]])
+    for query in ("a", "~a", "a | c", "{a, b} - c"):
+        theirs = [(hit.item, hit.membership) for hit in plain.find(query, logic=logic)]
+        ours = [(hit.item, hit.membership) for hit in odd.find(query, logic=logic)]
+        assert [name for name, _ in ours] == [name for name, _ in theirs]
+        assert [m for _, m in ours] == pytest.approx([m for _, m in theirs], abs=1e-6)
+        assert "d" not in dict(ours)
+    with pytest.raises(InputError, match=r"every example of \{d\} has the zero vector"):
+        plain.find("d", logic=logic)
+    with pytest.raises(InputError, match="the zero vector, which has no neighbours"):
+        plain.most_similar("d")
+
+
+def test_many_queries_stay_within_the_memory_of_a_block(words: WordVectors) -> None:
+    import tracemalloc
+
+    _ = words.norms
+    queries = [f"{{{', '.join(words.words[5 * i + 100 : 5 * i + 105])}}}" for i in range(600)]
+    tracemalloc.start()
+    words.find_many(queries, top=3)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 120 * 2**20
+
+
+def test_restrict_searches_fewer_but_looks_up_in_all(words: WordVectors) -> None:
+    assert words.words.place("peach") > 5000
+    result = words.find("{red, peach}", restrict=5000)
+    assert all(hit.place < 5000 for hit in result) and "|restrict:5000|" in result.signature
+    assert names(words.find_many("red")[0]) == names(words.find("red"))
+
+
+def test_phrases_are_said_in_the_result(words: WordVectors) -> None:
+    result = words.find("{New York, Red, wine}", top=1)
+    assert result.to_dict()["stands_for"] == {"New York": "the mean of new, york", "Red": "as red"}
+    assert "stands_for" not in words.find("wine", top=1).to_dict()
+
+
+def test_what_gensim_takes(words: WordVectors) -> None:
+    assert words.most_similar(["red"], negative=None) == words.most_similar("red") == words.most_similar([("red", 2.0)])
+    near = words.most_similar(words["red"], topn=2)
+    assert near[0][0] == "red" and near[0][1] == pytest.approx(1)
+    for options in ({"topn": 0}, {"restrict_vocab": -5}):
+        with pytest.raises(InputError, match="must be from 1 on"):
+            words.most_similar("red", **options)
+    with pytest.raises(InputError, match="a word or a list of words was wanted, but 3 was given"):
+        _ = words[3]
+    assert words.span("red").dim == 1 and next(iter(words)) == "the"
+
+
+def test_skipping_unknown_words_is_quick(words: WordVectors) -> None:
+    unknown = [f"qqzz{i}" for i in range(500)]
+    start = time.perf_counter()
+    result = words.find("{red, " + ", ".join(unknown) + "}", top=1, skip_unknown=True)
+    assert len(result.unknown) == 500 and time.perf_counter() - start < 2
+
+
+def test_memory_is_that_of_a_block(tmp_path) -> None:
+    """Ten blocks of memory-mapped vectors are searched within the memory of about one."""
+    import tracemalloc
+
+    n, d = 400_000, 100
+    WordVectors.of([f"w{i}" for i in range(n)], np.random.default_rng(0).standard_normal((n, d), dtype="f4")).save(
+        tmp_path / "s"
+    )
+    words = WordVectors.open(tmp_path / "s")
+    tracemalloc.start()
+    words.find("{w1, w2} & ~w3", top=10)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 4 * exact.BLOCK_BYTES < n * d * 4 / 2
+
+
+def test_python_and_the_command_line_have_one_default(words: WordVectors) -> None:
+    import inspect
+
+    for make in (GradedSubspace.of, words.graded):
+        assert inspect.signature(make).parameters["aperture"].default == Logic().aperture
+
+
+def test_what_speaks_against_is_marked(words: WordVectors) -> None:
+    leaves = words.find("{dog, cat} - wolf", top=1, explained=True)[0].leaves
+    assert [one.against for one in leaves] == [False, True]
+    assert "against: 0." in str(words.find("~wolf & dog", top=1, explained=True))
+
+
+def test_parameters_adjust_a_given_logic_too(words: WordVectors) -> None:
+    result = words.find(QUERY, top=1, logic=Logic("lattice", alpha=0.5), alpha=0.9)
+    assert "logic:lattice(alpha=0.9)" in result.signature
+
+
+@pytest.mark.parametrize("logic", ["graded", "product", "minmax"])
+@pytest.mark.parametrize(
+    "query", ["{red, blue} & {apple}", "{red, blue} | apple", "{red, blue} - apple", "~red & apple"]
+)
+def test_crisp_sets_are_the_end_of_graded_ones(logic: str, query: str) -> None:
+    words = load_words()
+    crisp, nearly = (words.find(query, 5, logic=logic, aperture=aperture) for aperture in (np.inf, 1e6))
+    assert [hit.item for hit in crisp] == [hit.item for hit in nearly]
+    assert [hit.membership for hit in crisp] == pytest.approx([hit.membership for hit in nearly], abs=1e-4)

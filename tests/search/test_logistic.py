@@ -1,0 +1,141 @@
+"""The logic of chances: a set's middle, its border among the items, and AND, OR, NOT of what follows."""
+
+from math import ceil, sqrt
+
+import numpy as np
+import pytest
+
+from softset import load_words
+from softset.errors import InputError
+from softset.query.centroid import Centroid
+from softset.search.source import FEW
+from softset.search.words import WordVectors
+from softset.vectors.store import FEW as FEW_AT_ONCE
+from softset.vectors.store import write_store
+
+RANDOM = np.random.default_rng(5)
+WORDS = [f"w{at}" for at in range(300)]
+VECTORS = RANDOM.normal(size=(300, 12)) * RANDOM.uniform(0.1, 9, size=(300, 1))
+
+
+def literal(examples: list[int]) -> np.ndarray:
+    """The chances of all words, written out."""
+    units = VECTORS / np.linalg.norm(VECTORS, axis=1, keepdims=True)
+    q = units[examples].sum(axis=0)
+    m = np.clip(units @ q / np.linalg.norm(q), 0, 1)
+    b = np.sort(m)[-ceil(sqrt(len(m)))]
+    return 1 / (1 + np.exp(2 - 2 * m / b))
+
+
+@pytest.fixture(scope="module")
+def words() -> WordVectors:
+    return WordVectors.of(WORDS, VECTORS)
+
+
+@pytest.mark.parametrize(
+    ("query", "combined"),
+    [
+        ("{w1, w2, w3}", lambda a, _: a),
+        ("{w1, w2, w3} & {w4, w5}", lambda a, b: a * b),
+        ("{w1, w2, w3} | {w4, w5}", np.maximum),
+        ("{w1, w2, w3} - {w4, w5}", lambda a, b: a * (1 - b)),
+        ("~{w1, w2, w3} & {w4, w5}", lambda a, b: (1 - a) * b),
+    ],
+)
+def test_memberships_are_those_of_the_formula(words, query, combined) -> None:
+    expected = combined(literal([1, 2, 3]), literal([4, 5]))
+    found = words.find(query, top=20, preprocessing="none", with_examples=True)
+    order = np.argsort(-expected, kind="stable")[:20]
+    assert [hit.place for hit in found] == order.tolist()
+    assert [hit.membership for hit in found] == pytest.approx(expected[order].tolist(), abs=1e-6)
+    assert "logic:logistic|" in found.signature
+
+
+def test_direction_counts_and_scale_does_not(words) -> None:
+    opposite = WordVectors.of(["a", "b", "c", "d"], [[1, 0], [-1, 0], [0.5, 0.1], [0, 3]])
+    found = {hit.item: hit.membership for hit in opposite.find("a", logic="logistic", with_examples=True)}
+    assert found["a"] > found["c"] == pytest.approx(0.5)  # of four items two are members, and c is at the border
+    assert found["b"] == found["d"] == pytest.approx(1 / (1 + np.exp(2)))
+    larger = WordVectors.of(WORDS, VECTORS * 7)
+    for query in ("w7 & {w8, w9}", "w7 - w8"):
+        ours, theirs = (one.find(query, logic="logistic") for one in (words, larger))
+        assert [hit.item for hit in ours] == [hit.item for hit in theirs]
+
+
+def test_weights_of_examples_move_the_middle() -> None:
+    rows = np.eye(2)
+    assert Centroid.of(rows, np.array([3.0, 1.0])).direction == pytest.approx([3 / sqrt(10), 1 / sqrt(10)])
+
+
+def test_examples_that_cancel_have_no_middle() -> None:
+    words = WordVectors.of(["a", "b", "c"], [[1, 0], [-1, 0], [0, 1]])
+    with pytest.raises(InputError, match=r"the examples of \{a, b\} point opposite ways and have no middle"):
+        words.find("{a, b}")
+    assert len(words.find("{a, b}", logic="lattice")) == 0
+
+
+def test_fewer_words_have_another_border(words) -> None:
+    q = np.eye(12)[:1]
+    assert words.borders(q) == WordVectors.of(WORDS, VECTORS).borders(q) != words.restrict(40).borders(q)
+
+
+def test_the_border_among_many_is_that_of_a_sample() -> None:
+    n = 2 * FEW
+    vectors = RANDOM.normal(size=(n, 4)).astype(np.float32)
+    words = WordVectors.of([str(at) for at in range(n)], vectors)
+    q = np.array([[1.0, 0, 0, 0]])
+    exact = np.sort(vectors[:, 0] / np.linalg.norm(vectors, axis=1))[-ceil(sqrt(n))]
+    assert words.borders(q) == pytest.approx(exact, abs=0.01)
+
+
+def test_what_a_page_of_the_docs_calls_a_failure_works() -> None:
+    """BUT NOT takes away the sense that is not meant."""
+    found = [hit.item for hit in load_words().find("bass - {guitar, drums}", top=3, logic="logistic")]
+    assert {"trout", "catfish"} <= set(found)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-30, 1e30])
+def test_coordinates_of_whitened_words_are_those_of_their_whitened_vectors(scale: float) -> None:
+    rows = RANDOM.normal(size=(400, 6)) * RANDOM.uniform(0.5, 2, size=(400, 1))
+    rows[7], rows[3] = 0, rows[3] * scale
+    words = WordVectors.of([f"w{at}" for at in range(400)], rows).preprocess("whiten")
+    directions = RANDOM.normal(size=(40, 6))
+    lengths = np.linalg.norm(words.matrix, axis=1, keepdims=True)
+    units = words.matrix / np.where(lengths > 0, lengths, 1)
+    for k in (1, 3, 40):
+        found = words.projections(directions[:k], 0, 400)
+        assert found == pytest.approx(directions[:k] @ units.T, abs=1e-5) and not found[:, 7].any()
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-30, 1e30])
+@pytest.mark.parametrize("whitened", [True, False])
+def test_cosines_at_places_are_those_of_the_vectors_there(scale: float, whitened: bool) -> None:
+    rows = RANDOM.normal(size=(400, 6)) * RANDOM.uniform(0.5, 2, size=(400, 1))
+    rows[7], rows[3], rows[5] = 0, rows[3] * scale, rows[6]
+    words = WordVectors.of([f"w{at}" for at in range(400)], rows)
+    words = words.preprocess("whiten") if whitened else words
+    places, Q = np.array([3, 5, 6, 7, 100]), np.linalg.qr(RANDOM.normal(size=(6, 6)))[0]
+    found = words.cosines(Q, places)
+    taken = words.take(places).astype(np.float64)
+    lengths = np.linalg.norm(taken, axis=1)
+    assert np.isnan(found[:, 3]).all() and not lengths[3]
+    there = [0, 1, 2, 4]
+    assert found[:, there] == pytest.approx(Q @ (taken[there] / lengths[there, None]).T, abs=1e-6)
+    assert found[:, 1] == pytest.approx(found[:, 2], abs=1e-15)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_equal_vectors_are_as_long_as_each_other_after_whitening(tmp_path, seed: int) -> None:
+    """Wherever they stand: in float32 a block of one row, which is the last here, is rounded otherwise."""
+    rows = np.random.default_rng(seed).normal(size=(FEW_AT_ONCE + 1, 100)).astype(np.float32)
+    rows[-1] = rows[5]
+    write_store(tmp_path, [([str(at) for at in range(len(rows))], rows)], {"name": "equal"}, whitened=True)
+    lengths = WordVectors.open(tmp_path).preprocess("whiten").norms
+    assert lengths[-1] == lengths[5]
+
+
+def test_what_is_too_long_for_float32_has_no_direction() -> None:
+    rows = RANDOM.normal(size=(400, 6)).astype(np.float32)
+    rows[3] = 3e38
+    words = WordVectors.of([f"w{at}" for at in range(400)], rows).preprocess("whiten")
+    assert not words.rows(3, 4).any() and words.rows(0, 3).any(axis=1).all()

@@ -1,0 +1,453 @@
+"""The page in a real browser: what it shows is what the command line prints; by mouse, by keys, and on a phone.
+
+Needs playwright and Debian's chromium. Screenshots go to the folder that SOFTSET_SCREENS names, if it does.
+"""
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.server.conftest import Running
+
+sync_api = pytest.importorskip("playwright.sync_api")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+pytestmark = [
+    pytest.mark.skipif(CHROMIUM is None, reason="needs chromium: apt-get install chromium"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # of playwright's own event loop
+]
+
+QUIET = (
+    "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync"
+).split()
+SCREENS = os.environ.get("SOFTSET_SCREENS")
+AXE = os.environ.get("SOFTSET_AXE")
+QUERY = "{red, blue, green} & {apple, peach, banana}"
+SENTENCES = ("Royalty rules.", "The king and the queen reign.")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[object]:
+    with sync_api.sync_playwright() as playwright:
+        one = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        yield one
+        one.close()
+
+
+class Seen:
+    """A page, what it asked for, and what went wrong in it."""
+
+    def __init__(self, context: object, url: str) -> None:
+        context.grant_permissions(["clipboard-read", "clipboard-write"])
+        self.page, self.url = context.new_page(), url
+        self.requests: list[str] = []
+        self.errors: list[str] = []
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.on("console", lambda message: message.type == "error" and self.errors.append(message.text))
+        self.page.set_default_timeout(20_000)
+
+    def open(self, fragment: str = "") -> object:
+        self.page.goto(f"{self.url}/{fragment}")
+        return self.page
+
+    def copied(self, name: str, panel: str) -> str:
+        self.page.click(f"#{panel} [data-copy={name}]")
+        self.page.wait_for_selector(f"#{panel} [data-copy={name}]:text-is('Copied')")
+        return self.page.evaluate("navigator.clipboard.readText()")
+
+
+@pytest.fixture(params=["desk", "phone"])
+def seen(request, browser, server: Running) -> Iterator[Seen]:
+    """A page on a large screen, and on a phone; whatever a test does, nothing goes elsewhere and nothing breaks."""
+    size = {"desk": {"width": 1200, "height": 900}, "phone": {"width": 390, "height": 844}}[request.param]
+    context = browser.new_context(viewport=size, has_touch=request.param == "phone")
+    one = Seen(context, server.url)
+    yield one
+    one.page.wait_for_timeout(100)
+    wide = one.page.evaluate("document.documentElement.scrollWidth")
+    if SCREENS:
+        Path(SCREENS).mkdir(parents=True, exist_ok=True)
+        name = re.sub(r"\W+", "-", request.node.name).strip("-")
+        one.page.screenshot(path=str(Path(SCREENS) / f"{name}.png"), full_page=True)
+    context.close()
+    assert wide <= size["width"]
+    assert one.requests and all(url.startswith(server.url) for url in one.requests)
+    assert one.errors == []
+
+
+def printed(*arguments: str) -> dict:
+    run = subprocess.run([sys.executable, "-m", "softset", *arguments], capture_output=True, text=True, check=True)
+    return json.loads(run.stdout)
+
+
+def shown_hits(page: object, place: str) -> list[tuple[str, str]]:
+    return [
+        (row.query_selector(".name").inner_text(), row.query_selector(".number").inner_text())
+        for row in page.query_selector_all(f"{place} .hit")
+    ]
+
+
+def expected_hits(found: dict, name: str = "item") -> list[tuple[str, str]]:
+    return [(hit[name], f"{hit['membership']:.3f}") for hit in found["results"]]
+
+
+def settled(page: object, text: str, place: str) -> None:
+    page.wait_for_function(
+        "([place, text]) => document.querySelector(place).textContent.includes(text)", arg=[place, text]
+    )
+
+
+def test_sets_by_boxes(seen: Seen) -> None:
+    page = seen.open()
+    page.wait_for_selector("#results .hit")
+    assert shown_hits(page, "[data-logic=logistic]") == expected_hits(printed("find", QUERY, "--json"))
+    page.fill("#example-1", "plum")
+    page.press("#example-1", "Enter")
+    page.click("text=Add a set")
+    page.keyboard.type("car, truck,")
+    page.select_option("[aria-label='How set 3 is joined']", "-")
+    query = "({red, blue, green} & {apple, peach, banana, plum}) - {car, truck}"
+    settled(page, "{car, truck}", "#results")
+    page.wait_for_timeout(600)
+    assert shown_hits(page, "[data-logic=logistic]") == expected_hits(printed("find", query, "--json"))
+    page.click("[aria-label='Remove set 3']")
+    page.click("[aria-label='Remove plum']")
+    page.wait_for_timeout(800)
+    assert shown_hits(page, "[data-logic=logistic]") == expected_hits(printed("find", QUERY, "--json"))
+
+
+def test_logics_side_by_side_and_what_differs(seen: Seen) -> None:
+    page = seen.open()
+    page.wait_for_selector("#results .hit")
+    for logic in ("lattice", "graded", "product"):
+        page.check(f"#logics input[value={logic}]")
+    page.wait_for_selector("[data-logic=product] .hit")
+    page.wait_for_timeout(500)
+    found = {
+        name: printed("find", QUERY, "--logic", name, "--json") for name in ("logistic", "lattice", "graded", "product")
+    }
+    for name, one in found.items():
+        assert shown_hits(page, f"[data-logic={name}]") == expected_hits(one)
+    names = {name: {hit["item"] for hit in one["results"]} for name, one in found.items()}
+    for name, own in names.items():
+        others = set().union(*(some for other, some in names.items() if other != name))
+        marked = page.query_selector_all(f"[data-logic={name}] .hit:has(.only) .name")
+        assert {one.inner_text() for one in marked} == own - others
+
+
+def test_shares_on_hover_and_focus(seen: Seen) -> None:
+    page = seen.open()
+    page.wait_for_selector("#results .hit")
+    first = page.query_selector("#results .hit")
+    shares = first.query_selector(".shares")
+    assert not shares.is_visible()
+    first.focus()
+    assert shares.is_visible()
+    leaves = printed("find", QUERY, "--explain", "--top", "1", "--json")["results"][0]["leaves"]
+    for leaf in leaves:
+        assert f"{leaf['membership']:.3f} in {leaf['leaf']}" in shares.inner_text()
+
+
+def test_the_query_as_text_and_its_errors(seen: Seen) -> None:
+    page = seen.open()
+    page.wait_for_selector("#results .hit")
+    page.click("#as-text")
+    assert page.input_value("#query") == QUERY
+    page.fill("#query", "~red & {dog, cat}")
+    expected = expected_hits(printed("find", "~red & {dog, cat}", "--json"))
+    settled(page, expected[0][0], "#results")
+    assert shown_hits(page, "#results") == expected
+    page.click("#as-boxes")
+    assert "Boxes cannot show this query" in page.inner_text("#sets-error")
+    page.fill("#query", "qwxzy")
+    settled(page, "qwxzy", "#sets-error")
+    assert page.inner_text("#sets-error").startswith("no example of {qwxzy} has a vector here")
+    assert not shown_hits(page, "#results")
+    page.fill("#query", "{red")
+    settled(page, "a comma or } was expected here", "#sets-error")
+    page.fill("#query", '{"new york", paris}')
+    page.wait_for_selector("#results .hit")
+    page.click("#as-boxes")
+    assert page.inner_text("#boxes").count("×") == 2 and "new york" in page.inner_text("#boxes")
+    page.click("#as-text")
+    for query, sets in (
+        ("{red} AND {blue} AND {green}", 3),
+        ("({red} & {blue}) BUT NOT {green}", 3),
+        ("{red} & {blue} | {green}", 0),
+        ("{red} & ({blue} | {green})", 0),
+        ("{red^2}", 0),
+        ("red", 0),
+    ):
+        page.fill("#query", query)
+        page.click("#as-boxes")
+        assert page.is_visible("#query") == (not sets)
+        if sets:
+            assert len(page.query_selector_all(".box")) == sets
+            page.click("#as-text")
+    seen.errors.clear()  # the browser notes every answer that is no success
+
+
+def test_words_without_a_vector_are_marked_and_left_out(seen: Seen) -> None:
+    page = seen.open("#/sets?q={red, qwxzy}")
+    page.wait_for_selector("#results .hit")
+    settled(page, "left out: qwxzy", "#sets-status")
+    assert [one.get_attribute("data-example") for one in page.query_selector_all("li.unknown")] == ["qwxzy"]
+    expected = expected_hits(printed("find", "{red, qwxzy}", "--skip-unknown", "--json"))
+    assert shown_hits(page, "#results") == expected
+    command = shlex.split(seen.copied("command", "sets"))
+    assert expected_hits(printed("find", "--json", *command[2:])) == expected
+
+
+def test_one_logic_that_fails_leaves_the_others(seen: Seen) -> None:
+    page = seen.open("#/sets?q={red} %26 {fruit}&logics=logistic,lattice")
+    page.wait_for_selector("[data-logic=logistic] .hit")
+    assert "is empty" in page.inner_text("#results section[aria-label=lattice] .error")
+    page.fill("#alpha", "0.7")
+    page.wait_for_selector("[data-logic=lattice] .hit")
+    expected = expected_hits(printed("find", "{red} & {fruit}", "--logic", "lattice", "--alpha", "0.7", "--json"))
+    assert shown_hits(page, "[data-logic=lattice]") == expected
+    assert "alpha=0.7" in page.url
+    seen.errors.clear()
+
+
+def test_boxes_keep_their_word(seen: Seen) -> None:
+    """What is typed and not ended is not in the way of a click, and an empty first set does not turn a query round."""
+    page = seen.open("#/sets?q={bass} - {guitar, drums}")
+    page.wait_for_selector("#results .hit")
+    page.fill("#example-0", "cello")
+    page.click("text=Add a set")
+    assert len(page.query_selector_all(".box")) == 3 and "cello" in page.inner_text("#boxes")
+    page.fill("#example-1", "horn")
+    page.click("[aria-label='Remove drums']")
+    assert "drums" not in page.inner_text("#boxes") and "horn" in page.inner_text("#boxes")
+    page.fill("#example-0", "viola")
+    page.press("#example-0", "Tab")
+    assert page.evaluate("() => document.activeElement !== document.body")
+    for word in ("bass", "cello", "viola"):
+        page.click(f"[aria-label='Remove {word}']")
+    settled(page, "Set 1 is empty", "#sets-status")
+    assert not shown_hits(page, "#results") and page.is_disabled("[data-copy=command]")
+    page.click("[aria-label='Remove set 1']")
+    page.wait_for_selector("#results .hit")
+
+
+def test_a_link_to_what_is_not_here_says_so(seen: Seen) -> None:
+    page = seen.open("#/sets?q={red}&where=collection+gone")
+    settled(page, "This server does not offer collection gone", "#sets-status")
+    assert not shown_hits(page, "#results")
+    page.select_option("#where", "vectors glove-840b-300d")
+    page.wait_for_selector("#results .hit")
+    for fragment in ("#/constructor", "#/nothing?x=1", "#main"):
+        page.goto("about:blank")
+        seen.open(fragment)
+        page.wait_for_selector("#results .hit")
+
+
+def test_back_goes_to_the_tab_before(seen: Seen) -> None:
+    page = seen.open()
+    page.wait_for_selector("#results .hit")
+    page.click("#tab-sentences")
+    page.wait_for_selector(".token")
+    page.go_back()
+    page.wait_for_selector("#results .hit")
+    assert page.is_visible("#boxes") and not page.is_visible("#candidate")
+
+
+def test_a_link_brings_it_all_back(seen: Seen) -> None:
+    page = seen.open()
+    page.wait_for_selector("#results .hit")
+    page.check("#logics input[value=lattice]")
+    page.fill("#top", "4")
+    page.wait_for_function("() => document.querySelectorAll('[data-logic=lattice] .hit').length === 4")
+    link, before = seen.copied("link", "sets"), page.inner_text("#results")
+    page.goto("about:blank")
+    page.goto(link)
+    page.wait_for_function("() => document.querySelectorAll('[data-logic=lattice] .hit').length === 4")
+    assert page.inner_text("#results") == before and page.input_value("#top") == "4"
+    page.goto("about:blank")
+    page.goto(f"{seen.url}/#/sets?q=~red%20%26%20dog")
+    page.wait_for_selector("#results .hit")
+    assert page.input_value("#query") == "~red & dog"
+
+
+def test_what_is_copied_runs(seen: Seen, tmp_path: Path) -> None:
+    page = seen.open()
+    page.wait_for_selector("#results .hit")
+    page.fill("#example-0", "it's")
+    page.press("#example-0", "Enter")
+    settled(page, "it's", "#results")
+    command = shlex.split(seen.copied("command", "sets"))
+    page.wait_for_timeout(400)
+    assert command[:2] == ["softset", "find"]
+    assert shown_hits(page, "#results") == expected_hits(printed("find", "--json", *command[2:]))
+    asked = shlex.split(seen.copied("curl", "sets"))
+    answer = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
+    assert shown_hits(page, "#results") == expected_hits(json.loads(answer))
+    script = tmp_path / "copied.py"
+    script.write_text(seen.copied("python", "sets"))
+    ran = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True)
+    assert [line.split()[1] for line in ran.stdout.splitlines()] == [name for name, _ in shown_hits(page, "#results")]
+
+
+def test_sentences(seen: Seen, tmp_path: Path) -> None:
+    page = seen.open("#/sentences")
+    page.wait_for_selector(".token")
+    for texts in (SENTENCES, ("-- Ein Café, bitte! 🙂 ok", "A coffee, please.")):
+        page.fill("#candidate", texts[0])
+        page.fill("#reference", texts[1])
+        page.wait_for_function("text => document.querySelector('.tokens').textContent === text", arg=texts[0])
+        page.wait_for_timeout(600)
+        flags = [flag for name in ("bertscore", "subspace", "softset") for flag in ("--metric", name)]
+        why = printed("explain", *flags, "--json", "--", *texts)
+        for view in why["metrics"]:
+            place = f"[data-metric={view['metric']}]"
+            for part in ("precision", "recall", "f1"):
+                assert page.inner_text(f"{place} [data-part={part}]") == f"{view[part]:.3f}"
+            marks = page.query_selector_all(f"{place} .chance")
+            levels = [100 * view["chance"][part] for part in ("precision", "recall", "f1")]
+            places = [float(one.evaluate("mark => mark.style.left").removesuffix("%")) for one in marks]
+            assert places == pytest.approx(levels, abs=0.006)
+            memberships = [f"{one:.3f}" for one in (*view["candidate_membership"], *view["reference_membership"])]
+            assert [
+                one.get_attribute("data-membership") for one in page.query_selector_all(f"{place} .token")
+            ] == memberships
+            assert page.query_selector_all(f"{place} .tokens")[1].inner_text() == texts[1]
+    command = shlex.split(seen.copied("command", "sentences"))
+    assert printed("explain", "--json", *command[2:]) == why
+    script = tmp_path / "copied.py"
+    script.write_text(seen.copied("python", "sentences"))
+    assert "softset" in subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True).stdout
+
+
+def test_a_token_shows_its_counterparts(seen: Seen) -> None:
+    page = seen.open("#/sentences")
+    page.wait_for_selector(".token")
+    token = page.query_selector("[data-metric=bertscore] .token")
+    token.focus()
+    linked = page.query_selector_all("[data-metric=bertscore] .token.linked")
+    names = [one.inner_text() for one in linked]
+    assert names[0] == "Royalty" and "queen" in names
+    assert page.inner_text("[data-metric=bertscore] .why").startswith("royalty: membership 0.61")
+    page.focus("#candidate")
+    assert not page.query_selector_all(".token.linked")
+    page.fill("#candidate", " ")
+    settled(page, "the candidate is empty", "#sentences-error")
+    seen.errors.clear()
+
+
+def test_items_of_one_s_own(seen: Seen, tmp_path: Path) -> None:
+    page = seen.open()
+    page.click("#tab-items")
+    lines = page.input_value("#lines").splitlines()
+    page.click("#index")
+    page.wait_for_selector("#found .hit")
+    page.fill("#items-query", "{sea, ship} - war")
+    page.wait_for_function("() => document.querySelector('#found').textContent.includes('against')")
+    (tmp_path / "lines.txt").write_text("\n".join(lines))
+    subprocess.run(
+        [sys.executable, "-m", "softset", "index", str(tmp_path / "lines.txt"), "--out", str(tmp_path / "c")],
+        check=True,
+        capture_output=True,
+    )
+    expected = printed("find", "--in", str(tmp_path / "c"), "{sea, ship} - war", "--json", "--top", "20")
+    assert shown_hits(page, "#found") == expected_hits(expected, "text")
+    page.reload()
+    page.wait_for_selector("#found .hit")
+    assert shown_hits(page, "#found") == expected_hits(expected, "text")
+    for name, content, told in (
+        ("latin.txt", "Käse".encode("latin-1"), "no text in UTF-8"),
+        ("table.csv", b"id,text", "is a table"),
+        ("picture.txt", b"a\0b", "is no text"),
+    ):
+        (tmp_path / name).write_bytes(content)
+        page.set_input_files("#file", str(tmp_path / name))
+        settled(page, told, "#items-error")
+    dropped = tmp_path / "other.txt"
+    dropped.write_text("".join(f"line {n} about the sea\r\n" for n in range(450)))
+    page.set_input_files("#file", str(dropped))
+    settled(page, "other.txt is read", "#items-status")
+    page.select_option("#items-model", "words")
+    page.click("#index")
+    settled(page, "450 lines", "#items-status")
+    assert len(shown_hits(page, "#found")) == 20
+
+
+def test_all_of_it_by_keys(seen: Seen) -> None:
+    page = seen.open()
+    page.wait_for_selector("#results .hit")
+    page.focus("#tab-sets")
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate("document.activeElement.id") == "tab-sentences" and page.is_visible("#candidate")
+    page.keyboard.press("ArrowLeft")
+    reached = set()
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        reached.add(page.evaluate("document.activeElement.id || document.activeElement.className"))
+    assert {"as-boxes", "as-text", "where", "top", "example-0", "example-1", "add-box", "hit"} <= reached
+
+
+def test_a_server_that_wants_a_key(browser, home) -> None:
+    with Running(SOFTSET_API_KEY="correct-horse-battery") as locked:
+        context = browser.new_context()
+        page = context.new_page()
+        page.goto(locked.url)
+        page.wait_for_selector("#key-dialog[open]")
+        page.keyboard.press("Escape")
+        settled(page, "load the page again", "#sets-error")
+        page.click("#tab-items")  # nothing to see there, and nothing breaks
+        page.reload()
+        for wrong in ("wrong", "ключ"):
+            page.wait_for_selector("#key-dialog[open]")
+            page.fill("#key", wrong)
+            page.click("#key-dialog button")
+            page.wait_for_selector("#key-wrong:visible")
+        page.fill("#key", "correct-horse-battery")
+        page.click("#key-dialog button")
+        page.wait_for_selector("#results .hit")
+        context.close()
+
+
+def test_a_server_that_is_gone_is_told(browser, home) -> None:
+    with Running() as running:
+        context = browser.new_context()
+        page = context.new_page()
+        page.goto(running.url)
+        page.wait_for_selector("#results .hit")
+        running.end()
+        page.fill("#top", "5")
+        settled(page, "the server cannot be reached", "#sets-error")
+        context.close()
+
+
+@pytest.mark.skipif(not AXE, reason="SOFTSET_AXE names the package of axe-core")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_what_axe_says(browser, server: Running, scheme: str) -> None:
+    """axe-core looks for what hinders people: contrast, names, roles, order of headings."""
+    with tarfile.open(AXE) as package:
+        script = package.extractfile("package/axe.min.js").read().decode()
+    context = browser.new_context(color_scheme=scheme)
+    page = context.new_page()
+    page.goto(server.url)
+    page.wait_for_selector("#results .hit")
+    page.check("#logics input[value=lattice]")
+    page.wait_for_selector("[data-logic=lattice] .hit")
+    page.evaluate(script)
+    found = []
+    for tab, ready in (("sets", ".hit"), ("sentences", ".token"), ("items", "#index")):
+        page.click(f"#tab-{tab}")
+        page.wait_for_selector(f"#{tab} {ready}")
+        page.wait_for_timeout(400)
+        for one in page.evaluate("axe.run()")["violations"]:
+            found += [f"{tab}: {one['id']}: {node['target']} {node['failureSummary']}" for node in one["nodes"]]
+    context.close()
+    assert found == []

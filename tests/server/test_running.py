@@ -1,0 +1,248 @@
+"""A real server: how it starts, ends, is killed, and that it calls nobody."""
+
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from softset.server.drops import PREFIX
+from tests.server.conftest import Running
+
+FIND = {"query": "{red, blue} & fruit", "top": 2}
+
+
+def ask(url: str, path: str, asked: object = None, timeout: float = 60) -> tuple[int, dict]:
+    connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=timeout)
+    try:
+        body = None if asked is None else json.dumps(asked)
+        connection.request("GET" if asked is None else "POST", path, body, {"content-type": "application/json"})
+        answer = connection.getresponse()
+        content = answer.read()
+        return answer.status, json.loads(content) if "json" in answer.headers["content-type"] else {}
+    finally:
+        connection.close()
+
+
+def test_the_whole_way(server: Running) -> None:
+    status, found = ask(server.url, "/v1/find", FIND)
+    assert status == 200 and found["results"][0]["item"] == "orange"
+    assert ask(server.url, "/v1/health")[1]["status"] == "ok"
+    assert ask(server.url, "/")[0] == 200
+
+
+def test_it_ends_when_asked_and_finishes_what_is_under_way(home) -> None:
+    for how in (signal.SIGTERM, signal.SIGINT):
+        with Running() as running, ThreadPoolExecutor(1) as pool:
+            ask(running.url, "/v1/score", {"candidates": ["warm"], "references": ["up"]})
+            texts = [f"sentence {n} has a few more words than that" for n in range(500)]
+            asked = {"candidates": texts, "references": texts[::-1]}
+            asking = pool.submit(ask, running.url, "/v1/score", asked)
+            while not ask(running.url, "/v1/health")[1]["under_way"]:
+                time.sleep(0.01)
+            said = running.end(how)
+            status, found = asking.result(60)
+            assert running.process.returncode == 0, said
+            assert status == 200 and found["pairs"] == 500
+            with pytest.raises(OSError):
+                ask(running.url, "/v1/health")
+
+
+def test_killed_during_a_request_it_can_start_again(home) -> None:
+    with Running() as running:
+        port = urlsplit(running.url).port
+        ask(running.url, "/v1/collections", {"texts": ["a storm"], "model": "words"})
+        left = list(Path(os.environ.get("TMPDIR", "/tmp")).glob(f"{PREFIX}{running.process.pid}-*"))
+        assert left
+        stopped = socket.create_connection(("127.0.0.1", port))
+        stopped.sendall(b"POST /v1/find HTTP/1.1\r\nhost: localhost\r\ncontent-length: 99\r\n\r\n{")
+        running.end(signal.SIGKILL)
+        with pytest.raises((OSError, http.client.HTTPException)):
+            ask(running.url, "/v1/find", FIND)
+        stopped.close()
+    with Running("--port", str(port)) as again:
+        assert ask(again.url, "/v1/find", FIND)[0] == 200
+        assert not left[0].exists()
+
+
+def test_a_client_that_hangs_up_or_sends_half_harms_nobody(server: Running) -> None:
+    port = urlsplit(server.url).port
+    head = b"POST /v1/score HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+    body = json.dumps({"candidates": ["word " * 50] * 20, "references": ["other " * 50] * 20}).encode()
+    for sent in (
+        head + b"content-length: %d\r\n\r\n" % len(body) + body,  # asks, and does not wait for the answer
+        head + b"content-length: 1000\r\n\r\n{",
+        head + b"transfer-encoding: chunked\r\n\r\n5\r\n{",
+        b"GET / HTT",
+        b"\x00\xff" * 100,
+        b"",
+    ):
+        for _ in range(3):
+            with socket.create_connection(("127.0.0.1", port), timeout=10) as one:
+                one.sendall(sent)
+    status, found = ask(server.url, "/v1/find", FIND)
+    assert status == 200 and found["results"]
+    deadline = time.monotonic() + 30
+    while ask(server.url, "/v1/health")[1]["under_way"]:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_who_connects_and_says_nothing_is_sent_away(home, monkeypatch) -> None:
+    """Hundreds of silent connections neither shut others out nor stay."""
+    with Running() as running:
+        port = urlsplit(running.url).port
+        silent = []
+        try:
+            for at in range(300):
+                one = socket.create_connection(("127.0.0.1", port), timeout=30)
+                one.sendall(b"" if at % 2 else b"POST /v1/find HTTP/1.1\r\nhost: ")
+                silent.append(one)
+            begun = time.monotonic()
+            assert ask(running.url, "/v1/find", FIND)[0] == 200
+            assert time.monotonic() - begun < 5
+            for one in silent:
+                while one.recv(1000):
+                    pass
+            assert 5 < time.monotonic() - begun < 30
+        finally:
+            for one in silent:
+                one.close()
+        assert ask(running.url, "/v1/health")[0] == 200
+
+
+def test_a_wrong_body_does_not_stop_the_others(server: Running) -> None:
+    body = {"candidates": ["a"], "references": [1] * 90_000, "metrics": list(range(1000))}
+    begun = time.monotonic()
+    assert ask(server.url, "/v1/score", body)[0] == 422
+    assert time.monotonic() - begun < 2
+
+
+def test_it_ends_in_time_though_work_does_not(home) -> None:
+    with Running("--seconds", "1") as running:
+        asked = {"candidates": ["word " * 3_000] * 8, "references": ["other " * 50] * 8, "model": "minilm"}
+        assert ask(running.url, "/v1/score", asked)[0] == 504
+        begun = time.monotonic()
+        running.end()
+        assert running.process.returncode == 0 and time.monotonic() - begun < 15
+
+
+def test_a_short_text_does_not_wait_for_long_ones(server: Running) -> None:
+    ask(server.url, "/v1/score", {"candidates": ["warm"], "references": ["up"]})
+    long = {"candidates": ["word " * 200] * 30, "references": ["other " * 200] * 30}
+    with ThreadPoolExecutor(2) as pool:
+        working = [pool.submit(ask, server.url, "/v1/score", long) for _ in range(2)]
+        time.sleep(0.3)
+        begun = time.monotonic()
+        assert ask(server.url, "/v1/score", {"candidates": ["a"], "references": ["b"]})[0] == 200
+        waited = time.monotonic() - begun
+        taken = [one.result(60)[0] for one in working]
+        assert taken == [200, 200] and waited < (time.monotonic() - begun) / 2
+
+
+def test_a_port_that_is_taken_is_one_sentence(server: Running) -> None:
+    port = str(urlsplit(server.url).port)
+    tried = subprocess.run(
+        [sys.executable, "-m", "softset", "serve", "--port", port], capture_output=True, text=True, timeout=60
+    )
+    assert tried.returncode == 2 and tried.stderr.count("\n") == 1 and "choose another --port" in tried.stderr
+
+
+def test_a_model_that_goes_missing_is_told_and_comes_back(home, tmp_path: Path) -> None:
+    from softset.encoders.models import model_folder
+
+    folder = tmp_path / "model"
+    copied = ["cp", "-r", str(model_folder("minilm")), str(folder)]
+    subprocess.run(copied, check=True)
+    with Running("--model", f"mine={folder}", "--model", "words") as running:
+        folder.rename(tmp_path / "gone")
+        asked = {"candidates": ["a"], "references": ["b"], "model": "mine"}
+        status, told = ask(running.url, "/v1/score", asked)
+        assert status == 500 and str(tmp_path) not in told["detail"]
+        assert ask(running.url, "/v1/score", {**asked, "model": "words"})[0] == 200
+        (tmp_path / "gone").rename(folder)
+        assert ask(running.url, "/v1/score", asked)[0] == 200
+        assert str(folder) in running.end()  # the log says why
+
+
+WATCHED = """
+import sys
+from pathlib import Path
+
+def watch(event, given):
+    if event in ("socket.connect", "socket.sendto", "socket.sendmsg", "socket.getaddrinfo", "socket.gethostbyname"):
+        with open({log!r}, "a") as file:
+            file.write(f"{{event}} {{given[1:] if event == 'socket.connect' else given}}\\n")
+
+sys.addaudithook(watch)
+from softset.cli import main
+main(["serve", "--port", {port!r}])
+"""
+
+
+def _remote(pid: int) -> set[str]:
+    """Return the addresses that a process's sockets talk to, as the system sees them, whichever library made them."""
+    inodes = set()
+    for one in Path(f"/proc/{pid}/fd").iterdir():
+        try:
+            inodes.add(str(one.readlink()))
+        except OSError:
+            continue
+    found = set()
+    for table in ("tcp", "tcp6", "udp", "udp6"):
+        for line in Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]:
+            fields = line.split()
+            if f"socket:[{fields[9]}]" in inodes:
+                found.add(fields[2].partition(":")[0])
+    return found
+
+
+@pytest.mark.skipif(not Path("/proc/self/net/tcp").exists(), reason="needs Linux's /proc")
+def test_it_calls_nobody(home, tmp_path: Path) -> None:
+    log = tmp_path / "calls"
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    (tmp_path / "watched.py").write_text(WATCHED.format(log=str(log), port=port))
+    otel = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9", "FASTAPI_OTEL_AUTO_CONFIGURE": "true"}
+    process = subprocess.Popen(
+        [sys.executable, str(tmp_path / "watched.py")], stderr=subprocess.DEVNULL, env={**os.environ, **otel}
+    )
+    try:
+        url, talked = f"http://127.0.0.1:{port}", set()
+        deadline = time.monotonic() + 60
+        while True:
+            try:
+                ask(url, "/v1/health")
+                break
+            except OSError:
+                assert time.monotonic() < deadline
+                time.sleep(0.1)
+        for path, asked in (
+            ("/", None),
+            ("/metrics", None),
+            ("/v1/models", None),
+            ("/v1/find", FIND),
+            ("/v1/find", {"query": "{red"}),
+            ("/v1/score", {"candidates": ["a"], "references": ["b"]}),
+            ("/v1/score", {"candidates": ["a"], "references": ["b"], "model": "roberta-large"}),
+            ("/v1/explain", {"candidate": "a", "reference": "b", "model": "words"}),
+            ("/v1/collections", {"texts": ["a storm"]}),
+        ):
+            ask(url, path, asked)
+            talked |= _remote(process.pid)
+        loopback_or_none = {"00000000", "0100007F", "0" * 32, "0000000000000000FFFF00000100007F"}
+        assert talked <= loopback_or_none
+    finally:
+        process.terminate()
+        process.wait(30)
+    calls = log.read_text().splitlines() if log.exists() else []
+    assert [one for one in calls if "getaddrinfo ('127.0.0.1'" not in one] == []  # its own address, to listen at

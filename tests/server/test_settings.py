@@ -1,0 +1,82 @@
+"""What can be wrong with the settings of a server is told before it starts."""
+
+from pathlib import Path
+
+import pytest
+
+from softset.server import Limits, Settings
+from softset.server.settings import is_loopback
+
+KEY = "correct-horse-battery"
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "example.org", ""])
+def test_elsewhere_only_with_a_key(host: str, command, tmp_path: Path, monkeypatch) -> None:
+    assert not is_loopback(host) and Settings(host=host, key=KEY).key == KEY
+    monkeypatch.delenv("SOFTSET_API_KEY", raising=False)
+    code, _, said = command("serve", "--host", host, "--port", "0")
+    assert code == 2 and said.count("\n") == 1 and "give an API key" in said
+
+
+@pytest.mark.parametrize(
+    ("flags", "sentence"),
+    [
+        (("--port", "70000"), "the port is 70000"),
+        (("--workers", "0"), "the limit workers is 0"),
+        (("--seconds", "nan"), "the limit seconds is nan"),
+        (("--max-body", "x"), "'x' is not a valid integer"),
+        (("--in", "nowhere"), "nowhere is not a collection"),
+        (("--in", "=x"), "NAME=FOLDER"),
+        (("--vectors", "a=1", "--vectors", "a=2"), "two are named 'a'"),
+        (("--key-file", "missing.txt"), "missing.txt: No such file or directory"),
+        (("--key-file", "short.txt"), "at least 16 characters"),
+        (("--key-file", "binary.txt"), "does not hold an API key"),
+        (("--key-file", "lines.txt"), "does not hold an API key"),
+        (("--threads", "0"), "threads is 0"),
+        (("--host", "192.0.2.1", "--key-file", "good.txt"), "cannot be listened at"),
+        (("--vectors", "nothing"), "there are no word vectors named 'nothing'"),
+        (("--model", "nothing=nowhere/at/all"), "nowhere/at/all"),
+    ],
+)
+def test_wrong_flags_are_one_sentence(
+    flags: tuple[str, ...], sentence: str, command, tmp_path: Path, monkeypatch, home
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, content in (
+        ("short", b"abc"),
+        ("binary", b"\xff" * 20),
+        ("lines", b"a b c d e f g h i j k\nx"),
+        ("good", KEY.encode()),
+    ):
+        (tmp_path / f"{name}.txt").write_bytes(content)
+    code, _, said = command("serve", "--port", "0", *flags)
+    assert code == 2 and sentence in said and said.count("\n") == 1, said
+
+
+def test_the_key_of_the_environment_or_a_file(tmp_path: Path, monkeypatch) -> None:
+    from softset.cli.serve import _key
+
+    (tmp_path / "key.txt").write_text(f"{KEY}\n")
+    monkeypatch.setenv("SOFTSET_API_KEY", "another-key-of-mine")
+    assert _key(None) == "another-key-of-mine" and _key(str(tmp_path / "key.txt")) == KEY
+    monkeypatch.setenv("SOFTSET_API_KEY", "")
+    assert _key(None) is None
+
+
+def test_without_the_extra(command, monkeypatch) -> None:
+    import sys
+
+    for name in [one for one in sys.modules if one.startswith("softset.server.running")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    code, _, said = command("serve", "--port", "0")
+    assert code == 2 and said == "a server needs FastAPI and uvicorn: pip install 'softset[serve]'\n"
+
+
+def test_every_limit_has_a_flag(command) -> None:
+    from dataclasses import fields
+
+    from softset.cli.serve import serve
+
+    flags = {option.name for option in serve.params}
+    assert {one.name for one in fields(Limits)} - flags == {"lifetime"}

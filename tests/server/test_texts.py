@@ -1,0 +1,154 @@
+"""/v1/score, /v1/matrix and /v1/explain answer what the command line and the library say."""
+
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from starlette.testclient import TestClient
+
+import softset
+from softset.server import Limits, Settings
+from tests.server.conftest import client_of
+
+PAIR = ("A boy walks in this park.", "The kid runs in the square.")
+
+
+@pytest.mark.parametrize(
+    ("asked", "flags"),
+    [
+        ({}, ()),
+        ({"layer": 4, "metric": "subspace(weights=l2)"}, ("--layer", "4", "--metric", "subspace(weights=l2)")),
+        (
+            {"layer": -2, "metric": "subspace", "rescale": "chance"},
+            ("--layer=-2", "--metric", "subspace", "--rescale", "chance"),
+        ),
+        ({"layer": 0.5, "unit": "word"}, ("--layer", "0.5", "--unit", "word")),
+        ({"layer": 1}, ("--layer", "1")),
+        ({"layer": 1.0}, ("--layer", "1.0")),
+        ({"layer": "1.0"}, ("--layer", "1.0")),
+        ({"model": "words"}, ("--model", "words")),
+        ({"max_length": 5, "overflow": "truncate"}, ("--max-length", "5", "--overflow", "truncate")),
+    ],
+)
+def test_score_is_that_of_the_command_line(client: TestClient, command, asked: dict, flags: tuple[str, ...]) -> None:
+    answer = client.post("/v1/score", json={"candidates": [PAIR[0]], "references": [PAIR[1]], **asked})
+    assert answer.status_code == 200
+    assert answer.json() == command("score", "--text", "-c", PAIR[0], "-r", PAIR[1], "--json", *flags)[1]
+
+
+def test_several_references(client: TestClient) -> None:
+    asked = {"candidates": ["It rains.", "A pen."], "references": [["Rain falls.", "It is dry."], ["A pencil."]]}
+    for several in ("best", "mean", "union"):
+        found = client.post("/v1/score", json={**asked, "several": several}).json()
+        expected = softset.score(asked["candidates"], asked["references"], several=several)
+        assert found == expected.to_dict()
+
+
+def test_explain_is_that_of_the_command_line(client: TestClient, command) -> None:
+    asked = {"candidate": PAIR[0], "reference": PAIR[1], "metrics": ["bertscore", "subspace"], "layer": 4}
+    flags = ("--metric", "bertscore", "--metric", "subspace", "--layer", "4", "--json")
+    assert client.post("/v1/explain", json=asked).json() == command("explain", *PAIR, *flags)[1]
+
+
+def test_the_matrix_is_the_library_s(client: TestClient) -> None:
+    texts, others = ["red", "a blue pen"], ["green", "a pen", "a dog"]
+    found = client.post("/v1/matrix", json={"candidates": texts, "references": others, "model": "words"}).json()
+    assert found == softset.Scorer("words").matrix(texts, others).to_dict()
+    own = client.post("/v1/matrix", json={"candidates": texts, "model": "words"}).json()
+    assert own["f1"][0][0] == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("path", "asked", "status", "sentence"),
+    [
+        ("score", {"candidates": ["a"], "references": ["a", "b"]}, 422, "there is 1 candidate but 2 references"),
+        ("score", {"candidates": ["a"], "references": ["b"], "metric": "nothing"}, 422, "there is no metric 'nothing'"),
+        (
+            "score",
+            {"candidates": ["a"], "references": ["b"], "model": "/etc"},
+            404,
+            "there is no model named '/etc' here",
+        ),
+        ("score", {"candidates": ["a"], "references": ["b"], "model": "bert-base-uncased"}, 404, "there is no model"),
+        ("score", {"candidates": ["a"], "references": ["b"], "layer": 99}, 422, "layer"),
+        ("score", {"candidates": ["a"], "references": ["b"], "rescale": "chance"}, 422, "has no closed form"),
+        ("score", {"candidates": ["word " * 600], "references": ["b"], "overflow": "error"}, 422, "shorten it"),
+        ("score", {"candidates": [], "references": []}, 422, "candidates: "),
+        ("score", {"candidates": ["a"]}, 422, "references: field required"),
+        ("score", {"candidates": "a", "references": ["b"]}, 422, "candidates: "),
+        ("explain", {"candidate": " ", "reference": "b"}, 422, "the candidate is empty"),
+        (
+            "explain",
+            {"candidate": "a", "reference": "b", "metrics": ["wmd"]},
+            422,
+            "has no membership of single tokens",
+        ),
+        ("explain", {"candidate": "a", "reference": "b", "metrics": []}, 422, "metrics: "),
+        ("matrix", {"candidates": ["a"] * 300, "references": ["b"] * 300}, 413, "65,536 cells are the most here"),
+        ("score", {"candidates": ["a"] * 600, "references": ["b"] * 600}, 413, "1,024 texts are the most here"),
+        ("score", {"candidates": ["word " * 5_000], "references": ["b"]}, 413, "4,096 tokens of a text are the most"),
+        ("score", {"candidates": ["a"], "references": [1] * 90_000}, 422, "references: a list of texts"),
+        ("score", {"candidates": ["a"], "references": [1] * 200_000}, 422, "200,000 parts are too many"),
+        ("score", {str(at): 1 for at in range(2_000)}, 422, "2,000 parts are too many"),
+        ("score", {"candidates": ["a"], "references": ["b"], "layer": "abc"}, 422, "layer 'abc' is not known"),
+        ("score", {"candidates": ["a"], "references": ["b"], "layer": None}, 422, "layer: a number, a share"),
+        (
+            "score",
+            {"candidates": ["word " * 4_000] * 9, "references": ["b"] * 9},
+            413,
+            "32,768 tokens are the most here",
+        ),
+        ("explain", {"candidate": "a b " * 200, "reference": "c d " * 200}, 413, "65,536 cells of links are the most"),
+    ],
+)
+def test_what_cannot_be_answered_is_one_sentence(
+    client: TestClient, path: str, asked: dict, status: int, sentence: str
+) -> None:
+    answer = client.post(f"/v1/{path}", json=asked)
+    told = answer.json()
+    assert answer.status_code == told["status"] == status and sentence in told["detail"]
+    assert answer.headers["content-type"] == "application/problem+json" and "\n" not in told["detail"]
+
+
+def test_limits_are_the_operator_s(home) -> None:
+    with client_of(Settings(limits=Limits(texts=3, tokens=4, text_tokens=3, query=5, cells=2))) as client:
+        for path, asked, sentence in (
+            ("score", {"candidates": ["a", "b"], "references": ["c", "d"]}, "3 texts"),
+            ("score", {"candidates": ["a b c"], "references": ["d e"], "model": "words"}, "4 tokens"),
+            ("matrix", {"candidates": ["a"], "references": ["b", "c", "d"], "model": "words"}, "2 cells"),
+            ("find", {"query": "yellow"}, "5 characters"),
+            ("find", {"query": ["a", "b", "c", "d"]}, "3 queries"),
+            ("find", {"query": ["red", "blue"]}, "5 characters"),
+            ("find", {"query": "red", "top": 3}, "2 results"),
+            ("membership", {"query": "red", "texts": ["a"], "sets": {"a": ["a long name"]}}, "5 characters"),
+            ("find", {"query": "@a", "sets": {"a": ["red", "blue"], "b": ["tan", "sky"]}}, "3 examples of named sets"),
+            ("score", {"candidates": ["a b c d"], "references": ["b"], "model": "words"}, "3 tokens of a text"),
+            ("membership", {"query": "red", "texts": ["a", "b", "c", "d"]}, "3 texts"),
+        ):
+            answer = client.post(f"/v1/{path}", json=asked)
+            assert (
+                answer.status_code == 413
+                and sentence in answer.json()["detail"]
+                and "softset serve --max-" in answer.text
+            )
+
+
+def test_what_needs_a_package_that_is_not_here(client: TestClient, monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "ot", None)
+    answer = client.post(
+        "/v1/score", json={"candidates": ["a"], "references": ["b"], "metric": "wmd", "model": "words"}
+    )
+    assert answer.status_code == 501 and "pip install 'softset[transport]'" in answer.json()["detail"]
+
+
+def test_scores_beside_others_are_the_same(client: TestClient) -> None:
+    texts = [f"sentence number {n} about {topic}" for n in range(6) for topic in ("ships", "bread", "war")]
+
+    def f1(text: str) -> float:
+        asked = {"candidates": [text], "references": [PAIR[0]], "layer": 4}
+        return client.post("/v1/score", json=asked).json()["f1"]
+
+    with ThreadPoolExecutor(8) as pool:
+        together = list(pool.map(f1, texts))
+    alone = softset.score(texts, [PAIR[0]] * len(texts), layer=4).f1
+    assert together == pytest.approx(alone.tolist(), abs=1e-6)

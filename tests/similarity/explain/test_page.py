@@ -1,0 +1,152 @@
+"""Explanations as a page: parsed as a browser would, it is whole, safe, and readable without colour or script."""
+
+import base64
+import hashlib
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from softset.errors import InputError
+from softset.similarity.explain import Side
+from softset.similarity.explain.html import DARK, LIGHT, MOST_TOKENS, as_html
+from softset.similarity.explain.text import visible
+from tests.similarity.explain.cases import NASTY, explain, royalty, side_of
+
+VOID = {"meta", "rect"}
+
+
+class Page(HTMLParser):
+    """The elements of a page, each with its attributes, its path and the text inside it."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__()
+        self.open: list[dict] = []
+        self.elements: list[dict] = []
+        self.feed(source)
+        self.close()
+        assert not self.open
+
+    def handle_starttag(self, tag, attributes) -> None:
+        assert len(dict(attributes)) == len(attributes)
+        one = {"tag": tag, "text": "", "path": [each["tag"] for each in self.open], **dict(attributes)}
+        self.elements.append(one)
+        if tag not in VOID:
+            self.open.append(one)
+
+    def handle_endtag(self, tag) -> None:
+        if tag not in VOID:
+            assert self.open.pop()["tag"] == tag
+
+    def handle_data(self, data) -> None:
+        in_number = any(one["tag"] == "rt" for one in self.open)
+        for one in self.open:
+            if one["tag"] == "rt" or not in_number:
+                one["text"] += data
+
+    def all(self, tag: str, **attributes: str) -> list[dict]:
+        return [one for one in self.elements if one["tag"] == tag and attributes.items() <= one.items()]
+
+
+def luminance(colour: tuple[float, ...]) -> float:
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in colour]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one: tuple[float, ...], two: tuple[float, ...]) -> float:
+    dark, light = sorted((luminance(one), luminance(two)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+def test_the_texts_stand_as_they_were_with_a_number_over_each_token() -> None:
+    text = "  “Royal-\n\tties”, <b>not</b> royals!  "
+    candidate = side_of("Royal", "ties", "not", "royals", text=text)
+    page = Page(as_html(explain(candidate, royalty().reference)))
+    shown = page.all("p", **{"class": "text"})
+    assert [one["text"] for one in shown] == [text, "We are the king and queen"] * 2
+    marks = [one for one in page.all("a") if one["href"].startswith("#v0c")]
+    assert [one["text"] for one in marks] == ["Royal", "ties", "not", "royals"]
+    rows = {one["id"]: one["text"] for one in page.all("tr") if "id" in one}
+    for mark, number in zip(marks, page.all("rt"), strict=False):
+        assert (
+            number["text"] in rows[mark["href"][1:]] and f"membership {number['text']}, weight 0.250" in mark["title"]
+        )
+
+
+def test_the_one_maximum_beside_the_whole_span() -> None:
+    source = as_html(royalty(), title="King & queen")
+    page = Page(source)
+    assert [one["text"] for one in page.all("h2")] == ["bertscore", "subspace"]
+    assert page.all("title")[0]["text"] == page.all("h1")[0]["text"] == "King & queen"
+    assert [one["text"] for one in page.all("strong")] == ["0.64", "0.12", "0.08", "0.15", "0.64", "0.10", "0.61"]
+    assert '<td class="n h10">0.51</td>' in source and '<td class="n c0">-0.01</td>' in source
+    assert [one["width"] for one in page.all("rect", **{"class": "fill"})] == "64.0 28.0 39.0 86.0 14.0 24.0".split()
+    assert page.all("a", href="#v1c0")[0]["data-to"] == "v1r3 v1r5 v1r2"
+    assert page.all("footer")[0]["text"] == "softset test"
+
+
+def test_tables_and_regions_are_named_and_links_lead_somewhere() -> None:
+    page = Page(as_html(explain(side_of(*NASTY), side_of("a", "b"))))
+    ids = [one["id"] for one in page.elements if "id" in one]
+    assert len(ids) == len(set(ids))
+    assert {one["href"][1:] for one in page.all("a")} <= set(ids)
+    assert {to for one in page.all("a") for to in one["data-to"].split()} <= set(ids)
+    assert {one["aria-labelledby"] for one in page.elements if "aria-labelledby" in one} <= set(ids)
+    assert len(page.all("table")) == len(page.all("caption")) == 10
+    assert all(one["text"] for one in page.all("caption"))
+    assert {one["scope"] for one in page.all("th")} == {"row", "col"}
+    assert all(one.get("tabindex") == "0" for one in page.all("div", role="region"))
+    assert page.all("html")[0]["lang"] == "en" and all(one["lang"] == "" for one in page.all("bdi"))
+
+
+def test_nothing_in_a_text_becomes_markup_or_leaves_the_page() -> None:
+    candidate, reference = side_of(*NASTY), side_of(*reversed(NASTY))
+    source = as_html(explain(candidate, reference, ("bertscore<script>",)), title="</title><script>alert(1)</script>")
+    page = Page(source)
+    assert source.encode()  # lone surrogates are escaped, too
+    assert len(page.all("script")) == 1 and len(page.all("style")) == 1
+    assert not [name for one in page.elements for name in one if name.startswith("on") or name in {"src", "style"}]
+    assert all(one["href"].startswith("#v0") for one in page.elements if "href" in one)
+    assert not re.search(r"https?:|//\w|url\(|@import", source.replace("<!doctype html>", ""))
+    assert not set(source) & set("\x00\x07\r\x1b\u202e\u2066\u2028")
+    assert page.all("h2")[0]["text"] == "bertscore<script>"
+    heads = [one["text"] for one in page.all("bdi")]
+    assert {visible(one) for one in NASTY} <= set(heads)
+
+
+def test_the_policy_lets_in_only_what_is_on_the_page() -> None:
+    page = Page(as_html(royalty()))
+    policy = page.all("meta", **{"http-equiv": "Content-Security-Policy"})[0]["content"]
+    for tag in ("style", "script"):
+        digest = base64.b64encode(hashlib.sha256(page.all(tag)[0]["text"].encode()).digest()).decode()
+        assert f"{tag}-src 'sha256-{digest}'" in policy
+    assert policy.startswith("default-src 'none';") and "unsafe" not in policy
+
+
+def test_tokens_without_a_place_of_their_own() -> None:
+    marks = Side("ab👑", ("[CLS]", "ab", "ð", "Ł", "[SEP]"), ((0, 0), (0, 2), (2, 3), (2, 3), (3, 3)))
+    page = Page(as_html(explain(marks, Side("a b", ("a", "b"), None), ("bertscore",))))
+    first, second = page.all("p", **{"class": "text"})
+    assert first["text"] == "[CLS]ab👑 Ł [SEP]" and second["text"] == "a b"
+    assert [one["text"] for one in page.all("a") if one["class"].endswith("extra")] == ["[CLS]", "Ł", "[SEP]"]
+    unknown = Side(None, ("a", "b"), ((0, 1), (1, 2)))
+    assert Page(as_html(explain(unknown, marks))).all("p", **{"class": "text"})[0]["text"] == "a b"
+    assert Page(as_html(explain(Side("", (), ()), side_of("a")))).all("p", **{"class": "text"})[0]["text"] == ""
+
+
+@pytest.mark.parametrize("palette", [LIGHT, DARK])
+def test_contrast(palette) -> None:
+    colour = {name: tuple(int(value[at : at + 2], 16) / 255 for at in (1, 3, 5)) for name, value in palette.items()}
+    for name in ("hot", "cold"):
+        for step in range(11):
+            both = zip(colour[name], colour["paper"], strict=True)
+            assert contrast(colour["ink"], tuple(step / 10 * a + (1 - step / 10) * b for a, b in both)) >= 4.5
+    for name in ("bar", "line"):
+        assert contrast(colour[name], colour["paper"]) >= 3
+
+
+def test_too_many_tokens() -> None:
+    most, more = side_of(*["a"] * MOST_TOKENS), side_of(*["a"] * (MOST_TOKENS + 1))
+    assert len(as_html(explain(most, most))) < 8_000_000
+    with pytest.raises(InputError, match="at most 200 tokens a side, but the reference has 201"):
+        as_html(explain(most, more))

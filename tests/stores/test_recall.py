@@ -1,0 +1,41 @@
+"""What stores find of 200,000 real vectors through their indexes, beside an exact search."""
+
+import os
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+from benchmarks.cases.scale import RECALL, found_in, recalls
+
+from softset import WordVectors, load_words
+from softset.vectors.library import import_vectors
+
+WINK = os.environ.get("SOFTSET_WINK")
+pytestmark = [
+    pytest.mark.large,
+    pytest.mark.skipif(not WINK, reason="SOFTSET_WINK does not name the npm package"),
+    pytest.mark.filterwarnings("ignore"),  # of the engines
+]
+N = 200_000
+
+
+@pytest.fixture(scope="module")
+def vectors(tmp_path_factory) -> WordVectors:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("SOFTSET_CACHE", str(tmp_path_factory.mktemp("cache")))
+        import_vectors(str(WINK), "wink")
+        given = load_words("wink")
+        return WordVectors.of(list(given.words[:N]), np.array(given.matrix[:N]))
+
+
+@pytest.mark.parametrize(("kind", "module"), [("milvus", "pymilvus"), ("lance", "lancedb")])
+def test_recall_at_100(kind: str, module: str, vectors: WordVectors, tmp_path: Path) -> None:
+    if find_spec(module) is None:
+        pytest.skip(f"needs the extra {kind}")
+    stored, _ = found_in(kind, vectors, tmp_path)
+    indexed = {"milvus": "*.hnsw.idx", "lance": "_indices/*"}[kind]
+    assert list(tmp_path.rglob(indexed)), "the search would look at everything"
+    found = {name: recall for name, recall, _ in recalls(stored, vectors, 10)}
+    assert set(found) == {"unions", "intersections", "differences"}
+    assert min(found.values()) >= RECALL, found

@@ -1,0 +1,223 @@
+"""Two engines, one protocol: what they find is what a local collection finds, and what goes wrong is one sentence."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from softset.collections.collection import Collection
+from softset.collections.items import Item
+from softset.collections.opening import text_encoder
+from softset.errors import FileError, InputError, ShapeError, UnknownWordError
+from softset.stores import Record, Store, create_store, open_store
+from softset.stores.ingesting import ingest
+from softset.stores.opening import is_address
+from softset.stores.stored import Stored
+from tests.jobs.conftest import QUIET
+
+pytestmark = QUIET
+RANDOM = np.random.default_rng(3)
+N, D = 1_500, 16
+VECTORS = (RANDOM.standard_normal((N, D)) + 2 * RANDOM.standard_normal((15, D))[RANDOM.integers(0, 15, N)]).astype("f4")
+ITEMS = [Item(f"i{at}", f"text {at}", {"n": at}) for at in range(N)]
+QUERIES = ["{i1, i2, i3}", "{i1, i2} & {i50, i60}", "{i1, i2} | {i70}", "{i1, i2} - {i100, i200}", "~i5 & {i9, i11}"]
+
+
+def given(texts: list[str]) -> np.ndarray:
+    """An encoder that knows the texts of the items, and nothing else."""
+    return np.stack(
+        [VECTORS[int(text.split()[1])] if text.startswith("text ") else np.zeros(D, "f4") for text in texts]
+    )
+
+
+@pytest.fixture(params=["milvus", "lance"])
+def address(request, tmp_path: Path) -> str:
+    if find_spec({"milvus": "pymilvus", "lance": "lancedb"}[request.param]) is None:
+        pytest.skip(f"needs the extra {request.param}")
+    return f"{request.param}://{tmp_path / 'store.db'}#books"
+
+
+@pytest.fixture
+def store(address: str) -> Iterator[Store]:
+    made = create_store(address, D, "none")
+    assert ingest(made, ITEMS, given) == (N, 0, 0)
+    return made
+
+
+@pytest.mark.parametrize("logic", ["logistic", "lattice", "product"])
+def test_a_store_finds_what_a_folder_finds(store: Store, tmp_path: Path, logic: str) -> None:
+    local = Collection.create(tmp_path / "c", ITEMS, vectors=VECTORS)
+    stored = Stored(store)
+    options = {"logic": logic, "explained": True, **({"alpha": 0.9} if logic == "lattice" else {})}
+    for query in QUERIES:
+        expected, found = local.find(query, 10, **options), stored.find(query, 10, **options)
+        same = {hit.item for hit in expected} & {hit.item for hit in found}
+        assert len(same) >= 9, query
+        memberships = {hit.item: hit.membership for hit in expected}
+        for hit in found:
+            if hit.item in same:
+                assert hit.membership == pytest.approx(memberships[hit.item], abs=0.02 if logic == "logistic" else 1e-5)
+                assert hit.text == f"text {hit.item[1:]}" and hit.metadata == {"n": int(hit.item[1:])}
+        assert "|engine:probes|" in found.signature
+
+
+def test_filters_go_through(address: str, store: Store) -> None:
+    where = {"milvus": 'metadata["n"] < 100', "lance": "id in ('i8', 'i9', 'i10', 'i12')"}[address.partition(":")[0]]
+    found = Stored(store, where=where).find("{i1, i2} | {i9}", 10)
+    assert len(found) and all(int(hit.item[1:]) < 100 for hit in found)
+    with pytest.raises(InputError, match=r"^(Milvus|LanceDB) says"):
+        Stored(store, where="no such thing ((").find("i1")
+
+
+def test_what_probes_cannot_answer_is_refused(store: Store) -> None:
+    for query in ("~i1", "i1 | ~i2"):
+        with pytest.raises(InputError, match=r"holds nearly everything.*a store has only neighbours"):
+            Stored(store).find(query)
+    with pytest.raises(UnknownWordError, match="'nothing' is no id here"):
+        Stored(store).find("nothing")
+    with pytest.raises(InputError, match="cannot be restricted"):
+        Stored(store).find("i1", restrict=5)
+
+
+def test_interrupted_and_begun_again(address: str) -> None:
+    store, calls = create_store(address, D, "none"), []
+
+    def breaks(texts: list[str]) -> np.ndarray:
+        calls.append(len(texts))
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return given(texts)
+
+    with pytest.raises(KeyboardInterrupt):
+        ingest(store, ITEMS, breaks)
+    assert len(store) == 1_000
+    assert ingest(create_store(address, D, "none"), ITEMS, given) == (500, 1_000, 0)
+    changed = [*ITEMS[:-1], Item(ITEMS[-1].id, "text 0", {"n": 1})]
+    assert ingest(store, changed, given) == (1, N - 1, 0)
+    assert store.fetch([ITEMS[-1].id])[0].text == "text 0" and len(store) == N
+
+
+def test_records_come_back_as_they_went(store: Store) -> None:
+    odd = Record('it\'s "odd" \u00e9', "line\nbreak \U0001f642", {"a": [1, None, {"b": "c"}]}, VECTORS[0] * 3)
+    store.add([odd])
+    back = {one.id: one for one in store.fetch([odd.id, "i1", "missing"])}
+    assert set(back) == {odd.id, "i1"}
+    assert (back[odd.id].text, back[odd.id].metadata) == (odd.text, odd.metadata)
+    assert np.allclose(back[odd.id].vector, odd.vector, rtol=1e-5) and len(store) == N + 1
+
+
+def test_what_does_not_fit_is_refused(address: str, store: Store) -> None:
+    with pytest.raises(ShapeError, match="has vectors of 16 dimensions, but these have 17"):
+        create_store(address, 17, "none")
+    with pytest.raises(InputError, match="was made with none, not with other"):
+        create_store(address, D, "other")
+    with pytest.raises(InputError, match=r"there is no collection 'nothing' at .*; there are: books"):
+        open_store(address.replace("#books", "#nothing"))
+    with pytest.raises(InputError, match="the id 'i0' is there twice"):
+        ingest(store, [*ITEMS[:3], ITEMS[0]], given)
+    assert len(store) == N
+
+
+@pytest.mark.parametrize("address", ["milvus://", "milvus://file", "lance://#x", "other://a#b", "milvus://a#"])
+def test_addresses(address: str) -> None:
+    assert not is_address("books.softset") and not is_address("C://x")
+    with pytest.raises(InputError, match="is no address of a store"):
+        open_store(address)
+
+
+def test_a_server_that_is_not_there() -> None:
+    pytest.importorskip("pymilvus")
+    begun = time.monotonic()
+    with pytest.raises(InputError, match=r"Milvus says at http://127.0.0.1:1: Fail connecting"):
+        open_store("milvus://http://127.0.0.1:1#books")
+    assert time.monotonic() - begun < 30
+
+
+def test_a_collection_of_somebody_else_s(tmp_path: Path) -> None:
+    pymilvus = pytest.importorskip("pymilvus")
+    client = pymilvus.MilvusClient(str(tmp_path / "x.db"))
+    client.create_collection("theirs", dimension=4)
+    client.close()
+    with pytest.raises(FileError, match="was not made by softset"):
+        open_store(f"milvus://{tmp_path / 'x.db'}#theirs")
+
+
+def test_by_the_command_line_killed_and_begun_again(address: str, tmp_path: Path) -> None:
+    lines = tmp_path / "lines.txt"
+    lines.write_text("".join(f"line {n} about the sea and ship {n}\n" for n in range(4_000)))
+    kind, _, rest = address.partition("://")
+    uri = rest.partition("#")[0]
+    command = [sys.executable, "-m", "softset", "index", str(lines), "--store", kind, "--uri", uri]
+    command += ["--collection", "books", "--encoder", "words"]
+    running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 60
+    while not Path(uri).exists():
+        assert time.monotonic() < deadline and running.poll() is None
+        time.sleep(0.02)
+    time.sleep(0.7)
+    os.kill(running.pid, signal.SIGKILL)
+    running.wait()
+    again = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert again.returncode == 0 and "4,000 in all" in again.stdout, again.stderr
+    found = subprocess.run(
+        [sys.executable, "-m", "softset", "find", "--in", address, "{sea, ship}", "--top", "3"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert found.stdout.count("about the sea") == 3
+
+
+def test_texts_of_queries_are_read_by_the_encoder(address: str, tmp_path: Path) -> None:
+    embed, name = text_encoder("words")
+    texts = ["ships and the sea", "a war at sea", "cooking with wine", "a garden of roses"]
+    items = [Item(str(at), text) for at, text in enumerate(texts)]
+    ingest(create_store(address, 300, name), items, embed)
+    local = Collection.create(tmp_path / "c", items, embed=embed, encoder=name)
+    found, expected = open_store(address).find("{sea, ship} - war"), local.find("{sea, ship} - war")
+    assert [hit.item for hit in found] == [hit.item for hit in expected]
+    assert [hit.membership for hit in found] == pytest.approx([hit.membership for hit in expected], abs=1e-4)
+
+
+def test_an_item_that_loses_its_vector_is_taken_away(address: str, store: Store) -> None:
+    changed = [Item("i7", "nothing that is known", {"n": 7})]
+    assert ingest(store, changed, given) == (0, 0, 1)
+    assert len(store) == N - 1 and not store.fetch(["i7"])
+
+
+def test_an_empty_collection_says_so(address: str) -> None:
+    empty = create_store(address, D, "none")
+    with pytest.raises(InputError, match="the collection 'books' is empty: index items first"):
+        Stored(empty, embed=lambda texts: np.ones((len(texts), D), "f4")).find("anything")
+    with pytest.raises(InputError, match="no item has a vector"):
+        ingest(empty, [Item("x", "unknown")], given)
+
+
+def test_what_only_a_local_collection_can_do_is_refused(store: Store) -> None:
+    with pytest.raises(InputError, match="searched through its own index: leave out --approximate"):
+        Stored(store).find("i1", approximate=True)
+    with pytest.raises(InputError, match="recall cannot be measured here"):
+        Stored(store).recall(["i1"])
+
+
+def test_a_file_that_is_not_there_is_not_made(tmp_path: Path) -> None:
+    pytest.importorskip("pymilvus")
+    with pytest.raises(InputError, match=r"there is no .*missing.db"):
+        open_store(f"milvus://{tmp_path / 'missing.db'}#books")
+    assert not list(tmp_path.iterdir())
+
+
+def test_whole_numbers_that_milvus_cannot_hold(tmp_path: Path) -> None:
+    pytest.importorskip("pymilvus")
+    store = create_store(f"milvus://{tmp_path / 'm.db'}#books", D, "none")
+    with pytest.raises(InputError, match="the metadata of the item 'big' has a whole number of more than 64 bits"):
+        store.add([Record("big", "", {"a": [1, {"b": 2**63}]}, VECTORS[0])])
+    store.add([Record("good", "", {"a": [1, {"b": -(2**63)}], "c": True}, VECTORS[0])])
+    assert len(store) == 1

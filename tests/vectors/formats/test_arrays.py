@@ -1,0 +1,204 @@
+"""Arrays with a file of words: .npy, .safetensors; and gensim's objects."""
+
+import struct
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from softset.errors import FileError, InputError
+from softset.vectors.formats import from_gensim, read_vectors
+from tests.vectors.formats.files import ROWS, WORDS, gz, npy, npy_of, read, safetensors, safetensors_of
+
+MAKERS = {"npy": npy_of, "safetensors": safetensors_of}
+
+
+def write(folder: Path, content: bytes, words: bytes | None = "\n".join(WORDS).encode(), name: str = "v.npy") -> Path:
+    path = folder / name
+    path.write_bytes(content)
+    if words is not None:
+        path.with_suffix(".txt").write_bytes(words)
+    return path
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+@pytest.mark.parametrize("suffix", [".txt", ".words", ".vocab"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_words_are_found_beside(kind: str, suffix: str, end: str, tmp_path: Path) -> None:
+    path = write(tmp_path, MAKERS[kind](), None)
+    path.with_suffix(suffix).write_bytes("".join(word + end for word in WORDS).encode())
+    words, rows, source = read(path)
+    assert (words, source.format, source.dimensions, source.rows) == (WORDS, kind, 3, len(WORDS))
+    assert np.array_equal(rows, ROWS)
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+def test_words_are_named(kind: str, tmp_path: Path) -> None:
+    path = write(tmp_path, MAKERS[kind](), None)
+    with pytest.raises(FileError, match=r"holds vectors without words: name .* with words \(--words FILE\)"):
+        read(path)
+    (tmp_path / "other.gz").write_bytes(gz("\n".join(WORDS).encode()))
+    assert read(path, words=tmp_path / "other.gz")[0] == WORDS
+    with pytest.raises(FileNotFoundError):
+        read(path, words=tmp_path / "absent")
+
+
+@pytest.mark.parametrize("dtype", ["<f2", ">f2", "<f4", ">f4", "<f8", ">f8", "|i1", "<i8", "|u1"])
+@pytest.mark.parametrize("fortran", [False, True])
+def test_types_of_numbers(dtype: str, fortran: bool, tmp_path: Path) -> None:
+    wanted = np.arange(20).reshape(10, 2)
+    data = wanted.astype(dtype).tobytes("F" if fortran else "C")
+    words, rows, _ = read(write(tmp_path, npy(data, "(10, 2)", dtype, fortran)))
+    assert words == WORDS and np.array_equal(rows, wanted)
+
+
+def test_a_header_of_the_second_version(tmp_path: Path) -> None:
+    first = npy_of()
+    content = b"\x93NUMPY\x02\x00" + first[8:10] + b"\0\0" + first[10:]
+    assert np.array_equal(read(write(tmp_path, content))[1], ROWS)
+
+
+@pytest.mark.parametrize(("kind", "code"), [("F16", "<f2"), ("F64", "<f8"), ("I8", "i1"), ("BF16", "")])
+def test_types_of_tensors(kind: str, code: str, tmp_path: Path) -> None:
+    wanted = np.arange(20, dtype=np.float32).reshape(10, 2)
+    data = wanted.astype(code).tobytes() if code else (wanted.view(np.uint32) >> 16).astype("<u2").tobytes()
+    words, rows, _ = read(write(tmp_path, safetensors({"x": (kind, [10, 2], data), "n": ("I64", [1], b"\0" * 8)})))
+    assert words == WORDS and np.array_equal(rows, wanted)
+
+
+def test_rows_come_in_blocks(tmp_path: Path) -> None:
+    wanted = np.arange(20_000, dtype=np.float32).reshape(10_000, 2)
+    words = b"\n".join(b"w%d" % i for i in range(10_000))
+    assert np.array_equal(read(write(tmp_path, npy_of(wanted), words))[1], wanted)
+
+
+@pytest.mark.parametrize(
+    ("words", "numbers", "reason", "sentence"),
+    [
+        (b"a\n\nc", [1, 2, 3], "empty word", r"v.txt, line 2 has an empty word"),
+        (b"a\n \nc", [1, 2, 3], "empty word", r"v.txt, line 2 has an empty word"),
+        (b"a\n\xff\nc", [1, 2, 3], "not UTF-8", r"v.txt, line 2 has a word that is not UTF-8"),
+        (b"a\na\nc", [1, 2, 3], "duplicate word", r"v.txt, line 2 repeats the word 'a' of line 1"),
+        (b"a\nb\nc", [1, np.nan, 3], "not finite", r"v.npy, row 2 has nan as number 1 of the word 'b'"),
+        (b"a\nb\nc", [1, 1e39, 3], "not finite", r"v.npy, row 2 has inf .* must be finite and fit float32"),
+    ],
+)
+def test_a_bad_row_is_named_or_skipped(
+    words: bytes, numbers: list[float], reason: str, sentence: str, tmp_path: Path
+) -> None:
+    path = write(tmp_path, npy(struct.pack("<3d", *numbers), "(3, 1)", "<f8"), words)
+    with pytest.raises(FileError, match=sentence + r"[^\n]*with skip_bad \(--skip-bad\)$"):
+        read(path)
+    found, rows, source = read(path, skip_bad=True)
+    assert found == ["a", "c"] and rows.tolist() == [[1], [3]] and source.skipped == {reason: 1}
+
+
+@pytest.mark.parametrize(("words", "count"), [(b"a\nb", 2), (b"a\nb\nc\nd\n", 4), (b"", 0)])
+@pytest.mark.parametrize("skip_bad", [False, True])
+def test_each_row_needs_one_word(words: bytes, count: int, skip_bad: bool, tmp_path: Path) -> None:
+    path = write(tmp_path, npy(b"\0" * 12, "(3, 1)"), words)
+    with pytest.raises(FileError, match=rf"v.txt has {count} words, but .*v.npy has 3 rows; each row needs one word"):
+        read(path, skip_bad=skip_bad)
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (npy(b"\0" * 12, "(3,)"), r"has an array of shape \(3,\), but \(words, dimensions\) was wanted"),
+        (npy(b"\0" * 4, "()"), r"has an array of shape \(\)"),
+        (npy(b"", "(0, 3)"), r"has an array of shape \(0, 3\)"),
+        (npy(b"", "(3, 0)"), "has vectors of 0 dimensions"),
+        (npy(b"\0" * 65_537, "(1, 65537)", "|i1"), "has vectors of 65,537 dimensions"),
+        (npy(b"\0" * 48, "(3, 2)", "<c8"), "has numbers of type complex64, but real numbers such as float32"),
+        (npy(b"\0" * 12, "(3, 1)", "<U1"), "has numbers of type <U1"),
+        (npy(b"\0" * 3, "(3, 1)", "|b1"), "has numbers of type bool"),
+        (npy(b"\0" * 24, "(3, 1)", "|O"), "pickles are never loaded because they can run code; convert it in Python"),
+        (npy(b"\0" * 11, "(3, 1)"), r"has 139 bytes, but its header promises 140; save it again"),
+        (npy(b"\0" * 13, "(3, 1)"), r"has 141 bytes, but its header promises 140"),
+        (npy(b"", "(-1, 3)"), "has 128 bytes, but its header promises 116"),
+        (npy(b"", "(3, 1)")[:60], "is not a whole .npy file"),
+        (b"\x93NUMPY\x09\x00", "is not a whole .npy file"),
+        (npy(b"", "os.getcwd()"), "is not a whole .npy file"),
+    ],
+)
+def test_an_array_that_is_none_of_vectors(content: bytes, sentence: str, tmp_path: Path) -> None:
+    path = write(tmp_path, content, b"a\nb\nc")
+    with pytest.raises(FileError, match=sentence) as caught:
+        read(path)
+    assert str(path) in str(caught.value) and "\n" not in str(caught.value)
+
+
+F32 = ("F32", [3, 1], b"\0" * 12)
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (safetensors({"a": F32, "b": F32}), "must have one tensor with two axes, .* but it has 'a', 'b'"),
+        (safetensors({"a": ("F32", [3], b"\0" * 12)}), "but it has none"),
+        (safetensors({"a": ("C64", [3, 1], b"\0" * 24)}), "but it has none"),
+        (safetensors({"a": ("BOOL", [3, 1], b"\0" * 3)}), "has numbers of type BOOL"),
+        (safetensors({"a": ("F32", [0, 3], b"")}), r"has an array of shape \(0, 3\)"),
+        (safetensors({"a": ("F32", [4, 1], b"\0" * 12)}), "is not a whole safetensors file: its header cannot be read"),
+        (safetensors({"a": ("F32", [-3, -1], b"\0" * 12)}), "its header cannot be read"),
+        (safetensors({"a": F32})[:-1], "it has 11 bytes of numbers, and its header promises others"),
+        (safetensors({"a": F32}) + b"\0", "it has 13 bytes of numbers, and its header promises others"),
+        (safetensors({"a": F32})[:40], "its header is cut off"),
+        (struct.pack("<Q", 2) + b"[]", "its header cannot be read"),
+    ],
+)
+def test_tensors_that_are_none_of_vectors(content: bytes, sentence: str, tmp_path: Path) -> None:
+    path = write(tmp_path, content, b"a\nb\nc", "v.safetensors")
+    with pytest.raises(FileError, match=sentence) as caught:
+        read(path, format="safetensors")
+    assert str(path) in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_arrays_in_archives_are_to_be_unpacked(tmp_path: Path) -> None:
+    path = write(tmp_path, gz(npy_of()), name="v.npy.gz")
+    with pytest.raises(FileError, match="is an archive with a npy file, which is only read in place; unpack it"):
+        read(path)
+
+
+def test_a_gensim_object() -> None:
+    source = from_gensim(SimpleNamespace(index_to_key=WORDS, vectors=ROWS.astype(np.float64)))
+    ((words, rows),) = source.blocks
+    assert (source.format, source.dimensions, source.rows) == ("gensim", 3, len(WORDS))
+    assert words == WORDS and rows.dtype == np.float32 and np.array_equal(rows, ROWS)
+
+
+@pytest.mark.parametrize(
+    ("words", "vectors", "sentence"),
+    [
+        (["a"], np.ones((2, 3)), r"1 words need real vectors of shape \(1, d\), but float64 of shape \(2, 3\)"),
+        (["a"], np.ones(1), r"but float64 of shape \(1,\) was given"),
+        (["a"], np.ones((1, 2)) * 1j, "but complex128 of shape"),
+        ([], np.ones((0, 2)), r"0 words need real vectors"),
+        (["a", "a"], np.ones((2, 3)), "the KeyedVectors object, row 2 repeats the word 'a' of row 1$"),
+        (["a"], np.full((1, 3), np.nan), "the KeyedVectors object, row 1 has nan as number 1"),
+    ],
+)
+def test_a_gensim_object_that_is_broken(words: list[str], vectors: np.ndarray, sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        list(from_gensim(SimpleNamespace(index_to_key=words, vectors=vectors)).blocks)
+
+
+def test_no_gensim_object() -> None:
+    with pytest.raises(InputError, match="dict has no index_to_key and vectors"):
+        from_gensim({})
+
+
+def test_gensim_reads_and_writes_the_same(tmp_path: Path) -> None:
+    models = pytest.importorskip("gensim.models")
+    keyed = models.KeyedVectors(3)
+    keyed.add_vectors(WORDS, ROWS)
+    for name, binary in (("v.bin", True), ("v.vec", False)):
+        keyed.save_word2vec_format(str(tmp_path / name), binary=binary)
+        words, rows, _ = read(tmp_path / name)
+        assert words == WORDS and np.array_equal(rows, ROWS)
+    ((words, rows),) = from_gensim(keyed).blocks
+    assert words == WORDS and np.array_equal(rows, ROWS)
+    keyed.save(str(tmp_path / "v.kv"))
+    with pytest.raises(FileError, match="pickles are never loaded"):
+        read_vectors(tmp_path / "v.kv")

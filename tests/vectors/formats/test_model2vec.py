@@ -1,0 +1,126 @@
+"""model2vec's folders."""
+
+import struct
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from softset.errors import FileError
+from tests.vectors.formats.files import model2vec, read
+
+VOCAB = {"[PAD]": 0, "[UNK]": 1, "red": 2, "##d": 3, "blue": 4, "<x>": 5, "[unused1]": 6, "Ġ": 7}
+ROWS = np.arange(16, dtype="<f4").reshape(8, 2)
+TABLE = {"embeddings": ("F32", [8, 2], ROWS.tobytes())}
+ADDED = [{"content": "<x>", "special": True}, {"content": "blue", "special": False}]
+
+
+def test_the_words_of_a_word_piece_vocabulary(tmp_path: Path) -> None:
+    words, rows, source = read(model2vec(tmp_path / "model", VOCAB, TABLE, added_tokens=ADDED))
+    assert (source.format, source.dimensions, source.rows) == ("model2vec", 2, 3)
+    assert words == ["red", "blue", "Ġ"] and np.array_equal(rows, ROWS[[2, 4, 7]])
+
+
+@pytest.mark.parametrize("mark", ["▁", "Ġ"])
+def test_marks_of_a_word_start(mark: str, tmp_path: Path) -> None:
+    vocab = [
+        [f"{mark}red", -1.0],
+        ["<s>", 0],
+        ["red", -2.0],
+        [mark, -3.0],
+        ["ed", -4.0],
+        [f"{mark}ed", 0],
+        ["!", 1],
+        ["</s>", 0],
+    ]
+    folder = model2vec(tmp_path / "model", vocab, TABLE, model={"type": "Unigram"})
+    words, rows, _ = read(folder)
+    assert words == ["red", "ed", "!"] and np.array_equal(rows, ROWS[[0, 5, 6]])
+
+
+def test_bytes_that_are_spelled_as_letters(tmp_path: Path) -> None:
+    vocab = {"ĠcafÃ©": 0, "Ã": 1, "<|endoftext|>": 2, "Ġ": 3, "Ċ": 4, "東": 5}
+    folder = model2vec(tmp_path / "model", vocab, TABLE, model={"type": "BPE"}, decoder={"type": "ByteLevel"})
+    assert read(folder)[0] == ["café", "東"]
+
+
+def test_weights_and_mapping(tmp_path: Path) -> None:
+    weights = struct.pack("<8d", *range(8))
+    mapping = struct.pack("<8q", *reversed(range(8)))
+    tensors = TABLE | {"weights": ("F64", [8], weights), "mapping": ("I64", [8], mapping), "other": ("U8", [1], b"x")}
+    words, rows, _ = read(model2vec(tmp_path / "model", VOCAB, tensors))
+    assert words == ["red", "blue", "<x>", "Ġ"]
+    assert np.array_equal(rows, [ROWS[5] * 2, ROWS[3] * 4, ROWS[2] * 5, ROWS[0] * 7])
+
+
+def test_more_tokens_than_a_block(tmp_path: Path) -> None:
+    table = np.arange(10_000, dtype="<f4")[:, None]
+    vocab = {f"w{i}": 9_999 - i for i in range(10_000)}
+    words, rows, _ = read(model2vec(tmp_path / "model", vocab, {"embeddings": ("F32", [10_000, 1], table.tobytes())}))
+    assert words[0] == "w9999" and words[-1] == "w0" and np.array_equal(rows, table)
+
+
+@pytest.mark.parametrize(
+    ("vocab", "tensors", "sentence"),
+    [
+        (VOCAB, {"embedding": TABLE["embeddings"]}, "has no tensor 'embeddings' of real numbers with two axes"),
+        (VOCAB, {"embeddings": ("F32", [16], ROWS.tobytes())}, "has no tensor 'embeddings'"),
+        (VOCAB | {"x": 8}, TABLE, "has 8 rows, but its tokenizer asks for row 8"),
+        (
+            VOCAB,
+            TABLE | {"weights": ("F32", [1], b"\0" * 4)},
+            r"'weights' of shape \(1,\), but one number for each of 8",
+        ),
+        (VOCAB, TABLE | {"mapping": ("F32", [8], b"\0" * 32)}, "a tensor 'mapping'"),
+        (VOCAB, TABLE | {"mapping": ("I8", [8], b"\xff" * 8)}, "but its tokenizer asks for row -1"),
+        ({"[PAD]": 0}, TABLE, "has no token that is a word"),
+        ({"a": 1.5}, TABLE, "is not a tokenizer with a vocabulary"),
+        ([[]], TABLE, "is not a tokenizer with a vocabulary"),
+        (None, TABLE, "is not a tokenizer with a vocabulary"),
+    ],
+)
+def test_a_broken_model(vocab: Any, tensors: Any, sentence: str, tmp_path: Path) -> None:
+    with pytest.raises(FileError, match=sentence) as caught:
+        read(model2vec(tmp_path / "model", vocab, tensors))
+    assert str(tmp_path / "model") in str(caught.value) and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"{", b'{"model": []}', b"\xff", b"[" * 100_000])
+def test_a_broken_tokenizer(content: bytes, tmp_path: Path) -> None:
+    folder = model2vec(tmp_path / "model", VOCAB, TABLE)
+    (folder / "tokenizer.json").write_bytes(content)
+    with pytest.raises(FileError, match=r"tokenizer\.json is not a tokenizer with a vocabulary"):
+        read(folder)
+
+
+@pytest.mark.parametrize("name", ["tokenizer.json", "model.safetensors"])
+def test_a_folder_that_lacks_a_file(name: str, tmp_path: Path) -> None:
+    folder = model2vec(tmp_path / "model", VOCAB, TABLE)
+    (folder / name).unlink()
+    with pytest.raises(FileError, match=f"has no {name}, but a model2vec folder has one"):
+        read(folder)
+
+
+def test_a_bad_row_is_named_or_skipped(tmp_path: Path) -> None:
+    table = ROWS.copy()
+    table[4, 1] = np.inf
+    tensors = {"embeddings": ("F32", [8, 2], table.tobytes()), "weights": ("F32", [8], b"\0" * 32)}
+    folder = model2vec(tmp_path / "model", VOCAB, tensors, added_tokens=ADDED)
+    with pytest.raises(FileError, match="token 4 has nan as number 2 of the word 'blue'"):
+        read(folder)
+    words, _, source = read(folder, skip_bad=True)
+    assert words == ["red", "Ġ"] and source.skipped == {"not finite": 1}
+
+
+def test_a_tokenizer_of_no_sane_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("softset.vectors.formats.tokenizer.MAX_BYTES", 10)
+    with pytest.raises(FileError, match="has more than 10 bytes, as no tokenizer has"):
+        read(model2vec(tmp_path / "model", VOCAB, TABLE))
+
+
+def test_half_a_surrogate_pair_is_no_word(tmp_path: Path) -> None:
+    folder = model2vec(tmp_path / "model", {"\ud800": 0, "a": 1}, TABLE)
+    with pytest.raises(FileError, match="token 0 has a word that is not UTF-8"):
+        read(folder)
+    assert read(folder, skip_bad=True)[0] == ["a"]

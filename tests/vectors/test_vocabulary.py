@@ -1,0 +1,183 @@
+"""Words and vectors: look-up, phrases, views, preprocessing."""
+
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from softset import WordVectors
+from softset.errors import InputError, NotFiniteError, ShapeError, UnknownWordError
+from softset.vectors.index import WordIndex
+from softset.vectors.preprocessing import Preprocessing
+from softset.vectors.spelling import similar_spellings
+
+WORDS = ["the", "New_York", "new", "york", "red", "Apple", "apple", "ice-cream", "café", "new york city"]
+
+
+def small() -> WordVectors:
+    return WordVectors.of(WORDS, np.arange(1, 31, dtype="f4").reshape(10, 3) ** 1.1)
+
+
+def test_look_up() -> None:
+    words = small()
+    assert np.array_equal(words["red"], words.matrix[4])
+    assert words[["red", "the"]].shape == (2, 3)
+    assert words[[]].shape == (0, 3)
+    assert "red" in words and "RED" in words and "blue" not in words and 3 not in words
+    assert len(words) == 10 and words.words[-1] == "new york city"
+    assert words.words[2:4] == ["new", "york"] and list(words.words) == WORDS
+    with pytest.raises(IndexError):
+        _ = words.words[10]
+
+
+@pytest.mark.parametrize(
+    ("text", "entries", "how"),
+    [
+        ("red", ("red",), "as it is"),
+        ("RED", ("red",), "as red"),
+        ("Apple", ("Apple",), "as it is"),
+        ("apple", ("apple",), "as it is"),
+        ("APPLE", ("apple",), "as apple"),
+        ("New York", ("New_York",), "as New_York"),
+        ("new york", ("new", "york"), "the mean of new, york"),
+        ("ice cream", ("ice-cream",), "as ice-cream"),
+        ("new york city", ("new york city",), "as it is"),
+        ("New  York  City", ("new york city",), "as new york city"),
+        ("Red Apple", ("red", "Apple"), "the mean of red, Apple"),
+        ("red-apple", ("red", "apple"), "the mean of red, apple"),
+        ("new's", None, ""),
+    ],
+)
+def test_the_exact_form_comes_first_then_lower_case_then_the_mean(
+    text: str, entries: tuple[str, ...], how: str
+) -> None:
+    words = small()
+    if entries is None:
+        assert text not in words
+        return
+    found = words.find_entry(text)
+    assert found.entries == entries and found.how == how
+    np.testing.assert_allclose(words[text], words.take(found.places).mean(axis=0))
+
+
+def test_unknown_words_come_with_spellings() -> None:
+    with pytest.raises(UnknownWordError, match="'aple' has no vector here; words spelled like it: apple") as caught:
+        _ = small()["aple"]
+    assert isinstance(caught.value, KeyError) and isinstance(caught.value, ValueError)
+    with pytest.raises(UnknownWordError, match=r"'zzzz' has no vector here$"):
+        _ = small()["red zzzz"]
+    for odd in ("", " ", "\ud800", "a" * 10_000):
+        with pytest.raises(UnknownWordError):
+            _ = small()[odd]
+
+
+def test_spelling_is_quick_on_many_words() -> None:
+    many = [f"word{i}" for i in range(300_000)] + ["orange"]
+    start = time.perf_counter()
+    assert similar_spellings("oragne", many) == ["orange"]
+    assert time.perf_counter() - start < 1  # comparing each would take several seconds
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6), unique=True, max_size=30))
+def test_every_word_is_at_its_place_and_no_other_is(words: list[str]) -> None:
+    index = WordIndex.of(words)
+    assert list(index) == index[:] == words
+    assert [index.place(word) for word in words] == list(range(len(words)))
+    assert index.place("".join(words) + "!") is None
+    assert [index.restricted(2).place(word) for word in words[2:]] == [None] * len(words[2:])
+
+
+def test_restrict() -> None:
+    words = small().restrict(4)
+    assert len(words) == 4 and words.matrix.shape == (4, 3) and words.norms.shape == (4,)
+    assert "york" in words and "red" not in words
+    assert len(small().restrict(99)) == 10
+    assert "words:4" in words.signature
+    with pytest.raises(InputError, match=r"restrict\(0\)"):
+        small().restrict(0)
+
+
+def test_normalised() -> None:
+    unit = small().normalised()
+    np.testing.assert_allclose(np.linalg.norm(unit.matrix, axis=1), 1, rtol=1e-6)
+    np.testing.assert_allclose(unit.norms, 1, rtol=1e-6)
+    assert unit.signature.endswith("preprocessing:normalised")
+    zero = WordVectors.of(["nil", "one"], [[0, 0], [3, 4]]).normalised()
+    assert zero["nil"].tolist() == [0, 0]
+
+
+def test_preprocessing() -> None:
+    random = np.random.default_rng(0)
+    rows = random.standard_normal((400, 8)) @ np.diag([5, 3, 1, 1, 1, 1, 1, 1]) + 7
+    words = WordVectors.of([f"w{i}" for i in range(400)], rows)
+    centred = words.preprocess("centre")
+    np.testing.assert_allclose(centred.matrix, rows - rows.mean(axis=0), atol=1e-4)
+    np.testing.assert_allclose(centred.norms, np.linalg.norm(centred.matrix, axis=1), rtol=1e-5)
+    top = words.preprocess("all-but-the-top(2)")
+    U = np.linalg.svd(rows - rows.mean(axis=0), full_matrices=False)[2][:2]
+    expected = (rows - rows.mean(axis=0)) @ (np.eye(8) - U.T @ U)
+    np.testing.assert_allclose(top.matrix, expected, atol=1e-4)
+    assert top.signature.endswith("preprocessing:all-but-the-top(2)@400")
+    assert words.preprocess("all-but-the-top").signature.endswith("all-but-the-top(1)@400")
+    assert centred.normalised().signature.endswith("preprocessing:centre@400+normalised")
+    for name in ("center", "centre(2)", "all-but-the-top(9)", ""):
+        with pytest.raises(InputError):
+            words.preprocess(name)
+    with pytest.raises(InputError, match="these vectors are centre@400 already"):
+        centred.preprocess("centre")
+
+
+def test_whitening() -> None:
+    random = np.random.default_rng(0)
+    rows = random.standard_normal((400, 6)) @ np.diag([5, 3, 1, 1, 1, 0.1]) + 2
+    words = WordVectors.of([*(f"w{i}" for i in range(400)), "nil"], np.vstack([rows, np.zeros(6)]))
+    units = np.vstack([rows / np.linalg.norm(rows, axis=1, keepdims=True), np.zeros(6)])
+    covariance = np.cov(units.T, bias=True)
+    for power in (0.25, 0.5):
+        done = words.preprocess(f"whiten({power})").matrix.astype(np.float64)
+        values, E = np.linalg.eigh(covariance)
+        expected = (units - units.mean(axis=0)) @ (E * (values / values[-1]) ** -power) @ E.T
+        np.testing.assert_allclose(done[:400], expected[:400], atol=1e-4)
+        assert done[400].tolist() == [0] * 6  # no direction before, none afterwards
+    spread = np.cov(words.preprocess("whiten(0.5)").matrix[:400].T, bias=True)
+    np.testing.assert_allclose(spread / spread[0, 0], np.eye(6), atol=0.02)
+    assert words.preprocess("whiten").signature.endswith("preprocessing:whiten(0.2)@401")
+    for name in ("whiten(0)", "whiten(0.6)", "whiten(-1)", "whitened"):
+        with pytest.raises(InputError):
+            words.preprocess(name)
+
+
+def test_whitening_of_words_that_fill_few_directions_stays_finite() -> None:
+    words = WordVectors.of(["a", "b", "c"], [[1, 2, 0, 0], [2, 1, 0, 0], [2, 4, 0, 0]]).preprocess("whiten(0.5)")
+    assert np.isfinite(words.matrix).all() and np.abs(words.matrix).max() < 10
+    np.testing.assert_allclose(words["a"], words["c"], atol=1e-5)
+    assert not WordVectors.of(["a"], [[1, 2]]).preprocess("whiten")["a"].any()
+
+
+def test_bad_vectors() -> None:
+    with pytest.raises(ShapeError, match=r"for 2 words vectors of shape \(2, d\) were wanted, but \(3, 2\) was given"):
+        WordVectors.of(["a", "b"], np.ones((3, 2)))
+    with pytest.raises(NotFiniteError, match="the vector of 'b' has a number that is not finite"):
+        WordVectors.of(["a", "b"], [[1, 2], [np.nan, 1]])
+    with pytest.raises(InputError, match="'a' is there twice"):
+        WordVectors.of(["a", "b", "a"], np.ones((3, 2)))
+
+
+def test_sets_of_words() -> None:
+    words = small()
+    assert words.span(["red", "apple", "new"]).dim == 3
+    assert words.graded(["red", "apple"], aperture=2, weights=[1, 2]).ambient == 3
+
+
+def test_what_has_no_direction_is_zero_after_whitening_whatever_stands_beside_it() -> None:
+    mean = np.array([0.1, 0.2, 0.3])
+    done = Preprocessing("whiten", mean, 2 * np.eye(3), unit=True)
+    same = mean / np.linalg.norm(mean)
+    near_mean = Preprocessing("whiten", same, 2 * np.eye(3), unit=True)
+    for others in ([[1, 0, 0]], [[1, 0, 0], [np.nan, 0, 0]], []):
+        rows = np.array([[0, 0, 0], *others], dtype=np.float64)
+        assert (done(rows)[0] == 0).all()
+        assert (near_mean(np.array([5 * same, *others]))[0] == 0).all()
+    assert done(np.array([[0.0, 2.0, 0.0]])) == pytest.approx(np.array([[-0.2, 1.6, -0.6]]))
