@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from softset import files
+from softset.io import atomic as files
 
 
 def test_a_file_is_replaced_at_once(tmp_path: Path) -> None:

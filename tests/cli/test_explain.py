@@ -12,7 +12,8 @@ import pytest
 
 from softset import load_encoder
 from softset.cli.explain import explain
-from softset.similarity.explain import page, picture
+from softset.similarity.explain import html as page
+from softset.similarity.explain import plot as picture
 from softset.similarity.scorer import Scorer
 
 ROYALTY = ("explain", "royalty", "We are the king and queen")

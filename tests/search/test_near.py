@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from softset import WordVectors
-from softset.algebra import compiling
 from softset.collections.collection import Collection
 from softset.collections.items import Item
+from softset.runtime import jit as compiling
 from softset.search import beyond, exact
 from softset.search import products as products_module
 from softset.search.products import Beyond, Products, products_of

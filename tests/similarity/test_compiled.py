@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from softset import Scorer, TokenSets
-from softset.algebra import compiling
+from softset.runtime import jit as compiling
 from softset.similarity.kernels import compiled, gram
 from softset.similarity.metrics.subspace import Subspace
 from softset.similarity.pairs import Pairs
