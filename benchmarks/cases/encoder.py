@@ -11,11 +11,11 @@ import numpy as np
 from benchmarks.case import Case, Outcome, Skip, Target
 from benchmarks.data import sentences, sts_pairs
 from benchmarks.measuring import alternating, threads
-from softset.encoders.batching import BUDGET, padded
-from softset.encoders.contextual import ContextualEncoder, Options
+from softset.encoders.batching import DEFAULT_BATCH_TOKENS, pad_sequences
 from softset.encoders.models import model_folder
 from softset.encoders.onnx import OnnxNetwork, open_onnx
-from softset.encoders.tokeniser import SubWords
+from softset.encoders.pipeline import ContextualEncoder, PipelineOptions
+from softset.encoders.tokenizer import SubwordTokenizer
 from softset.runtime.threads import side_by_side
 
 __all__ = ["CASES"]
@@ -33,7 +33,7 @@ def _texts(count: int) -> list[str]:
     return both[:: max(len(both) // count, 1)]
 
 
-def _bare(texts: list[str], tokeniser: SubWords, network: OnnxNetwork) -> dict[str, Callable[[], object]]:
+def _bare(texts: list[str], tokeniser: SubwordTokenizer, network: OnnxNetwork) -> dict[str, Callable[[], object]]:
     """Return loops for each batch size: one batch after the other on all threads, or as many at once on one each."""
     before, after = ([number for number, _ in marks] for marks in (tokeniser.prefix, tokeniser.suffix))
     rows = sorted((np.array([*before, *one.ids, *after]) for one in tokeniser(texts)), key=len)
@@ -41,7 +41,7 @@ def _bare(texts: list[str], tokeniser: SubWords, network: OnnxNetwork) -> dict[s
     wide, narrow = network.on_all_threads._session, network._session  # noqa: SLF001 (see above)
 
     def made(size: int, session: Any, at_once: int) -> Callable[[], object]:
-        pairs = [padded(rows[at : at + size], tokeniser.pad) for at in range(0, len(rows), size)]
+        pairs = [pad_sequences(rows[at : at + size], tokeniser.pad) for at in range(0, len(rows), size)]
         batches = [{"input_ids": ids, "attention_mask": mask} for ids, mask in pairs]
         return lambda: list(side_by_side(lambda batch: session.run(["hidden_6"], batch), batches, at_once))
 
@@ -55,9 +55,9 @@ def _run(quick: bool) -> Outcome:
     parts = open_onnx(model_folder("minilm"), "minilm", threads=threads())
     half = open_onnx(model_folder("minilm"), "minilm", layer=3, threads=threads())
     bare = _bare(texts, *parts)
-    others = {f"{one} tokens a batch": ContextualEncoder(*parts, Options(budget=one)) for one in BUDGETS}
-    others["layer 3 of 6"] = ContextualEncoder(*half, Options())
-    encoders = {"ours": ContextualEncoder(*parts, Options()), **others}
+    others = {f"{one} tokens a batch": ContextualEncoder(*parts, PipelineOptions(batch_tokens=one)) for one in BUDGETS}
+    others["layer 3 of 6"] = ContextualEncoder(*half, PipelineOptions())
+    encoders = {"ours": ContextualEncoder(*parts, PipelineOptions()), **others}
     tasks = bare | {name: lambda one=one: one.encode(texts) for name, one in encoders.items()}
     seconds = alternating(tasks, 3 if quick else 9)
     best = min(bare, key=seconds.__getitem__)
@@ -68,7 +68,7 @@ def _run(quick: bool) -> Outcome:
         unit="texts/s",
         ratio=speeds["ours"] / speeds[best],
         notes=(
-            f"ours with {BUDGET} tokens a batch, onnxruntime in {best}, {threads()} threads",
+            f"ours with {DEFAULT_BATCH_TOKENS} tokens a batch, onnxruntime in {best}, {threads()} threads",
             ", ".join(f"{name} {speeds[name]:.0f} texts/s" for name in (*bare, *others)),
         ),
     )

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from softset.algebra import GradedSubspace, SoftSet, Subspace
+    from softset.encoders.base import Encoder
     from softset.encoders.loading import load_encoder
-    from softset.encoders.protocol import Encoder
     from softset.encoders.tokensets import TokenSets
     from softset.errors import SoftsetError
     from softset.search.words import WordVectors, load_words
@@ -51,7 +51,7 @@ __all__ = [
 
 _HOME = {
     "Calibration": "softset.similarity.calibration",
-    "Encoder": "softset.encoders.protocol",
+    "Encoder": "softset.encoders.base",
     "GradedSubspace": "softset.algebra",
     "Idf": "softset.similarity.idf",
     "Scorer": "softset.similarity.scorer",

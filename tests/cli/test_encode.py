@@ -31,12 +31,12 @@ def run(capsys, monkeypatch, tmp_path):
 @pytest.mark.parametrize("out", ["x.sets", "x.safetensors"])
 def test_what_is_written_is_what_python_gives(run, out) -> None:
     code, shown, err = run(
-        "texts.txt", "--out", out, "--layer", "2", "--unit", "word", "--special", "--batch-tokens", "9"
+        "texts.txt", "--out", out, "--layer", "2", "--unit", "word", "--special-tokens", "--batch-tokens", "9"
     )
     assert code == 0 and shown.startswith(f"{out}: TokenSets(4 texts, ")
     assert "1 tokens are unknown" in err and "1 texts have an empty set" in err
     opened = TokenSets.open(out)
-    expected = load_encoder("minilm", layer=2, unit="word", special=True).encode(TEXTS)
+    expected = load_encoder("minilm", layer=2, unit="word", special_tokens=True).encode(TEXTS)
     assert opened.signature == expected.signature and opened.tokens_of(3) == expected.tokens_of(3)
     assert np.abs(opened.vectors - expected.vectors).max() < 1e-5
 

@@ -167,7 +167,7 @@ def test_another_encoder_finds_nothing(tmp_path):
 
 
 def test_progress_counts_what_was_kept(tmp_path, monkeypatch):
-    monkeypatch.setattr(cache, "BLOCK", 2)
+    monkeypatch.setattr(cache, "TEXTS_PER_BLOCK", 2)
     encoder, told = CachedEncoder(Letters(), tmp_path), []
     encoder.encode(["a", "b"])
     encoder.encode([*"abcdefg"], progress=lambda *one: told.append(one))
@@ -545,7 +545,7 @@ class Stopping(Letters):
 
 
 def test_blocks_that_were_finished_are_kept(tmp_path, monkeypatch):
-    monkeypatch.setattr(cache, "BLOCK", 2)
+    monkeypatch.setattr(cache, "TEXTS_PER_BLOCK", 2)
     with pytest.raises(KeyboardInterrupt):
         CachedEncoder(Stopping(), tmp_path).encode(["a", "b", "c", "stop", "d"])
     letters = Letters()

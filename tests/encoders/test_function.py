@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from softset.encoders.base import BLOCK
+from softset.encoders.base import TEXTS_PER_BLOCK, Encoder
 from softset.encoders.function import FunctionEncoder
-from softset.encoders.protocol import Encoder
 from softset.encoders.tokensets import TokenSets
 from softset.errors import AmbientError, InputError, NotFiniteError, ShapeError
 
@@ -130,12 +129,12 @@ def test_each_text_has_the_set_it_has_alone(texts):
 
 def test_distinct_texts_in_blocks():
     counting, told = Counting(), []
-    many = [f"text {n}" for n in range(BLOCK + 10)]
+    many = [f"text {n}" for n in range(TEXTS_PER_BLOCK + 10)]
     sets = FunctionEncoder(counting).encode(many + many[:5], progress=lambda *done: told.append(done))
-    assert [len(call) for call in counting.calls] == [BLOCK, 10]
+    assert [len(call) for call in counting.calls] == [TEXTS_PER_BLOCK, 10]
     assert [text for call in counting.calls for text in call] == many
-    assert told == [(BLOCK, BLOCK + 10), (BLOCK + 10, BLOCK + 10)]
-    assert len(sets) == BLOCK + 15 and sets[BLOCK + 14].tolist() == sets[4].tolist()
+    assert told == [(TEXTS_PER_BLOCK, TEXTS_PER_BLOCK + 10), (TEXTS_PER_BLOCK + 10, TEXTS_PER_BLOCK + 10)]
+    assert len(sets) == TEXTS_PER_BLOCK + 15 and sets[TEXTS_PER_BLOCK + 14].tolist() == sets[4].tolist()
 
 
 def test_a_function_may_change_the_list_it_is_given():

@@ -10,11 +10,11 @@ import pytest
 
 from softset import TokenSets
 from softset.encoders.cache import CachedEncoder
-from softset.encoders.contextual import ContextualEncoder, Options
 from softset.encoders.function import FunctionEncoder
 from softset.encoders.gathering import gathered
+from softset.encoders.pipeline import ContextualEncoder, PipelineOptions
 from softset.encoders.static import TableNetwork
-from softset.encoders.tokeniser import SubWords
+from softset.encoders.tokenizer import SubwordTokenizer
 from softset.errors import AmbientError, InputError
 from softset.vectors.rows import BLOCK, group_means
 from tests.encoders.tiny_models import table, tokeniser
@@ -41,8 +41,8 @@ def network() -> Counted:
 @pytest.fixture
 def encoder(tmp_path: Path, network: Counted) -> Callable[..., ContextualEncoder]:
     tokeniser(tmp_path)
-    cut = SubWords.open(tmp_path / "tokenizer.json", threads=1)
-    return lambda **options: ContextualEncoder(cut, network, Options(**options))
+    cut = SubwordTokenizer.open(tmp_path / "tokenizer.json", threads=1)
+    return lambda **options: ContextualEncoder(cut, network, PipelineOptions(**options))
 
 
 @contextmanager
@@ -72,7 +72,7 @@ def test_a_repeated_text_costs_its_own_rows_only(encoder, network: Counted) -> N
 
 def test_progress_counts_repeated_texts(encoder) -> None:
     seen: list[tuple[int, int]] = []
-    encoder(budget=8).encode(["red", "book", "red", "pen"], progress=lambda done, of: seen.append((done, of)))
+    encoder(batch_tokens=8).encode(["red", "book", "red", "pen"], progress=lambda done, of: seen.append((done, of)))
     assert seen[-1] == (4, 4)
 
 

@@ -69,13 +69,13 @@ def test_empty_space_and_unknown_characters_are_empty_sets(minilm: softset.Encod
     assert sets.unknown.tolist() == [0, 0, 0, 1, 1]
     assert sets.special is not None and sets.special.tokens_of(4) == ["[CLS]", "[UNK]", "[SEP]"]
     assert not minilm.embed(["", "𓀀"]).any() and minilm.embed(["ok"]).any()
-    inside = load_encoder("minilm", special=True).encode(["", "𓀀", "ok 𓀀"])
+    inside = load_encoder("minilm", special_tokens=True).encode(["", "𓀀", "ok 𓀀"])
     assert inside.empty.tolist() == [True, True, False] and inside.tokens_of(2) == ["[CLS]", "ok", "[SEP]"]
 
 
 def test_special_tokens_are_kept_aside_or_inside(minilm: softset.Encoder) -> None:
     text = "A red book."
-    out, inside = minilm.encode([text]), load_encoder("minilm", special=True).encode([text])
+    out, inside = minilm.encode([text]), load_encoder("minilm", special_tokens=True).encode([text])
     assert out.special is not None and inside.tokens is not None
     assert np.allclose(inside[0], np.concatenate([out.special[0][:1], out[0], out.special[0][1:]]), atol=1e-6)
     assert out.special.spans is not None and out.special.spans.tolist() == [[0, 0], [11, 11]]
@@ -95,7 +95,7 @@ def test_words_are_the_means_of_their_tokens(minilm: softset.Encoder) -> None:
     for vector, (begin, end) in zip(words[0], words.spans.tolist(), strict=True):
         inside = (pieces.spans[:, 0] >= begin) & (pieces.spans[:, 1] <= end)
         assert np.allclose(vector, pieces[0][inside].mean(axis=0), atol=1e-6)
-    marked = load_encoder("minilm", unit="word", special=True).encode(["Hello there"])
+    marked = load_encoder("minilm", unit="word", special_tokens=True).encode(["Hello there"])
     assert marked.tokens_of(0) == ["[CLS]", "Hello", "there", "[SEP]"]
 
 
@@ -179,7 +179,7 @@ def test_what_is_no_text_is_refused_by_name(name: str, texts: object, sentence: 
         ({"batch_tokens": 0}, "batch_tokens is 0, but a whole number"),
         ({"batch_tokens": 1.5}, "batch_tokens is 1.5"),
         ({"max_length": "5"}, "max_length is '5'"),
-        ({"special": "yes"}, "special is 'yes'"),
+        ({"special_tokens": "yes"}, "special_tokens is 'yes'"),
         ({"unit": None}, "the unit None"),
         ({"layer": [3]}, "layer \\[3\\] is not known"),
         ({"layer": np.array([1, 2])}, "layer of type ndarray is not known"),
@@ -227,7 +227,7 @@ def test_a_graph_that_was_cut_gives_what_the_whole_one_gives() -> None:
     ids = np.array([[101, 1037, 2417, 2338, 1012, 102]])
     states = whole.run(None, {"input_ids": ids, "attention_mask": np.ones_like(ids)})
     for layer in range(7):
-        sets = load_encoder(layer=layer, special=True).encode(["A red book."])
+        sets = load_encoder(layer=layer, special_tokens=True).encode(["A red book."])
         assert np.abs(sets[0] - states[layer][0]).max() < 1e-5
 
 
@@ -237,7 +237,7 @@ def test_the_signature_says_what_decides_the_vectors() -> None:
     assert facts == {"layer": "4", "special": "out", "unit": "token", "overflow": "window", "max_length": "512"}
     same = [load_encoder("minilm", batch_tokens=8, threads=1), load_encoder("minilm", layer=-1)]
     assert {one.signature for one in same} == {load_encoder("minilm").signature}
-    others = [{"layer": 5}, {"special": True}, {"unit": "word"}, {"overflow": "truncate"}, {"max_length": 64}]
+    others = [{"layer": 5}, {"special_tokens": True}, {"unit": "word"}, {"overflow": "truncate"}, {"max_length": 64}]
     assert len({load_encoder("minilm", **one).signature for one in others}) == 5
     assert load_encoder("minilm").encode(["a"]).signature == load_encoder("minilm").signature
 
@@ -374,10 +374,10 @@ def test_a_path_is_a_path_and_no_name(tmp_path: Path, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize(
     ("model", "options"),
     [
-        ("words", {"special": True}),
+        ("words", {"special_tokens": True}),
         ("words", {"max_length": 5}),
         (lambda texts: texts, {"unit": "word"}),
-        (lambda texts: texts, {"special": True}),
+        (lambda texts: texts, {"special_tokens": True}),
     ],
 )
 def test_options_that_would_vanish_are_refused(model, options: dict) -> None:

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from softset import load_encoder
-from softset.encoders.model_facts import describe_model, verify_model
 from softset.encoders.model_files import ModelFiles, Part, chosen, find_files, licence_in
 from softset.encoders.model_import import import_model
+from softset.encoders.model_info import describe_model, verify_model
 from softset.encoders.models import BUNDLED, SEAL, SHELF, checksum, kind_of, model_folder, model_kind
 from softset.errors import FileError, InputError
 from tests.encoders.tiny_models import model2vec, onnx_bytes, onnx_model, table, transformers_like, zipped

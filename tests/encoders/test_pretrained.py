@@ -155,7 +155,7 @@ def test_vectors_are_the_model_s_own(folders: dict[str, Path], name: str) -> Non
     with torch.no_grad():
         states = model(given_ids["input_ids"], attention_mask=given_ids["attention_mask"], output_hidden_states=True)
     for layer in range(4):
-        sets = load_encoder(folders[name], layer=layer, special=True).encode([text])
+        sets = load_encoder(folders[name], layer=layer, special_tokens=True).encode([text])
         names = tokeniser.convert_ids_to_tokens(given_ids["input_ids"][0])
         members = [at for at, name in enumerate(names) if name != tokeniser.unk_token and name.strip("\u2581\u0120")]
         assert np.abs(sets[0] - states.hidden_states[layer][0].numpy()[members]).max() < 1e-5
@@ -380,7 +380,7 @@ def test_a_name_that_nobody_knows(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_tokens_without_places_are_looked_for() -> None:
-    from softset.encoders.pretrained import _aligned
+    from softset.encoders.transformers import _aligned
 
     def shown(text: str, tokens: list[str]) -> list[str]:
         return [text[a:b] for a, b in _aligned(text, tokens)]

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from softset.encoders.contextual import Options
+from softset.encoders.base import Encoder
 from softset.encoders.function import FunctionEncoder
 from softset.encoders.late_interaction import LateInteractionEncoder
-from softset.encoders.protocol import Encoder
-from softset.encoders.sentence import sentence_encoder
+from softset.encoders.pipeline import PipelineOptions
+from softset.encoders.sentence_transformers import sentence_encoder
 from softset.encoders.windows import windows
 from softset.errors import FileError, InputError, MissingExtraError
 
@@ -126,7 +126,7 @@ def test_token_vectors_are_the_models_own(model):
 
 
 def test_marks_come_in_on_request(model):
-    sets = sentence_encoder(model, options=Options(special=True)).encode(TEXTS)
+    sets = sentence_encoder(model, options=PipelineOptions(special_tokens=True)).encode(TEXTS)
     for at, theirs in enumerate(model.encode(TEXTS, output_value="token_embeddings")):
         names = model.tokenizer.convert_ids_to_tokens(model.tokenizer(TEXTS[at])["input_ids"])
         known = [name != "[UNK]" for name in names]  # those stay aside
@@ -137,7 +137,7 @@ def test_marks_come_in_on_request(model):
 @settings(max_examples=12)
 @given(texts=st.lists(written, max_size=5), budget=st.integers(1, 60))
 def test_a_text_has_one_set_in_every_batch(model, texts, budget):
-    encoder = sentence_encoder(model, options=Options(budget=budget))
+    encoder = sentence_encoder(model, options=PipelineOptions(batch_tokens=budget))
     together, pooled = encoder.encode(texts), encoder.embed(texts)
     for at, text in enumerate(texts):
         np.testing.assert_allclose(together[at], encoder.encode([text])[0], atol=1e-5)
@@ -210,17 +210,17 @@ def test_long_texts_go_in_windows(model):
     last = list(windows(len(words), 22))[-1]
     alone = sentence_encoder(model).encode([" ".join(words[last.start :])])[0]
     np.testing.assert_allclose(sets[0][last.begin :], alone[last.begin - last.start :], atol=1e-5)
-    cut = sentence_encoder(model, options=Options(overflow="truncate")).encode([LONG])
+    cut = sentence_encoder(model, options=PipelineOptions(overflow="truncate")).encode([LONG])
     np.testing.assert_allclose(
         cut[0], model.encode([LONG], output_value="token_embeddings")[0][1:-1].numpy(), atol=1e-5
     )
     assert cut.truncated.tolist() == [len(words) - 22]
     with pytest.raises(InputError, match=r"has 48 tokens, but the model takes 22"):
-        sentence_encoder(model, options=Options(overflow="error")).encode([LONG])
+        sentence_encoder(model, options=PipelineOptions(overflow="error")).encode([LONG])
 
 
 def test_words_and_shorter_windows(model):
-    encoder = sentence_encoder(model, options=Options(unit="word", max_length=6))
+    encoder = sentence_encoder(model, options=PipelineOptions(unit="word", max_length=6))
     assert encoder.encode(["the penish books"]).tokens_of(0) == ["the", "penish", "books"]
     assert "unit:word" in encoder.signature and "max_length:6" in encoder.signature
 
@@ -266,7 +266,7 @@ def test_sentence_vectors_of_long_texts_are_the_mean_over_windows(model):
     )
     np.testing.assert_allclose(found[1], wanted, atol=1e-5)
     assert told == [(2, 2)]
-    cut = sentence_encoder(model, options=Options(overflow="truncate")).embed([LONG])
+    cut = sentence_encoder(model, options=PipelineOptions(overflow="truncate")).embed([LONG])
     np.testing.assert_allclose(cut, model.encode([LONG]), atol=1e-5)
 
 
@@ -367,7 +367,7 @@ def test_late_interaction_tells_its_tokens(colbert):
 @settings(max_examples=10)
 @given(texts=st.lists(written, max_size=5), budget=st.integers(1, 60), role=st.sampled_from(["document", "query"]))
 def test_late_interaction_is_the_same_in_every_batch(colbert, texts, budget, role):
-    encoder = sentence_encoder(colbert, role=role, options=Options(budget=budget))
+    encoder = sentence_encoder(colbert, role=role, options=PipelineOptions(batch_tokens=budget))
     for text, one in zip(texts, encoder.encode(texts), strict=True):
         np.testing.assert_allclose(one, encoder.encode([text])[0], atol=1e-5)
 
@@ -479,10 +479,12 @@ def test_the_package_is_missing(monkeypatch):
         sentence_encoder("tiny")
 
 
-@pytest.mark.parametrize("options", [{"special": True}, {"unit": "word"}, {"max_length": 9}, {"overflow": "error"}])
+@pytest.mark.parametrize(
+    "options", [{"special_tokens": True}, {"unit": "word"}, {"max_length": 9}, {"overflow": "error"}]
+)
 def test_options_that_a_late_model_decides_itself(colbert, options):
-    with pytest.raises(InputError, match="decides itself what is in a set: of the options, give budget only"):
-        sentence_encoder(colbert, options=Options(**options, budget=7))
+    with pytest.raises(InputError, match="defines its own token sets: give no option but batch_tokens"):
+        sentence_encoder(colbert, options=PipelineOptions(**options, batch_tokens=7))
 
 
 def test_roles_and_models_that_are_not_known(model):

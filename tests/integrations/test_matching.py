@@ -38,11 +38,11 @@ def test_sets_are_the_whole_sequence_that_the_model_reads(encoder: MatchingEncod
 
 def test_the_signature_tells_it_from_ordinary_sets(encoder: MatchingEncoder) -> None:
     assert "|special:matched|" in encoder.signature and encoder.encode(["a"]).signature == encoder.signature
-    assert encoder.signature == MatchingEncoder(load_encoder("minilm", layer=2, special=True)).signature
+    assert encoder.signature == MatchingEncoder(load_encoder("minilm", layer=2, special_tokens=True)).signature
 
 
 def test_marks_that_are_members_already_are_found_too(encoder: MatchingEncoder) -> None:
-    inside = MatchingEncoder(load_encoder("minilm", layer=2, special=True)).encode(TEXTS[:5])
+    inside = MatchingEncoder(load_encoder("minilm", layer=2, special_tokens=True)).encode(TEXTS[:5])
     outside = encoder.encode(TEXTS[:5])
     for at in range(5):
         assert inside.tokens_of(at) == outside.tokens_of(at) and np.allclose(inside[at], outside[at], atol=1e-5)

@@ -14,7 +14,7 @@ OPTIONS = (
     click.option(
         "--unit", type=click.Choice(["token", "word"]), default="token", show_default=True, help="What a set is of."
     ),
-    click.option("--special", is_flag=True, help="Count marks such as [CLS] as members of the sets."),
+    click.option("--special-tokens", is_flag=True, help="Count marks such as [CLS] as members of the sets."),
     click.option(
         "--overflow",
         type=click.Choice(["window", "truncate", "error"]),

@@ -79,7 +79,7 @@ def list_(as_json: bool) -> None:
       softset models list
       softset models list --json
     """
-    from softset.encoders.model_facts import list_models
+    from softset.encoders.model_info import list_models
 
     rows = list_models()
     if as_json:
@@ -107,8 +107,8 @@ def info(name: str, verify: bool, as_json: bool) -> None:
       softset models info words:glove-6b-100d
       softset models info path/to/model --json
     """
-    from softset.encoders.model_facts import describe_model, verify_model
     from softset.encoders.model_files import printable
+    from softset.encoders.model_info import describe_model, verify_model
 
     if verify:
         verify_model(name)  # before it is opened

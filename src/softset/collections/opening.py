@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from softset.collections.collection import Collection
 from softset.collections.segment import Embed
+from softset.encoders.base import Encoder
 from softset.encoders.loading import load_encoder
-from softset.encoders.protocol import Encoder
 from softset.encoders.signature import parse_signature
 from softset.errors import InputError
 from softset.vectors.library import BUNDLED

@@ -1,40 +1,81 @@
-"""What all encoders share: texts are checked, each distinct one is encoded once, streams are cut in blocks."""
+"""The encoder interface, and the base class that implements it for encoders of distinct texts."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from softset.encoders.protocol import Progress
-from softset.encoders.texts import check_texts, first_places, iterated
+from softset.encoders.texts import check_texts, distinct_indices, iter_items
 from softset.encoders.tokensets import TokenSets
 from softset.errors import InputError
 
-__all__ = ["TextEncoder"]
+__all__ = ["TEXTS_PER_BLOCK", "Encoder", "Progress", "TextEncoder"]
 
-BLOCK = 1024  # texts: enough to sort by length, and 30 MB of vectors for sentences of 20 tokens and 384 dimensions
+# Enough texts to sort by length; sentences of 20 tokens and 384 dimensions take 30 MB.
+TEXTS_PER_BLOCK = 1024
+
+Progress = Callable[[int, int], None]  # receives the number of finished texts and the number of all texts
+
+
+@runtime_checkable
+class Encoder(Protocol):
+    """The interface of an encoder: texts in, vectors out.
+
+    Two encoders with the same signature return the same vectors for the same text, in any batch. Any object with these
+    four members can be used as an encoder.
+
+    >>> import softset
+    >>> encoder = softset.load_encoder("words")
+    >>> isinstance(encoder, Encoder)
+    True
+    """
+
+    @property
+    def signature(self) -> str:
+        """The model with its checksum, and every option that changes a vector, in one line."""
+        ...
+
+    @property
+    def dimensions(self) -> int:
+        """The dimension d of the vectors."""
+        ...
+
+    def encode(self, texts: Sequence[str], *, progress: Progress | None = None) -> TokenSets:
+        """Return the token vectors of each text, in the order of the texts."""
+        ...
+
+    def embed(self, texts: Sequence[str], *, progress: Progress | None = None) -> np.ndarray:
+        """Return one pooled vector per text, (n, d); zero for an empty text."""
+        ...
 
 
 class TextEncoder(ABC):
-    """An encoder that knows its `signature` and `dimensions` and how to encode distinct, checked texts."""
+    """The base class of encoders.
+
+    A subclass defines `signature`, `dimensions` and `_encode`. This class checks the texts, removes duplicates, splits
+    streams into blocks and pools vectors.
+    """
 
     @property
     @abstractmethod
     def signature(self) -> str:
-        """What decides the vectors."""
+        """The model with its checksum, and every option that changes a vector, in one line."""
 
     @property
     @abstractmethod
     def dimensions(self) -> int:
-        """The length d of the vectors."""
+        """The dimension d of the vectors."""
 
     @abstractmethod
     def _encode(self, texts: Sequence[str], progress: Progress | None) -> TokenSets:
         """Return the token sets of distinct texts."""
 
     def encode(self, texts: Sequence[str], *, progress: Progress | None = None) -> TokenSets:
-        """Return each text's token vectors, in the order of the texts; `progress(done, all)` is told on the way.
+        """Return the token vectors of each text, in the order of the texts.
+
+        `progress(done, total)` is called during the work.
 
         >>> import softset
         >>> softset.load_encoder("words").encode(["a red book", "", "a red book"])
@@ -43,15 +84,15 @@ class TextEncoder(ABC):
         return self._encode_repeated(check_texts(texts), progress)
 
     def _encode_repeated(self, texts: Sequence[str], progress: Progress | None) -> TokenSets:
-        """Return the token sets of texts of which some may be there twice; each is encoded once."""
-        place = first_places(texts)
-        sets = self._encode(list(place), progress)
-        return sets if len(place) == len(texts) else sets.take([place[text] for text in texts])
+        """Return the token sets of texts that may occur more than once; encode each distinct text once."""
+        index = distinct_indices(texts)
+        sets = self._encode(list(index), progress)
+        return sets if len(index) == len(texts) else sets.take([index[text] for text in texts])
 
-    def stream(self, texts: Iterable[str], *, block: int = BLOCK) -> Iterator[TokenSets]:
-        """Encode texts that come one after the other: yields the token sets of each `block` of them.
+    def stream(self, texts: Iterable[str], *, block: int = TEXTS_PER_BLOCK) -> Iterator[TokenSets]:
+        """Encode an iterable of texts and yield the token sets of `block` texts at a time.
 
-        Memory holds one block. The vectors are those of `encode`, whatever the block.
+        Memory holds one block. The vectors do not depend on the size of the block.
 
         >>> import softset
         >>> lines = (f"line {n}" for n in range(5))
@@ -59,33 +100,34 @@ class TextEncoder(ABC):
         [2, 2, 1]
         """
         if block < 1:
-            raise InputError(f"a block of {block} texts is too small: give at least 1")
-        source, done = iterated(texts, "texts"), 0
-        while some := check_texts(islice(source, block), done):
-            yield self.encode(some)
-            done += len(some)
+            raise InputError(f"block is {block}, but it must be at least 1")
+        source, done = iter_items(texts, "texts"), 0
+        while batch := check_texts(islice(source, block), done):
+            yield self.encode(batch)
+            done += len(batch)
 
     def embed(self, texts: Sequence[str], *, progress: Progress | None = None) -> np.ndarray:
-        """Return one pooled vector a text, (n, d): the mean over its tokens, or zero if it has none.
+        """Return one pooled vector per text, (n, d): the mean of its tokens, or zero for an empty text.
 
         >>> import softset
         >>> softset.load_encoder("words").embed(["a red book", ""]).shape
         (2, 300)
         """
-        given = check_texts(texts)
-        place = first_places(given)
-        distinct = list(place)
+        checked = check_texts(texts)
+        index = distinct_indices(checked)
+        distinct = list(index)
         pooled = np.zeros((len(distinct), self.dimensions), dtype=np.float32)
-        for start in range(0, len(distinct), BLOCK):
-            some = distinct[start : start + BLOCK]
-            pooled[start : start + BLOCK] = self._embed(some)
+        for start in range(0, len(distinct), TEXTS_PER_BLOCK):
+            stop = min(start + TEXTS_PER_BLOCK, len(distinct))
+            pooled[start:stop] = self._embed(distinct[start:stop])
             if progress is not None:
-                progress(min(start + BLOCK, len(distinct)), len(distinct))
-        return pooled[[place[text] for text in given]]
+                progress(stop, len(distinct))
+        return pooled[[index[text] for text in checked]]
 
     def _embed(self, texts: Sequence[str]) -> np.ndarray:
         """Return the pooled vectors of a block of distinct texts."""
         return self._pool(self._encode(texts, None))
 
     def _pool(self, sets: TokenSets) -> np.ndarray:
+        """Return the mean vector of each set."""
         return sets.means()

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-__all__ = ["BUDGET", "batches", "finer_at_the_end", "padded", "shared"]
+__all__ = ["DEFAULT_BATCH_TOKENS", "batches", "finer_at_the_end", "pad_sequences", "shared"]
 
 # Tokens a batch, padding included. MiniLM is fastest from 256 to 512 (python -m benchmarks --case encoder): below, the
 # cost of a call shows; above, a layer's activations leave the processor's cache.
-BUDGET = 512
+DEFAULT_BATCH_TOKENS = 512
 # Batches that run side by side shall be many, so that no thread waits long for the last one, as long as each is worth
 # a call: 64 tokens take 15 ms.
 SHARES, LEAST_SHARE = 32, 64
@@ -55,10 +55,10 @@ def finer_at_the_end(groups: Sequence[np.ndarray]) -> list[np.ndarray]:
     return [*groups[:-LAST], *cut]
 
 
-def padded(sequences: Sequence[np.ndarray], pad: int) -> tuple[np.ndarray, np.ndarray]:
+def pad_sequences(sequences: Sequence[np.ndarray], pad: int) -> tuple[np.ndarray, np.ndarray]:
     """Return ids (b, L) with padding on the right, and the mask (b, L) that is 1 where a token is.
 
-    >>> padded([np.array([7, 8]), np.array([9])], pad=0)[0].tolist()
+    >>> pad_sequences([np.array([7, 8]), np.array([9])], pad=0)[0].tolist()
     [[7, 8], [9, 0]]
     """
     longest = max(len(one) for one in sequences)

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from softset.encoders.base import BLOCK, TextEncoder
+from softset.encoders.base import TEXTS_PER_BLOCK, Encoder, Progress, TextEncoder
 from softset.encoders.cache_file import Rows
 from softset.encoders.gathering import gathered
-from softset.encoders.protocol import Encoder, Progress
-from softset.encoders.texts import check_texts, first_places
+from softset.encoders.texts import check_texts, distinct_indices
 from softset.encoders.tokensets import TokenSets
 from softset.encoders.tokensets_file import arrays_of, sets_of
 from softset.errors import InputError
@@ -96,7 +95,7 @@ class CachedEncoder(TextEncoder):
             return TokenSets(pooled, np.arange(len(some) + 1), None, None, None, nothing, nothing)
 
         given = check_texts(texts)
-        place = first_places(given)
+        place = distinct_indices(given)
         sets = self._cached("pooled", list(place), make, progress) if given else make([], progress)
         return sets.vectors if len(place) == len(given) else sets.vectors[[place[text] for text in given]]
 
@@ -114,8 +113,8 @@ class CachedEncoder(TextEncoder):
         if progress is not None and found:
             progress(len(found), total)
         missing = [at for at, key in enumerate(keys) if key not in found]
-        for start in range(0, len(missing), BLOCK):
-            some = missing[start : start + BLOCK]
+        for start in range(0, len(missing), TEXTS_PER_BLOCK):
+            some = missing[start : start + TEXTS_PER_BLOCK]
             block = make([texts[at] for at in some], _onward(progress, len(found), total))
             _check(block, len(some), signature)
             new = {keys[at]: block[place : place + 1] for place, at in enumerate(some)}
@@ -128,8 +127,8 @@ class CachedEncoder(TextEncoder):
 
 def _taken(found: dict[bytes, TokenSets], keys: Sequence[bytes]) -> Iterator[TokenSets]:
     """Yield what was found in the order of the keys, block by block, and let go of it."""
-    for start in range(0, len(keys), BLOCK):
-        yield TokenSets.concatenate([found.pop(key) for key in keys[start : start + BLOCK]])
+    for start in range(0, len(keys), TEXTS_PER_BLOCK):
+        yield TokenSets.concatenate([found.pop(key) for key in keys[start : start + TEXTS_PER_BLOCK]])
 
 
 def _key(signature: str, kind: str, text: str) -> bytes:

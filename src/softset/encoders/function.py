@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from softset.encoders.base import BLOCK, TextEncoder
+from softset.encoders.base import TEXTS_PER_BLOCK, Progress, TextEncoder
 from softset.encoders.gathering import gathered
-from softset.encoders.protocol import Progress
 from softset.encoders.signature import format_signature
 from softset.encoders.texts import excerpt
 from softset.encoders.tokensets import TokenSets
@@ -76,10 +75,10 @@ class FunctionEncoder(TextEncoder):
         return gathered(self._blocks(texts, progress))
 
     def _blocks(self, texts: Sequence[str], progress: Progress | None) -> Iterator[TokenSets]:
-        for start in range(0, len(texts), BLOCK):
-            yield self._block(texts[start : start + BLOCK])
+        for start in range(0, len(texts), TEXTS_PER_BLOCK):
+            yield self._block(texts[start : start + TEXTS_PER_BLOCK])
             if progress is not None:
-                progress(min(start + BLOCK, len(texts)), len(texts))
+                progress(min(start + TEXTS_PER_BLOCK, len(texts)), len(texts))
 
     def _block(self, texts: Sequence[str]) -> TokenSets:
         """Call the function once, and check what it returns."""

@@ -6,11 +6,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from softset.encoders.base import TextEncoder
-from softset.encoders.batching import BUDGET
+from softset.encoders.base import Progress, TextEncoder
+from softset.encoders.batching import DEFAULT_BATCH_TOKENS
 from softset.encoders.forking import refuse_after_fork
 from softset.encoders.network import running
-from softset.encoders.protocol import Progress
 from softset.encoders.sentence_models import backend_of, is_half, numpy_of, precision_of
 from softset.encoders.signature import format_signature
 from softset.encoders.tokensets import TokenSets
@@ -28,7 +27,7 @@ class LateInteractionEncoder(TextEncoder):
     its batch. A text of nothing but space is the empty set, as with every encoder.
     """
 
-    def __init__(self, model: Any, identity: str, role: Role, budget: int = BUDGET) -> None:
+    def __init__(self, model: Any, identity: str, role: Role, budget: int = DEFAULT_BATCH_TOKENS) -> None:
         self._model, self._identity, self._role, self._budget = model, identity, role, budget
         name = next((one for one in PROMPTS[role] if one in model.prompts), model.default_prompt_name)
         self._prompt: str = model.prompts.get(name) or ""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from softset.encoders.tokeniser import Tokenised, Tokeniser
+from softset.encoders.tokenizer import Tokenised, Tokeniser
 from softset.encoders.tokensets import TokenSets, strings
 from softset.encoders.windows import Window
 

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from softset.encoders.base import TextEncoder
-from softset.encoders.batching import BUDGET
-from softset.encoders.contextual import ContextualEncoder, Options, Overflow, Unit
-from softset.encoders.layers import Layer, check_layer
+from softset.encoders.base import Encoder, TextEncoder
+from softset.encoders.batching import DEFAULT_BATCH_TOKENS
+from softset.encoders.model_config import Layer, check_layer
 from softset.encoders.models import BUNDLED, SHELF, checksum, model_folder, model_kind
-from softset.encoders.protocol import Encoder
+from softset.encoders.pipeline import ContextualEncoder, Overflow, PipelineOptions, Unit
 from softset.encoders.texts import excerpt
 from softset.encoders.threads import thread_count
 from softset.errors import FileError, InputError, MissingExtraError
@@ -28,7 +27,7 @@ LONGEST_PATH, LONGEST_NAME = 4000, 255  # bytes that systems take for a path, an
 class _Wish:
     """What was asked for beside the model itself."""
 
-    options: Options
+    options: PipelineOptions
     layer: Layer
     threads: int
     device: str | None
@@ -40,7 +39,7 @@ class _Wish:
             "layer": self.layer not in ("last", -1),
             "device": self.device is not None,
             "dtype": self.dtype is not None,
-            "special": self.options.special,
+            "special_tokens": self.options.special_tokens,
             "unit": self.options.unit != "token",
             "max_length": self.options.max_length is not None,
         }
@@ -53,11 +52,11 @@ def load_encoder(
     model: Any = BUNDLED,
     *,
     layer: Layer = "last",
-    special: bool = False,
+    special_tokens: bool = False,
     unit: Unit = "token",
     overflow: Overflow = "window",
     max_length: int | None = None,
-    batch_tokens: int = BUDGET,
+    batch_tokens: int = DEFAULT_BATCH_TOKENS,
     threads: int | None = None,
     device: str | None = None,
     dtype: str | None = None,
@@ -72,7 +71,7 @@ def load_encoder(
             name ("roberta-large"; needs the extra torch), "st:NAME" for sentence-transformers, or an object: a function
             from texts to arrays, a SentenceTransformer or MultiVectorEncoder, word vectors, or an encoder.
         layer: a number from 0 (embeddings), a negative number from the end, a fraction of the depth, or "last".
-        special: whether marks such as [CLS] are members of the sets; they are kept aside otherwise.
+        special_tokens: whether marks such as [CLS] are members of the sets; they are kept aside otherwise.
         unit: "token" for the model's own, "word" for the mean over each word's tokens.
         overflow: what happens to a text that is too long: "window" encodes all of it in overlapping windows,
             "truncate" cuts it and counts what was cut, "error" refuses it.
@@ -93,7 +92,7 @@ def load_encoder(
     >>> sets.tokens_of(0), sets.tokens_of(1)
     (['a', 'red', 'book', '.'], ['book', '##worm', '##s', '!'])
     """
-    options = Options(special, unit, overflow, max_length, batch_tokens)
+    options = PipelineOptions(special_tokens, unit, overflow, max_length, batch_tokens)
     wish = _Wish(options, check_layer(layer), thread_count(threads), device, dtype)
     if cache is not None and not isinstance(cache, str | os.PathLike):
         raise InputError(f"cache is {cache!r}, but the path of a folder was wanted")
@@ -132,7 +131,7 @@ def _named(name: str, wish: _Wish) -> Encoder:
     if kind == "words":
         return _words(vectors_folder(rest or BUNDLED_WORDS), wish)
     if kind == "st" and rest:
-        from softset.encoders.sentence import sentence_encoder
+        from softset.encoders.sentence_transformers import sentence_encoder
 
         wish.refuse("a sentence-transformers model by its name", "layer", "device", "dtype")
         return sentence_encoder(rest, options=wish.options)
@@ -159,7 +158,7 @@ def _words(folder: Path, wish: _Wish) -> Encoder:
     from softset.encoders.static import WordsEncoder
     from softset.vectors.vocabulary import Vocabulary
 
-    wish.refuse("an encoder of word vectors", "layer", "device", "dtype", "special", "max_length")
+    wish.refuse("an encoder of word vectors", "layer", "device", "dtype", "special_tokens", "max_length")
     return WordsEncoder(Vocabulary.open(folder), moments=_moments(folder))
 
 
@@ -192,7 +191,7 @@ def _model2vec(folder: Path, identity: str, wish: _Wish) -> Encoder:
 
 
 def _transformers(folder: Path | str, identity: str | None, wish: _Wish) -> Encoder:
-    from softset.encoders.pretrained import open_pretrained
+    from softset.encoders.transformers import open_pretrained
 
     parts = open_pretrained(
         folder, identity, layer=wish.layer, threads=wish.threads, device=wish.device, dtype=wish.dtype
@@ -225,13 +224,13 @@ def _object(model: Any, wish: _Wish) -> Encoder:
 
     wish.refuse(f"an encoder made of {type(model).__name__}", "layer", "device", "dtype")
     if isinstance(model, Vocabulary):
-        wish.refuse("an encoder of word vectors", "special", "max_length")
+        wish.refuse("an encoder of word vectors", "special_tokens", "max_length")
         return WordsEncoder(model)
     if type(model).__module__.partition(".")[0] == "sentence_transformers":
-        from softset.encoders.sentence import sentence_encoder
+        from softset.encoders.sentence_transformers import sentence_encoder
 
         return sentence_encoder(model, options=wish.options)
-    wish.refuse(f"an encoder made of {type(model).__name__}", "special", "unit", "max_length")
+    wish.refuse(f"an encoder made of {type(model).__name__}", "special_tokens", "unit", "max_length")
     if isinstance(model, TextEncoder | Encoder):
         return model
     if callable(model):

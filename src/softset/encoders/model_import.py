@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from softset.encoders.base import Encoder, Progress
 from softset.encoders.config import read_json
 from softset.encoders.loading import load_encoder
-from softset.encoders.model_facts import configured, measured
 from softset.encoders.model_files import (
     CARD,
     ModelFiles,
@@ -23,9 +23,9 @@ from softset.encoders.model_files import (
     licence_in,
     printable,
 )
+from softset.encoders.model_info import configured, measured
 from softset.encoders.models import KINDS, SEAL, SHELF, kind_of
 from softset.encoders.onnx_graph import weight_locations
-from softset.encoders.protocol import Encoder, Progress
 from softset.errors import FileError, InputError, MissingExtraError, SoftsetError
 
 __all__ = ["import_model"]

@@ -6,11 +6,11 @@ from typing import Protocol, Self
 
 import numpy as np
 
-from softset.encoders.batching import padded
+from softset.encoders.batching import pad_sequences
 from softset.errors import FileError, SoftsetError
 from softset.io.counting import counted
 
-__all__ = ["Network", "OneByOne", "first_line", "run", "running"]
+__all__ = ["Network", "SequentialNetwork", "first_line", "run", "running"]
 
 ADVICE = "try a smaller max_length or batch_tokens, or save the model again"
 
@@ -46,7 +46,7 @@ class Network(Protocol):
         ...
 
 
-class OneByOne:
+class SequentialNetwork:
     """A network whose library has threads of its own, or needs none: its batches go one after the other."""
 
     at_once = 1
@@ -59,7 +59,7 @@ class OneByOne:
 
 def run(network: Network, sequences: Sequence[np.ndarray], pad: int, advice: str = ADVICE) -> np.ndarray:
     """Return the vectors (b, L, d) of some sequences, each padded on the right to the longest."""
-    ids, mask = padded(sequences, pad)
+    ids, mask = pad_sequences(sequences, pad)
     with running(network.identity, ids.shape, advice):
         hidden = network(ids, mask)
     wanted = (*ids.shape, network.dimensions)

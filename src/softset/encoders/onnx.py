@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from softset.encoders.config import longest_sequence, read_json
-from softset.encoders.layers import Layer, check_layer, resolve_layer
+from softset.encoders.model_config import Layer, check_layer, resolve_layer
 from softset.encoders.network import first_line
 from softset.encoders.onnx_graph import only_output, output_names, weight_locations
 from softset.encoders.probing import must_go_alone
 from softset.encoders.threads import thread_count
-from softset.encoders.tokeniser import SubWords
+from softset.encoders.tokenizer import SubwordTokenizer
 from softset.errors import FileError, InputError
 
 __all__ = ["OnnxNetwork", "leads_out", "onnx_file", "open_onnx", "weight_files"]
@@ -58,7 +58,7 @@ def leads_out(name: str) -> bool:
 
 def open_onnx(
     folder: Path, identity: str, *, layer: Layer = "last", threads: int | None = None, trusted: bool = False
-) -> tuple[SubWords, "OnnxNetwork"]:
+) -> tuple[SubwordTokenizer, "OnnxNetwork"]:
     """Open a folder with model.onnx, tokenizer.json and, where it has one, config.json.
 
     One that is not `trusted` is asked first whether its vectors depend on the batch.
@@ -68,7 +68,9 @@ def open_onnx(
         raise FileError(f"{folder} is not an ONNX model: model.onnx and tokenizer.json were wanted")
     config, count = read_json(folder / "config.json"), thread_count(threads)
     pad = config.get("pad_token_id")
-    tokeniser = SubWords.open(folder / "tokenizer.json", pad=pad if isinstance(pad, int) else None, threads=count)
+    tokeniser = SubwordTokenizer.open(
+        folder / "tokenizer.json", pad=pad if isinstance(pad, int) else None, threads=count
+    )
     limit = read_json(folder / "tokenizer_config.json").get("model_max_length")
     network = OnnxNetwork(file, identity, layer=layer, threads=count, longest=longest_sequence(config, limit))
     if not trusted:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from softset.encoders.network import Network, run
-from softset.encoders.tokeniser import Tokeniser
+from softset.encoders.tokenizer import Tokeniser
 
 __all__ = ["WORKING", "is_causal", "must_go_alone"]
 

@@ -6,14 +6,13 @@ from pathlib import Path
 
 import numpy as np
 
-from softset.encoders.base import TextEncoder
-from softset.encoders.contextual import ContextualEncoder, Options
+from softset.encoders.base import Progress, TextEncoder
 from softset.encoders.moments import read_moment
-from softset.encoders.network import OneByOne
-from softset.encoders.protocol import Progress
+from softset.encoders.network import SequentialNetwork
+from softset.encoders.pipeline import ContextualEncoder, PipelineOptions
 from softset.encoders.signature import format_signature
 from softset.encoders.texts import check_texts
-from softset.encoders.tokeniser import SubWords
+from softset.encoders.tokenizer import SubwordTokenizer
 from softset.encoders.tokensets import TokenSets, strings
 from softset.vectors.formats.model2vec import embedding_table
 from softset.vectors.rows import both_norms
@@ -132,7 +131,7 @@ def _vectors(vocabulary: Vocabulary, places: Sequence[tuple[int, ...]]) -> np.nd
     return vectors
 
 
-class TableNetwork(OneByOne):
+class TableNetwork(SequentialNetwork):
     """A table of vectors, one a token: ids (b, L) in, rows (b, L, d) out."""
 
     layer = None
@@ -156,7 +155,7 @@ class TableEncoder(ContextualEncoder):
         return sets.means()
 
 
-def open_model2vec(folder: Path, identity: str, options: Options, threads: int) -> TableEncoder:
+def open_model2vec(folder: Path, identity: str, options: PipelineOptions, threads: int) -> TableEncoder:
     """Open a model2vec folder: its tokeniser, without the marks of the model it was distilled from, and its table."""
-    tokeniser = SubWords.open(folder / "tokenizer.json", threads=threads, marks=False)
+    tokeniser = SubwordTokenizer.open(folder / "tokenizer.json", threads=threads, marks=False)
     return TableEncoder(tokeniser, TableNetwork(embedding_table(folder, tokeniser.size), identity), options)

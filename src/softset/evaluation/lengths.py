@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from softset.encoders.texts import first_places
+from softset.encoders.texts import distinct_indices
 from softset.encoders.tokensets import TokenSets
 from softset.errors import InputError
 from softset.evaluation.correlation import Ranking, spearman
@@ -72,8 +72,8 @@ def unrelated(datasets: Sequence[SentencePairs], *, limit: int | None = None, se
     >>> {"books", "a book"} in [{*both} for both in zip(kind.candidates, kind.references)]
     False
     """
-    texts = list(first_places([text for one in datasets for text in (*one.references, *one.candidates)]))
-    place = first_places(texts)
+    texts = list(distinct_indices([text for one in datasets for text in (*one.references, *one.candidates)]))
+    place = distinct_indices(texts)
     barred = [{at} for at in range(len(texts))]
     for first, second in _given(datasets):
         barred[place[first]].add(place[second])
@@ -208,7 +208,7 @@ class _Sentences:
 
     def __init__(self, kinds: Sequence[Kind], run: LengthsRun) -> None:
         self._run = run
-        self._place = first_places([text for one in kinds for text in (*one.references, *one.candidates)])
+        self._place = distinct_indices([text for one in kinds for text in (*one.references, *one.candidates)])
 
     @cached_property
     def sets(self) -> TokenSets:

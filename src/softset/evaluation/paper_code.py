@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from softset.encoders.contextual import ContextualEncoder
-from softset.encoders.protocol import Encoder
+from softset.encoders.base import Encoder
+from softset.encoders.pipeline import ContextualEncoder
 from softset.encoders.tokensets import TokenSets
 from softset.errors import InputError
 from softset.evaluation.sts_data import SentencePairs

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from softset import __version__
-from softset.encoders.protocol import Encoder, Progress
+from softset.encoders.base import Encoder, Progress
 from softset.evaluation.agreement import Finding
 from softset.evaluation.methods import DEFAULT, Method, usable_methods
 from softset.evaluation.results import Row

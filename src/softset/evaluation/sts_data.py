@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from softset.encoders.texts import first_places
+from softset.encoders.texts import distinct_indices
 from softset.errors import InputError
 from softset.evaluation.data import Data, numbers
 from softset.evaluation.senteval import read_senteval, senteval_folder
@@ -43,7 +43,7 @@ class SentencePairs:
     @property
     def places(self) -> tuple[list[str], np.ndarray, np.ndarray]:
         """The distinct sentences, and where among them each candidate and each reference is."""
-        first = first_places([*self.candidates, *self.references])
+        first = distinct_indices([*self.candidates, *self.references])
         left, right = (np.array([first[one] for one in side]) for side in (self.candidates, self.references))
         return list(first), left, right
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from softset.encoders.protocol import Encoder
+from softset.encoders.base import Encoder
 from softset.errors import InputError
 from softset.evaluation.parts import Parts
 from softset.evaluation.results import Table

@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from softset.encoders.protocol import Progress
+from softset.encoders.base import Progress
 from softset.encoders.tokensets import TokenSets
 from softset.errors import InputError, ShapeError
 from softset.similarity.scorer import Scorer

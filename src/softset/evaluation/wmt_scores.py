@@ -7,8 +7,8 @@ from time import perf_counter
 import numpy as np
 import numpy.typing as npt
 
-from softset.encoders.protocol import Encoder, Progress
-from softset.encoders.texts import first_places
+from softset.encoders.base import Encoder, Progress
+from softset.encoders.texts import distinct_indices
 from softset.errors import MissingExtraError
 from softset.evaluation.methods import Method
 from softset.evaluation.scoring import Scored, score_blocks
@@ -40,7 +40,7 @@ def translation_scores(
     for here in segment_blocks(pair.owner, TEXTS):
         both = [(pair.translations[at], pair.references[pair.owner[at]]) for at in range(here.start, here.stop)]
         distinct = list(dict.fromkeys(both))
-        texts = first_places([text for one in distinct for text in one])
+        texts = distinct_indices([text for one in distinct for text in one])
         left, right = np.array([[texts[text] for text in one] for one in distinct]).T
         sets = encoder.encode(list(texts))
         scored = score_blocks(methods, blocks(sets, sets, left, right, idf, moment), len(distinct), moment)

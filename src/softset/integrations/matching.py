@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from softset.encoders.protocol import Encoder, Progress
+from softset.encoders.base import Encoder, Progress
 from softset.encoders.signature import format_signature, parse_signature
 from softset.encoders.tokensets import TokenSets, strings
 from softset.similarity.idf import Idf

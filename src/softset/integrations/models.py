@@ -3,9 +3,9 @@
 import os
 from typing import Any
 
+from softset.encoders.base import Encoder
 from softset.encoders.loading import load_encoder
 from softset.encoders.models import BUNDLED
-from softset.encoders.protocol import Encoder
 from softset.encoders.signature import parse_signature
 from softset.errors import InputError
 

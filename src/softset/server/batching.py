@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from softset.encoders.protocol import Encoder, Progress
+from softset.encoders.base import Encoder, Progress
 from softset.encoders.tokensets import TokenSets
 from softset.server.asker import check_asker
 from softset.server.settings import Limits

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from softset.collections.opening import open_collection
-from softset.encoders.contextual import ContextualEncoder
-from softset.encoders.layers import Layer, check_layer
+from softset.encoders.base import Encoder
 from softset.encoders.loading import load_encoder
-from softset.encoders.model_facts import list_models
-from softset.encoders.protocol import Encoder
+from softset.encoders.model_config import Layer, check_layer
+from softset.encoders.model_info import list_models
+from softset.encoders.pipeline import ContextualEncoder
 from softset.encoders.signature import parse_signature
 from softset.search.source import Searchable
 from softset.search.words import WordVectors, load_words
@@ -85,7 +85,7 @@ class Offers:
             return self._loaded(where, layer)
         plain = self._loaded(where, layer).encoder
         if isinstance(plain, ContextualEncoder):  # whose network serves all of them
-            return self._batched(plain.using(**others))
+            return self._batched(plain.with_options(**others))
         return self._batched(load_encoder(where, layer=layer, threads=self._settings.threads, **others))
 
     def _opened_encoder(self, where: str) -> BatchedEncoder:

@@ -212,7 +212,7 @@ class EncoderRequest(Request):
         "last", description="A number, a negative one from the end, a share of the depth, last; also as text, as 0.5."
     )
     unit: Literal["token", "word"] = "token"
-    special: bool = Field(False, description="Count marks such as [CLS] as members of the sets.")
+    special_tokens: bool = Field(False, description="Count marks such as [CLS] as members of the sets.")
     overflow: Literal["window", "truncate", "error"] = "window"
     max_length: int | None = Field(None, ge=1, description="Tokens at once.")
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from softset.encoders.texts import check_text, iterated
+from softset.encoders.texts import check_text, iter_items
 from softset.encoders.tokensets import TokenSets
 from softset.errors import InputError, ShapeError
 from softset.io.counting import counted, there_are
@@ -46,7 +46,7 @@ def read_side(given: Any, what: str, first: int = 0) -> Side:
     """
     if isinstance(given, TokenSets):
         return given
-    rows = list(iterated(given, f"{what}s"))
+    rows = list(iter_items(given, f"{what}s"))
     if rows and all(_is_array(row) for row in rows):
         return _arrays(rows, what)
     for at, row in enumerate(rows, first):
@@ -83,7 +83,7 @@ def read_job(candidates: Any, references: Any, first: int = 0) -> Job:
     left = read_side(candidates, "candidate", first)
     n = len(left)
     if not isinstance(references, TokenSets | str | bytes):
-        references = list(iterated(references, "references"))
+        references = list(iter_items(references, "references"))
         if references and all(isinstance(one, TokenSets) for one in references):
             return _streams(left, references)
         if any(_is_several(one) for one in references):

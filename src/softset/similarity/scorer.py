@@ -8,10 +8,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from softset.encoders.base import Encoder, Progress
 from softset.encoders.loading import load_encoder
-from softset.encoders.protocol import Encoder, Progress
 from softset.encoders.signature import format_signature
-from softset.encoders.texts import first_places, iterated
+from softset.encoders.texts import distinct_indices, iter_items
 from softset.encoders.tokensets import TokenSets
 from softset.errors import AmbientError, InputError
 from softset.runtime.threads import in_threads
@@ -161,7 +161,7 @@ class Scorer:
             raise InputError(f"a block of {block} pairs is too small, or no number: give at least 1")
         if self.metric.needs_idf and self.idf is None:
             raise InputError(f"{self.metric} needs idf weights before a stream begins: give idf=softset.Idf.fit(texts)")
-        source, done = iterated(pairs, "pairs"), 0
+        source, done = iter_items(pairs, "pairs"), 0
         while some := list(islice(source, block)):
             for at, one in enumerate(some, done):
                 if not isinstance(one, tuple | list) or len(one) != 2:
@@ -241,7 +241,7 @@ class Scorer:
         here = np.arange(start, stop)
         if isinstance(candidates, list) and isinstance(references, list):
             texts = candidates[start:stop] + [references[at] for at in right.tolist()]
-            place = first_places(texts)
+            place = distinct_indices(texts)
             sets, places = self.encode(list(place)), np.array([place[text] for text in texts], dtype=np.int64)
             return sets, places[: len(here)], sets, places[len(here) :]
         A, left = (

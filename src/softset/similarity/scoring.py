@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from softset.encoders.protocol import Progress
+from softset.encoders.base import Progress
 from softset.similarity.idf import Idf
 from softset.similarity.metrics import DEFAULT, Metric
 from softset.similarity.references import Several

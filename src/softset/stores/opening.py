@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 from softset.collections.opening import text_encoder
+from softset.encoders.base import Encoder
 from softset.encoders.loading import load_encoder
-from softset.encoders.protocol import Encoder
 from softset.errors import InputError, ShapeError
 from softset.stores.lance import LanceStore
 from softset.stores.milvus import MilvusStore

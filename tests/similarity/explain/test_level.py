@@ -42,7 +42,7 @@ def test_no_level_where_none_is_known() -> None:
     for scorer in (
         Scorer("words"),
         Scorer("minilm", unit="word"),
-        Scorer("minilm", special=True),
+        Scorer("minilm", special_tokens=True),
         Scorer("minilm", metric="bertscore(weights=l2)"),
         Scorer("minilm", metric="subspace", rescale="chance"),  # its numbers count from there already
     ):

@@ -80,7 +80,7 @@ def _encoder(service: Service, asked: EncoderRequest, texts: list[str]) -> Batch
         service.offers.model_name(asked.model),
         layer=asked.layer,
         unit=asked.unit,
-        special=asked.special,
+        special_tokens=asked.special_tokens,
         overflow=asked.overflow,
         max_length=asked.max_length,
     )

@@ -80,7 +80,7 @@ def _first_marks(sets: TokenSets, places: np.ndarray) -> np.ndarray:
     if aside is None or aside.spans is None or not len(aside.vectors):
         raise InputError(
             "the metric cls needs the vectors of marks such as [CLS], which these token sets have not kept aside: use "
-            "a model that has them, with special=False, and no union of references"
+            "a model that has them, with special_tokens=False, and no union of references"
         )
     first = np.minimum(aside.offsets[:-1][places], len(aside.vectors) - 1)
     found = (aside.counts[places] > 0) & (aside.spans[first] == 0).all(axis=1)

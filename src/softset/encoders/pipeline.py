@@ -8,16 +8,15 @@ from typing import Any, Literal
 
 import numpy as np
 
-from softset.encoders.base import TextEncoder
-from softset.encoders.batching import BUDGET, batches, finer_at_the_end, shared
+from softset.encoders.base import Progress, TextEncoder
+from softset.encoders.batching import DEFAULT_BATCH_TOKENS, batches, finer_at_the_end, shared
 from softset.encoders.layout import Layout
 from softset.encoders.moments import read_moment
-from softset.encoders.network import Network, OneByOne, run
+from softset.encoders.network import Network, SequentialNetwork, run
 from softset.encoders.probing import is_causal
-from softset.encoders.protocol import Progress
 from softset.encoders.signature import format_signature
-from softset.encoders.texts import check_texts, excerpt, first_places
-from softset.encoders.tokeniser import Tokenised, Tokeniser
+from softset.encoders.texts import check_texts, distinct_indices, excerpt
+from softset.encoders.tokenizer import Tokenised, Tokeniser
 from softset.encoders.tokensets import TokenSets
 from softset.encoders.units import merged_to_words
 from softset.encoders.windows import Window, windows
@@ -25,7 +24,7 @@ from softset.errors import InputError
 from softset.io.counting import counted
 from softset.runtime.threads import side_by_side
 
-__all__ = ["ContextualEncoder", "Options"]
+__all__ = ["ContextualEncoder", "PipelineOptions"]
 
 LONG = 256  # tokens: a text that is worth all threads, if it is alone; a shorter one takes less than 60 ms on one
 
@@ -34,23 +33,23 @@ Unit = Literal["token", "word"]
 
 
 @dataclass(frozen=True)
-class Options:
+class PipelineOptions:
     """How texts become sets, whatever the model."""
 
-    special: bool = False
+    special_tokens: bool = False
     unit: Unit = "token"
     overflow: Overflow = "window"
     max_length: int | None = None
-    budget: int = BUDGET
+    batch_tokens: int = DEFAULT_BATCH_TOKENS
 
     def __post_init__(self) -> None:
         if self.unit not in ("token", "word"):
             raise InputError(f'the unit {self.unit!r} is not known: use "token" or "word"')
         if self.overflow not in ("window", "truncate", "error"):
             raise InputError(f'the overflow {self.overflow!r} is not known: use "window", "truncate" or "error"')
-        if not isinstance(self.special, bool):
-            raise InputError(f"special is {self.special!r}, but True or False was wanted")
-        for name, value in (("max_length", self.max_length), ("batch_tokens", self.budget)):
+        if not isinstance(self.special_tokens, bool):
+            raise InputError(f"special_tokens is {self.special_tokens!r}, but True or False was wanted")
+        for name, value in (("max_length", self.max_length), ("batch_tokens", self.batch_tokens)):
             if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
                 raise InputError(f"{name} is {value!r}, but a whole number of at least 1 was wanted")
 
@@ -62,11 +61,11 @@ class ContextualEncoder(TextEncoder):
         self,
         tokeniser: Tokeniser,
         network: Network,
-        options: Options | None = None,
+        options: PipelineOptions | None = None,
         *,
         moments: Path | None = None,
     ) -> None:
-        self._tokeniser, self._network, self.options = tokeniser, network, options or Options()
+        self._tokeniser, self._network, self.options = tokeniser, network, options or PipelineOptions()
         self._moments = moments
         self._marks = len(tokeniser.prefix) + len(tokeniser.suffix)
         self._size = self._window_size()
@@ -91,7 +90,7 @@ class ContextualEncoder(TextEncoder):
             {
                 "encoder": self._network.identity,
                 "layer": self._network.layer,
-                "special": "in" if options.special else "out",
+                "special": "in" if options.special_tokens else "out",
                 "unit": options.unit,
                 "overflow": options.overflow if self._size is not None else None,
                 "max_length": None if self._size is None else self._size + self._marks,
@@ -112,7 +111,7 @@ class ContextualEncoder(TextEncoder):
     @property
     def second_moment(self) -> np.ndarray | None:
         """The second moment (d, d) of unit token vectors of this layer, where it is known: shipped with "minilm"."""
-        plain = self.options.unit == "token" and not self.options.special  # what the moments were measured on
+        plain = self.options.unit == "token" and not self.options.special_tokens  # what the moments were measured on
         return read_moment(self._moments, f"layer_{self.layer}") if self._moments is not None and plain else None
 
     def _pool(self, sets: TokenSets) -> np.ndarray:
@@ -138,16 +137,24 @@ class ContextualEncoder(TextEncoder):
         sequences = [self._sequence(one.ids[: self._size]) for one in self._tokeniser(list(texts))]
         return run(self._network.on_all_threads, sequences, self._tokeniser.pad)
 
-    def using(self, **options: Any) -> "ContextualEncoder":
-        """Return an encoder with the same network, which is not loaded again, and other options.
+    def with_options(
+        self,
+        *,
+        special_tokens: bool | None = None,
+        unit: Unit | None = None,
+        overflow: Overflow | None = None,
+        max_length: int | None = None,
+    ) -> "ContextualEncoder":
+        """Return an encoder with other options that shares this encoder's network; None leaves an option as it is.
 
         >>> import softset
-        >>> softset.load_encoder("minilm").using(unit="word").encode(["Bookworms!"]).tokens_of(0)
+        >>> softset.load_encoder("minilm").with_options(unit="word").encode(["Bookworms!"]).tokens_of(0)
         ['Bookworms', '!']
         """
-        return ContextualEncoder(
-            self._tokeniser, self._network, replace(self.options, **options), moments=self._moments
-        )
+        changes: dict[str, Any] = {"unit": unit, "overflow": overflow, "max_length": max_length}
+        changes["special_tokens"] = special_tokens
+        options = replace(self.options, **{name: value for name, value in changes.items() if value is not None})
+        return ContextualEncoder(self._tokeniser, self._network, options, moments=self._moments)
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Return how many tokens each text has, before anything is encoded.
@@ -171,7 +178,7 @@ class ContextualEncoder(TextEncoder):
 
     def _sub_words(self, texts: Sequence[str], progress: Progress | None) -> TokenSets:
         """Return the sets of the model's own tokens; a text that is there twice goes through the model once."""
-        first = first_places(texts)
+        first = distinct_indices(texts)
         tokenised = list(self._tokeniser(list(first)))
         plans = [self.plan(text, len(one.ids)) for text, one in zip(first, tokenised, strict=True)]
         which = [first[text] for text in texts]
@@ -180,7 +187,7 @@ class ContextualEncoder(TextEncoder):
             [plans[at] for at in which],
             self._tokeniser,
             self.dimensions,
-            special=self.options.special,
+            special=self.options.special_tokens,
         )
         self._fill(layout, tokenised, plans, which, progress)
         return layout.sets(texts, self.signature)
@@ -246,8 +253,8 @@ class ContextualEncoder(TextEncoder):
     def _batches(self, sequences: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Return groups of sequences that have at least a token: no text, for a model without marks, is nothing."""
         lengths = np.array([len(one) for one in sequences], dtype=np.int64)
-        filled, budget, most = np.flatnonzero(lengths), self.options.budget, 1 if self._network.alone else None
-        if isinstance(self._network, OneByOne):
+        filled, budget, most = np.flatnonzero(lengths), self.options.batch_tokens, 1 if self._network.alone else None
+        if isinstance(self._network, SequentialNetwork):
             groups = list(batches(lengths[filled], budget, most))
         else:  # whatever the number of threads, for who is in a batch may decide the last digit of a vector
             groups = finer_at_the_end(list(batches(lengths[filled], shared(int(lengths.sum()), budget), most)))

@@ -9,10 +9,10 @@ import numpy as np
 
 from softset.encoders.config import longest_sequence
 from softset.encoders.forking import refuse_after_fork
-from softset.encoders.layers import Layer, resolve_layer
-from softset.encoders.network import OneByOne, first_line
+from softset.encoders.model_config import Layer, resolve_layer
+from softset.encoders.network import SequentialNetwork, first_line
 from softset.encoders.probing import WORKING, must_go_alone
-from softset.encoders.tokeniser import SubWords, Tokenised, Tokeniser, reading, tokenised
+from softset.encoders.tokenizer import SubwordTokenizer, Tokenised, Tokeniser, reading, tokenised
 from softset.errors import FileError, InputError, MissingExtraError
 
 __all__ = ["TorchNetwork", "open_pretrained"]
@@ -68,7 +68,7 @@ def _must_be_whole(source: str | Path, told: Any) -> None:
         raise FileError(f"{source} lacks {len(lacking)} of its weights, such as {sorted(lacking)[0]}: save it again")
 
 
-class TorchNetwork(OneByOne):
+class TorchNetwork(SequentialNetwork):
     """One layer of a torch model: ids and mask (b, L) in, vectors (b, L, d) out.
 
     Padding is on the right for every model. A decoder's token sees only what is before it, so nothing there changes it;
@@ -154,7 +154,7 @@ def _tokeniser(tokeniser: Any, pad: int, threads: int) -> Tokeniser:
     backend = getattr(tokeniser, "backend_tokenizer", None)
     if backend is None or not hasattr(backend, "encode_batch"):
         return AlignedTokeniser(tokeniser, pad)
-    return SubWords(backend, unknown=tokeniser.unk_token_id, pad=pad, threads=threads)
+    return SubwordTokenizer(backend, unknown=tokeniser.unk_token_id, pad=pad, threads=threads)
 
 
 def _libraries() -> tuple[Any, Any]:

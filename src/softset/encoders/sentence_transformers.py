@@ -8,14 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from softset.encoders.base import TextEncoder
-from softset.encoders.batching import BUDGET, batches, padded
+from softset.encoders.base import Progress, TextEncoder
+from softset.encoders.batching import DEFAULT_BATCH_TOKENS, batches, pad_sequences
 from softset.encoders.config import longest_sequence
-from softset.encoders.contextual import ContextualEncoder, Options
 from softset.encoders.forking import refuse_after_fork
 from softset.encoders.late_interaction import PROMPTS, LateInteractionEncoder, Role
-from softset.encoders.network import OneByOne, running
-from softset.encoders.protocol import Progress
+from softset.encoders.network import SequentialNetwork, running
+from softset.encoders.pipeline import ContextualEncoder, PipelineOptions
 from softset.encoders.sentence_models import (
     backend_of,
     identity_of,
@@ -25,7 +24,7 @@ from softset.encoders.sentence_models import (
     package,
     precision_of,
 )
-from softset.encoders.tokeniser import SubWords
+from softset.encoders.tokenizer import SubwordTokenizer
 from softset.errors import InputError
 
 __all__ = ["SentenceEncoder", "sentence_encoder"]
@@ -44,7 +43,7 @@ TOKENWISE = {
 
 
 def sentence_encoder(
-    model: Any, *, role: Role = "document", options: Options | None = None, name: str | None = None
+    model: Any, *, role: Role = "document", options: PipelineOptions | None = None, name: str | None = None
 ) -> TextEncoder:
     """Return a SentenceTransformer or a MultiVectorEncoder as an encoder: the model, its folder, or its name.
 
@@ -63,9 +62,11 @@ def sentence_encoder(
         _must_read_plain_text(model)
         return SentenceEncoder(_tokeniser(model), _Modules(model, identity_of(model, name)), options)
     if isinstance(model, getattr(library, "MultiVectorEncoder", ())):
-        if options is not None and replace(options, budget=BUDGET) != Options():
-            raise InputError("a multi-vector model decides itself what is in a set: of the options, give budget only")
-        return LateInteractionEncoder(model, identity_of(model, name), role, (options or Options()).budget)
+        if options is not None and replace(options, batch_tokens=DEFAULT_BATCH_TOKENS) != PipelineOptions():
+            raise InputError("a multi-vector model defines its own token sets: give no option but batch_tokens")
+        return LateInteractionEncoder(
+            model, identity_of(model, name), role, (options or PipelineOptions()).batch_tokens
+        )
     raise InputError(
         f"{type(model).__name__} was given, but a SentenceTransformer, a MultiVectorEncoder or the folder of one was "
         "wanted"
@@ -103,8 +104,8 @@ class SentenceEncoder(ContextualEncoder):
                 sequences.append(np.array([*before, *one.ids[window.start : window.stop], *after], dtype=np.int64))
         pooled = np.zeros((len(texts), self.dimensions))
         most = 1 if self._network.alone else None
-        for group in batches([len(one) for one in sequences], self.options.budget, most):
-            ids, mask = padded([sequences[job] for job in group], self._tokeniser.pad)
+        for group in batches([len(one) for one in sequences], self.options.batch_tokens, most):
+            ids, mask = pad_sequences([sequences[job] for job in group], self._tokeniser.pad)
             with running(self._network.identity, ids.shape):
                 found = self._network.sentences(ids, mask)
             for row, job in enumerate(group):
@@ -113,7 +114,7 @@ class SentenceEncoder(ContextualEncoder):
         return pooled
 
 
-class _Modules(OneByOne):
+class _Modules(SequentialNetwork):
     """The modules of a SentenceTransformer as a network."""
 
     layer: int | None = None  # the last is what the modules after it were trained on
@@ -173,6 +174,6 @@ def _must_read_plain_text(model: Any) -> None:
         )
 
 
-def _tokeniser(model: Any) -> SubWords:
+def _tokeniser(model: Any) -> SubwordTokenizer:
     backend, own = backend_of(model), model.tokenizer
-    return SubWords(backend, unknown=own.unk_token_id, pad=0 if own.pad_token_id is None else own.pad_token_id)
+    return SubwordTokenizer(backend, unknown=own.unk_token_id, pad=0 if own.pad_token_id is None else own.pad_token_id)

@@ -14,7 +14,7 @@ from softset.encoders.texts import excerpt
 from softset.encoders.tokensets import strings
 from softset.errors import FileError
 
-__all__ = ["SubWords", "Tokenised", "Tokeniser", "reading"]
+__all__ = ["SubwordTokenizer", "Tokenised", "Tokeniser", "reading"]
 
 SPACE = " \u2581\u0120"  # how sentencepiece and byte-level models spell it
 BLOCK = 1024  # texts at a time: what the library returns takes a hundred times the memory of what is kept
@@ -43,7 +43,7 @@ class Tokeniser(Protocol):
         ...
 
 
-class SubWords:
+class SubwordTokenizer:
     """A tokeniser of the `tokenizers` library, told neither to cut nor to pad.
 
     What a user writes is text: "[SEP]" in a text is five characters, not the model's mark.

@@ -5,11 +5,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from softset.encoders.base import Encoder
 from softset.encoders.config import longest_sequence, read_json
 from softset.encoders.loading import load_encoder
 from softset.encoders.model_files import CARD, chosen, licence_in, list_folder
 from softset.encoders.models import BUNDLED, SEAL, SHELF, model_folder, model_kind
-from softset.encoders.protocol import Encoder
 from softset.encoders.signature import parse_signature
 from softset.errors import FileError, InputError, MissingExtraError, SoftsetError
 from softset.vectors import library
