@@ -265,7 +265,7 @@ def test_a_stream_gives_blocks_of_the_same_vectors(minilm) -> None:
     assert_close(TokenSets.concatenate(blocks), minilm.encode(texts), 1e-5)
     with pytest.raises(InputError, match="one str was given"):
         list(minilm.stream("hello"))
-    with pytest.raises(InputError, match="a block of 0 texts"):
+    with pytest.raises(InputError, match="block is 0, but it must be at least 1"):
         list(minilm.stream(["a"], block=0))
     with pytest.raises(InputError, match="text 2 is None"):
         list(minilm.stream(["a", "b", None], block=2))
