@@ -32,7 +32,7 @@ def _of(source: Callable[[bool], WordVectors]) -> Callable[[bool], Outcome]:
         vectors.find(queries[0], top=TOP, approximate=True)
         opened = time.perf_counter() - start
         recall = vectors.recall(queries, top=TOP)
-        size = faiss.serialize_index(vectors.prepared(None, Logic()).approximation.index).nbytes / len(vectors)
+        size = faiss.serialize_index(vectors.preprocessed(None, Logic()).approximate_index.index).nbytes / len(vectors)
         # Every turn asks for all sets, so that all turns are the same work, and the first call after a pause, whose
         # price the remarks tell, counts for no more than one of them.
         tasks = {

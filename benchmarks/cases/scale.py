@@ -15,7 +15,7 @@ from benchmarks.data import query, sentences, word_sets, words
 from benchmarks.measuring import cores
 from softset import WordVectors
 from softset.collections.items import Item
-from softset.search import source as finding
+from softset.search import find as finding
 
 __all__ = ["CASES", "found_in", "recalls"]
 
@@ -100,9 +100,9 @@ def recalls(stored, vectors: WordVectors, count: int = SETS) -> Iterator[tuple[s
         for name, queries in _asked(vectors, count).items():
             shares, seconds = [], []
             for one in queries:
-                exact = {hit.item for hit in vectors.find(one, TOP, preprocessing="none")}
+                exact = {hit.id for hit in vectors.find(one, TOP, preprocessing="none")}
                 start = time.perf_counter()
-                shares.append(len(exact & {hit.item for hit in stored.find(one, TOP)}) / len(exact))
+                shares.append(len(exact & {hit.id for hit in stored.find(one, TOP)}) / len(exact))
                 seconds.append(time.perf_counter() - start)
             yield name, float(np.mean(shares)), float(np.median(seconds))
 

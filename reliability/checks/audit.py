@@ -31,7 +31,7 @@ def note(step):
 import softset
 note("import")
 words = softset.load_words()
-print(words.find("{red, blue} & {apple}", 3)[0].item)
+print(words.find("{red, blue} & {apple}", 3)[0].id)
 note("find")
 print(softset.score(["a red book"], ["a blue book"]).f1[0])
 note("score")

@@ -31,7 +31,7 @@ def test_json_and_tsv(run) -> None:
     _, out, _ = run("find", QUERY, "--json", "--top", "2", "--explain")
     found = json.loads(out)
     assert {"query", "logic", "signature", "results"} <= set(found)
-    assert [hit["item"] for hit in found["results"]] == ["orange", "plum"]
+    assert [hit["id"] for hit in found["results"]] == ["orange", "plum"]
     assert found["results"][0]["leaves"][0]["leaf"] == "{red, blue, green}"
     _, out, _ = run("find", QUERY, "--tsv", "--top", "2")
     assert [line.split("\t")[:2] for line in out.splitlines()] == [[QUERY, "orange"], [QUERY, "plum"]]
@@ -126,7 +126,7 @@ def test_a_collection_from_texts_and_from_vectors(run, home: Path) -> None:
     assert code == 0 and "4 items, 300 dimensions, encoder words" in out and "1 items have no word" in err
     _, out, _ = run("find", "--in", "books.softset", "{sea, ship} - war", "--json")
     hits = json.loads(out)["results"]
-    assert [hit["item"] for hit in hits] == ["1", "3", "2"] and hits[0]["text"] == "ships and the sea"
+    assert [hit["id"] for hit in hits] == ["1", "3", "2"] and hits[0]["text"] == "ships and the sea"
     (home / "more.txt").write_text("sailing ships\n")
     assert "5 items, 1 of them new" in run("add", "books.softset", "more.txt")[1]
     assert "4 items left" in run("delete", "books.softset", "2")[1]
@@ -168,7 +168,7 @@ def test_odd_ids_do_not_break_lines_or_the_terminal(run, home: Path) -> None:
     _, out, _ = run("find", "--in", "c", query, "--with-examples")
     assert "\x1b" not in out and len(out.splitlines()) == 3
     _, out, _ = run("find", "--in", "c", query, "--with-examples", "--json")
-    assert [hit["item"] for hit in json.loads(out)["results"]] == ids
+    assert [hit["id"] for hit in json.loads(out)["results"]] == ids
     _, out, _ = run("find", "--in", "c", query, "--tsv", "--min", "1", "--logic", "product")
     assert out == ""
     for bad in ('{"text": "x", "n": NaN}', '{"text": "\\ud800"}', '{"id": "", "text": "x"}'):

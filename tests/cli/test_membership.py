@@ -15,9 +15,9 @@ QUERY = "{red, blue} & {apple, peach}"
 
 def test_it_is_what_find_says_of_the_same_words(run) -> None:
     hits = json.loads(run("find", QUERY, "--top", "5", "--json")[1])["results"]
-    asked = [hit["item"] for hit in hits][::-1]
+    asked = [hit["id"] for hit in hits][::-1]
     found = json.loads(run("membership", QUERY, *asked, "--json")[1])["memberships"]
-    assert [one["item"] for one in found] == asked
+    assert [one["id"] for one in found] == asked
     assert [one["membership"] for one in found][::-1] == pytest.approx([hit["membership"] for hit in hits], abs=1e-6)
 
 
@@ -46,14 +46,14 @@ def test_texts_of_a_collection_are_read_by_its_encoder_at_once(tmp_path: Path) -
     found = ships.membership("{sea, the seaside}", ["a sea", "a tree", "1"], logic="lattice")
     assert [round(one.membership, 6) for one in found] == [1, 0, 1]
     assert calls == [["sea", "the seaside"], ["a sea", "a tree"]]
-    assert found[2].stands_for == "the item with this id"
+    assert found[2].resolved_as == "the item with this id"
 
 
 def test_unknown_words_are_an_error_or_are_left_out(run) -> None:
     assert run("membership", "{red}", "qwxzy") == (2, "", "softset: 'qwxzy' has no vector here\n")
     code, shown, told = run("membership", "{red, qwxz}", "qwxzy", "blue", "--skip-unknown", "--json")
     found = json.loads(shown)
-    assert [one["item"] for one in found["memberships"]] == ["qwxzy", "blue"] and found["unknown"] == ["qwxz", "qwxzy"]
+    assert [one["id"] for one in found["memberships"]] == ["qwxzy", "blue"] and found["unknown"] == ["qwxz", "qwxzy"]
     assert found["memberships"][0]["membership"] is None and found["memberships"][1]["membership"] > 0.5
     assert (code, told) == (0, "softset: 2 without a vector: qwxz, qwxzy\n")
     assert run("membership", "{red}", "qwxzy", "red", "--skip-unknown")[1].startswith("    -  qwxzy\n")
@@ -70,10 +70,10 @@ def test_the_map_keeps_what_is_near_near() -> None:
             own = np.hypot(one["x"] - of_set["x"], one["y"] - of_set["y"])
             assert own < np.hypot(one["x"] - other["x"], one["y"] - other["y"]) and own < gap
     assert colours["x"] < 0 < cars["x"] and colours["y"] > 0
-    assert len(shown["items"]) == 20 and 0.3 < shown["kept"] <= 1
+    assert len(shown["items"]) == 20 and 0.3 < shown["explained_variance"] <= 1
     assert shown == load_words().map("{red, blue, green} | {car, truck, bus}", top=20).to_dict()
 
 
 def test_a_map_of_one_example_and_nothing_found() -> None:
-    alone = load_words().map("red", least=1.0, top=1)
-    assert len(alone.items) == 0 and alone.sets[0].examples[0][1:] == (0.0, 0.0) and alone.kept == 1.0
+    alone = load_words().map("red", min_score=1.0, top=1)
+    assert len(alone.items) == 0 and alone.sets[0].examples[0][1:] == (0.0, 0.0) and alone.explained_variance == 1.0

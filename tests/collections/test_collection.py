@@ -30,7 +30,7 @@ def make(folder: Path, n: int = 100) -> Collection:
 
 
 def found(one: Collection, query: str = "{i1, i2} | i3", **options) -> list[str]:
-    return [hit.item for hit in one.find(query, top=500, **options)]
+    return [hit.id for hit in one.find(query, top=500, **options)]
 
 
 def test_search_is_that_of_word_vectors(tmp_path: Path) -> None:
@@ -41,10 +41,10 @@ def test_search_is_that_of_word_vectors(tmp_path: Path) -> None:
         make(tmp_path).find("{i1, i2} & ~i3", top=50),
         words.find("{i1, i2} & ~i3", top=50, preprocessing="none"),
     )
-    assert [hit.item for hit in ours] == [hit.item for hit in theirs]
-    assert ours[0].text == f"text {ours[0].item[1:]}" and ours[0].metadata == {"n": int(ours[0].item[1:])}
+    assert [hit.id for hit in ours] == [hit.id for hit in theirs]
+    assert ours[0].text == f"text {ours[0].id[1:]}" and ours[0].metadata == {"n": int(ours[0].id[1:])}
     assert ours.signature.startswith("collection:c.softset@") and "|items:100|d:8|encoder:none|" in ours.signature
-    assert f"text {ours[0].item[1:]}" in str(ours)
+    assert f"text {ours[0].id[1:]}" in str(ours)
 
 
 def test_added_in_parts_is_the_same_as_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,8 +69,8 @@ def test_delete_and_add_again(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="an item with the id 'i6' already: delete it first"):
         c.add([Item("i6", "")], vectors=VECTORS[:1])
     c = c.add([Item("i5", "new")], vectors=VECTORS[200:201])
-    assert c.size == 99 and found(c, "i5", with_examples=True)[0] == "i5"
-    assert c.find("i5", with_examples=True)[0].text == "new"
+    assert c.size == 99 and found(c, "i5", include_examples=True)[0] == "i5"
+    assert c.find("i5", include_examples=True)[0].text == "new"
 
 
 def test_texts_are_read_by_the_encoder(tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_texts_are_read_by_the_encoder(tmp_path: Path) -> None:
     c = Collection.create(
         tmp_path / "c", [Item("1", "aaa"), Item("2", "bbb"), Item("3", "ab")], embed=embed, encoder="toy"
     )
-    assert [hit.item for hit in c.find('"aaaaab"')] == ["1", "3", "2"]
+    assert [hit.id for hit in c.find('"aaaaab"')] == ["1", "3", "2"]
     assert c.find('"aaaaab"').plan.leaves[0].resolved[0].how == "as a text, by toy"
     with pytest.raises(UnknownWordError, match="the encoder toy has no vector for it"):
         c.find("xyz")
@@ -161,7 +161,7 @@ def test_killed_at_any_moment_the_collection_is_whole(tmp_path: Path) -> None:
         writer.wait()
         writer.stdout.close()
         opened = Collection.open(c.folder)
-        ids = {opened.item(place).name for place in range(len(opened)) if place not in opened.hidden}
+        ids = {opened.item(place).id for place in range(len(opened)) if place not in opened.hidden}
         assert ids >= {f"i{n}" for n in range(100)}
         assert (len(ids) - 100) % 49 in (0, 1) and (
             len(ids) - 100
@@ -227,7 +227,7 @@ def test_ids_and_items_without_a_direction(tmp_path: Path) -> None:
         tmp_path / "c", [Item("7", "x"), Item("a", "y"), Item("z", "nil")], vectors=[[1, 0], [0, 1], [0, 0]]
     )
     assert c.next_number() == 8
-    assert [hit.item for hit in c.find("~7")] == ["a"]
+    assert [hit.id for hit in c.find("~7")] == ["a"]
     with pytest.raises(InputError, match=r"every example of \{z\} has the zero vector, which has no direction"):
         c.find("z")
-    assert c.find("7").to_dict()["stands_for"] == {"7": "the item with this id"}
+    assert c.find("7").to_dict()["resolved_as"] == {"7": "the item with this id"}

@@ -9,8 +9,7 @@ import pytest
 
 import softset
 from softset import WordVectors
-from softset.collections.collection import Collection
-from softset.collections.opening import open_collection
+from softset.collections.collection import Collection, open_collection
 from softset.errors import FileError, InputError, UnknownWordError
 from softset.jobs import finding
 from softset.jobs.embedding import collect, embed_files
@@ -46,13 +45,13 @@ def test_shards_find_what_one_process_finds(two_processes, folder: Path, logic: 
     shards = Shards(two_processes, str(folder / "*.parquet"))
     options = {
         "logic": logic,
-        "explained": True,
+        "explain": True,
         "preprocessing": "none",
         **({"alpha": 0.9} if logic == "lattice" else {}),
     }
     expected = words.find_many(QUERIES, 15, **options)
     for one, found in zip(expected, shards.find_many(QUERIES, 15, **options), strict=True):
-        assert [hit.item for hit in found] == [hit.item for hit in one]
+        assert [hit.id for hit in found] == [hit.id for hit in one]
         assert [hit.membership for hit in found] == pytest.approx([hit.membership for hit in one], abs=1e-6)
         assert [hit.percentile for hit in found] == [hit.percentile for hit in one]
         assert found[0].leaves[0].membership == pytest.approx(one[0].leaves[0].membership, abs=1e-6)
@@ -66,7 +65,7 @@ def test_of_many_items_a_sample_tells_where_sets_end(two_processes, folder: Path
     words, shards = WordVectors.of(NAMES, VECTORS), Shards(two_processes, str(folder / "*.parquet"))
     expected = words.find(QUERIES[0], 10, preprocessing="none")
     found = shards.find(QUERIES[0], 10)
-    assert [hit.item for hit in found] == [hit.item for hit in expected]
+    assert [hit.id for hit in found] == [hit.id for hit in expected]
     assert [hit.membership for hit in found] == pytest.approx([hit.membership for hit in expected], abs=1e-6)
     with pytest.raises(InputError, match="do not fit"):
         shards.rows(0, 1)
@@ -77,7 +76,7 @@ def test_what_is_wrong_is_one_sentence(two_processes, folder: Path, tmp_path: Pa
     with pytest.raises(UnknownWordError, match="'nothing' is no id here, and there is no encoder to read it"):
         shards.find("nothing")
     with pytest.raises(InputError, match="cannot be restricted"):
-        shards.find("w1", restrict=5)
+        shards.find("w1", restrict_vocab=5)
     with pytest.raises(InputError, match="has no column 'vec'"):
         Shards(two_processes, str(folder / "*.parquet"), columns=("id", "vec"))
     for name, rows, sentence in (
@@ -135,7 +134,7 @@ def test_rows_without_a_vector_are_passed_over(two_processes, tmp_path: Path) ->
     rows = [{"id": f"r{at}", "vector": None if at % 3 == 0 else [1.0, at / 7.0]} for at in range(30)]
     write(tmp_path / "v.parquet", rows, group=10)
     found = Shards(two_processes, str(tmp_path / "v.parquet")).find("r1", 100)
-    assert {hit.item for hit in found} == {f"r{at}" for at in range(30) if at % 3} - {"r1"}
+    assert {hit.id for hit in found} == {f"r{at}" for at in range(30) if at % 3} - {"r1"}
     write(tmp_path / "w.parquet", rows[:1], schema=pa.schema([("id", pa.string()), ("vector", pa.list_(pa.float32()))]))
     with pytest.raises(InputError, match=r"no row of .* has a vector"):
         Shards(two_processes, str(tmp_path / "w.parquet"))

@@ -88,7 +88,7 @@ def test_a_vector_that_is_no_number(store: Path) -> None:
     words = load_words(store)
     for logic in ("product", "lattice", "logistic"):
         found = words.find("w5", 40, logic=logic)
-        assert all(np.isfinite(hit.membership) for hit in found) and "w0" not in {hit.item for hit in found}
+        assert all(np.isfinite(hit.membership) for hit in found) and "w0" not in {hit.id for hit in found}
     with pytest.raises(FileError, match="a number that is not finite"):
         largest(np.full(64, np.nan), 3)
 
@@ -117,7 +117,7 @@ def test_a_text_that_was_changed(books: Path, old: bytes, new: bytes) -> None:
     lines[7] = lines[7].replace(old, new)
     content.write_bytes(b"".join(lines))
     with pytest.raises(FileError, match=r"items\.bin was changed since it was written \(item 7\)"):
-        Collection.open(books).find("w7", 40, with_examples=True)
+        Collection.open(books).find("w7", 40, include_examples=True)
 
 
 def test_directions_that_are_far_too_long(tmp_path: Path) -> None:

@@ -76,11 +76,11 @@ def test_it_finds_nearly_what_the_exact_engine_finds(words: WordVectors, logic: 
 
 
 def test_scores_are_exact(words: WordVectors) -> None:
-    exact = {hit.item: hit.membership for hit in words.find(QUERIES[0], top=100)}
+    exact = {hit.id: hit.membership for hit in words.find(QUERIES[0], top=100)}
     found = words.find(QUERIES[0], top=20, approximate=True)
-    assert found[0].item == "orange" and "engine:approximate" in found.signature
+    assert found[0].id == "orange" and "engine:approximate" in found.signature
     for hit in found:
-        assert hit.membership == pytest.approx(exact[hit.item], abs=1e-5)
+        assert hit.membership == pytest.approx(exact[hit.id], abs=1e-5)
 
 
 def test_complements_are_refused_with_the_reason(words: WordVectors) -> None:
@@ -93,10 +93,10 @@ def test_deleted_items_do_not_stand_in_the_way(tmp_path) -> None:
     pytest.importorskip("faiss")
     rows = np.random.default_rng(0).standard_normal((5000, 16)).astype("f4")
     c = Collection.create(tmp_path / "c", [Item(str(i), "") for i in range(5000)], vectors=rows)
-    near = [hit.item for hit in c.find("0", top=1500)]
+    near = [hit.id for hit in c.find("0", top=1500)]
     c = c.delete(near)
     found = c.find("0", top=10, approximate=True)
-    assert len(found) == 10 and not {hit.item for hit in found} & set(near)
+    assert len(found) == 10 and not {hit.id for hit in found} & set(near)
 
 
 def test_the_index_is_kept_for_the_next_process(words: WordVectors, tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,17 +104,17 @@ def test_the_index_is_kept_for_the_next_process(words: WordVectors, tmp_path, mo
     first = load_words().find(QUERIES[0], approximate=True)
     (kept,) = (tmp_path / "approximate").iterdir()
     monkeypatch.setattr(approximate, "_built", lambda _: pytest.fail("the index was made again"))
-    assert [hit.item for hit in load_words().find(QUERIES[0], approximate=True)] == [hit.item for hit in first]
+    assert [hit.id for hit in load_words().find(QUERIES[0], approximate=True)] == [hit.id for hit in first]
     monkeypatch.undo()
     monkeypatch.setenv("SOFTSET_CACHE", str(tmp_path))
     kept.write_bytes(kept.read_bytes()[:1000])
-    assert [hit.item for hit in load_words().find(QUERIES[0], approximate=True)] == [hit.item for hit in first]
+    assert [hit.id for hit in load_words().find(QUERIES[0], approximate=True)] == [hit.id for hit in first]
 
 
 def test_few_items_and_the_examples_left_out() -> None:
     pytest.importorskip("faiss")
     small = WordVectors.of([f"w{i}" for i in range(5)], np.eye(5) + 1)
-    assert {hit.item for hit in small.find("{w0, w1}", approximate=True)} == {"w2", "w3", "w4"}
+    assert {hit.id for hit in small.find("{w0, w1}", approximate=True)} == {"w2", "w3", "w4"}
     assert small.recall(["w0 | w1"], top=3) == 1
 
 
@@ -145,7 +145,7 @@ SETS = [f"{{w{at}, w{at + 300}, w{at + 600}, w{at + 900}}}" for at in range(100,
 
 def test_coded_vectors_find_what_the_exact_engine_finds(many: WordVectors) -> None:
     """As far as it is in the lists that are read: with all of them read, it is what codes lose."""
-    index = many.prepared(None, Logic()).approximation
+    index = many.preprocessed(None, Logic()).approximate_index
     assert index.coded and many.recall(SETS, top=100) > 0.85
     index.index.nprobe, usual = index.index.nlist, index.index.nprobe
     assert many.recall(SETS, top=100) > 0.98 and many.recall(SETS, top=10) > 0.98
@@ -190,12 +190,12 @@ def test_items_that_are_nearly_the_same_are_told_apart(noise: float, share: floa
     for top in (1, 10, 100):
         assert words.recall(queries, top=top, preprocessing="none") > 0.95
     if share == 0.5:
-        assert not words.approximation.coded
+        assert not words.approximate_index.coded
         return  # groups take most lists of the index then: what lies between them is in few of those that are read
     for operator in "|-":
         joined = [f"{a} {operator} {b}" for a, b in zip(queries, ["w66000", "w66300", "w66001"] * 4, strict=False)]
         assert words.recall(joined, top=10, preprocessing="none") > 0.9
-    assert words.approximation.coded or share > 0.05
+    assert words.approximate_index.coded or share > 0.05
 
 
 def test_many_examples_take_little_memory() -> None:
@@ -213,7 +213,7 @@ def test_vectors_of_odd_lengths_have_their_directions(tmp_path) -> None:
     rows = np.random.default_rng(9).standard_normal((3_000, 8)).astype(np.float32)
     rows[1], rows[2] = rows[0] * np.float32(1e-30), rows[0] * np.float32(1e25)
     found = words_of(rows).find("w0", 2, preprocessing="none", approximate=True)
-    assert [hit.item for hit in found] == ["w1", "w2"]
+    assert [hit.id for hit in found] == ["w1", "w2"]
 
 
 def test_nothing_is_found_where_all_is_deleted(tmp_path) -> None:
@@ -234,20 +234,20 @@ def test_an_index_that_cannot_be_kept_is_used_all_the_same(words: WordVectors, t
         raise RuntimeError(f"could not write {name}")  # as faiss says it
 
     monkeypatch.setattr(faiss, "write_index", refuse)
-    assert load_words().find(QUERIES[0], approximate=True)[0].item == "orange"
+    assert load_words().find(QUERIES[0], approximate=True)[0].id == "orange"
     assert not list((tmp_path / "approximate").iterdir())
 
 
 def test_borders_are_those_of_the_exact_engine(many: WordVectors) -> None:
-    items = many.prepared(None, Logic())
+    items = many.preprocessed(None, Logic())
     turned = np.linalg.qr(np.random.default_rng(0).normal(size=(LEAST_DIMENSIONS, LEAST_DIMENSIONS)))[0]
     middles = np.concatenate([items.sample[0][:200], turned])
-    assert items.approximation._sample is not None
-    off = items.approximation.borders(middles) - items.borders(middles)
+    assert items.approximate_index._sample is not None
+    off = items.approximate_index.thresholds(middles) - items.thresholds(middles)
     assert (np.abs(off) < 1e-6).mean() > 0.9 and -0.01 < off.min() and off.max() < 1e-6  # what is missed was nearer
-    exact = {hit.item: hit.membership for hit in many.find(SETS[0], top=50)}
+    exact = {hit.id: hit.membership for hit in many.find(SETS[0], top=50)}
     for hit in many.find(SETS[0], top=20, approximate=True):
-        assert hit.membership == pytest.approx(exact[hit.item], abs=0.01)
+        assert hit.membership == pytest.approx(exact[hit.id], abs=0.01)
 
 
 @pytest.mark.parametrize("d", [8, LEAST_DIMENSIONS])
@@ -263,11 +263,11 @@ def test_deleted_items_move_the_borders_of_both_engines(tmp_path, d: int, left: 
     gone = {"many": order[:3_000], "few": order[:-1_000], "none of the sample": np.union1d(whole.sample[1], others)}
     fewer = whole.delete([str(at) for at in gone[left].tolist()])
     if left != "none of the sample":
-        assert fewer.borders(q)[0] < whole.borders(q)[0] - 0.05
-    assert fewer.approximation.borders(q) == pytest.approx(fewer.borders(q), abs=0.01)
+        assert fewer.thresholds(q)[0] < whole.thresholds(q)[0] - 0.05
+    assert fewer.approximate_index.thresholds(q) == pytest.approx(fewer.thresholds(q), abs=0.01)
     kept = np.setdiff1d(order, gone[left])
     found = fewer.find(str(kept[0]), top=10, approximate=True)
-    assert len(found) == 10 and {int(hit.item) for hit in found} <= set(kept.tolist())
+    assert len(found) == 10 and {int(hit.id) for hit in found} <= set(kept.tolist())
     assert "WARNING" not in "".join(capfd.readouterr())
 
 

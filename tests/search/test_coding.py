@@ -127,8 +127,8 @@ def test_codes_are_made_when_they_are_asked_for_again(monkeypatch: pytest.Monkey
 
 def test_the_views_of_words_share_their_codes() -> None:
     words = WordVectors.of([str(at) for at in range(200)], RANDOM.standard_normal((200, 5)))
-    assert words.prepared("whiten", Logic()).coding is words.coding
-    assert words.prepared("centre", Logic()).coding is not words.coding  # of other vectors
+    assert words.preprocessed("whiten", Logic()).coding is words.coding
+    assert words.preprocessed("centre", Logic()).coding is not words.coding  # of other vectors
 
 
 @pytest.fixture(scope="module")
@@ -140,7 +140,7 @@ def words() -> WordVectors:
 
 
 def answers(items, **options) -> list[list[tuple[int, float]]]:
-    return [[(hit.place, hit.membership) for hit in found] for found in items.find_many(QUERIES, 20, **options)]
+    return [[(hit.index, hit.membership) for hit in found] for found in items.find_many(QUERIES, 20, **options)]
 
 
 @pytest.mark.parametrize("preprocessing", ["none", "whiten", "centre"])
@@ -163,7 +163,7 @@ def test_codes_of_a_collection_find_nothing_deleted(words: WordVectors, tmp_path
     n = len(words)
     whole = Collection.create(tmp_path / "c", [Item(f"w{at}", "") for at in range(n)], vectors=words.rows(0, n))
     asked = {name for query in QUERIES for name in query.strip("{}").split(", ")}
-    left = whole.delete({found[0].item for found in whole.find_many(QUERIES, 1)} - asked)
+    left = whole.delete({found[0].id for found in whole.find_many(QUERIES, 1)} - asked)
     first = answers(left)
     assert answers(left) == first and left.coding._codes is not None
     assert not {place for one in first for place, _ in one} & left.hidden

@@ -29,7 +29,7 @@ def toy(n: int = 500, d: int = 12, seed: int = 0) -> WordVectors:
 
 
 def names(result) -> list[str]:
-    return [hit.item for hit in result]
+    return [hit.id for hit in result]
 
 
 @pytest.mark.parametrize("logic", Logic.NAMES)
@@ -71,7 +71,7 @@ def test_every_logic_is_its_formula(logic: str, operator: str, query: str) -> No
     scores = expected_scores(words, operator, logic)
     scores[1:6] = -1
     best = np.argsort(-scores, kind="stable")[:20]
-    assert [hit.place for hit in result] == best.tolist()
+    assert [hit.index for hit in result] == best.tolist()
     np.testing.assert_allclose([hit.membership for hit in result], scores[best], atol=2e-6)
 
 
@@ -83,7 +83,7 @@ def test_blocks_and_batches_change_nothing(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(exact, "BLOCK_BYTES", 4 * 12 * 7)  # seven rows a block
     small = [result.to_dict() for result in words.find_many(queries, top=15)]
     for one, other in zip(small, alone, strict=True):
-        assert [hit["item"] for hit in one["results"]] == [hit["item"] for hit in other["results"]]
+        assert [hit["id"] for hit in one["results"]] == [hit["id"] for hit in other["results"]]
         a, b = ([hit["membership"] for hit in result["results"]] for result in (one, other))
         np.testing.assert_allclose(a, b, atol=1e-6)
 
@@ -96,7 +96,7 @@ def test_ties_are_broken_by_the_order_of_the_vocabulary() -> None:
 
 def test_query_words_are_left_out_unless_asked_for(words: WordVectors) -> None:
     assert not {"red", "blue"} & set(names(words.find("{red, blue}", top=50)))
-    assert set(names(words.find("{red, blue}", top=2, with_examples=True))) == {"red", "blue"}
+    assert set(names(words.find("{red, blue}", top=2, include_examples=True))) == {"red", "blue"}
     assert "york" not in names(words.find("New York", top=50))
 
 
@@ -105,8 +105,8 @@ def test_percentile_and_least(words: WordVectors) -> None:
     assert result[0].percentile == pytest.approx(100 * (33752 - 1) / 33752, abs=1e-4)
     assert [hit.percentile for hit in result] == sorted((hit.percentile for hit in result), reverse=True)
     least = result[9].membership
-    assert len(words.find("banana", top=100, least=least)) == 10
-    assert len(words.find("banana", least=0.999)) == 0
+    assert len(words.find("banana", top=100, min_score=least)) == 10
+    assert len(words.find("banana", min_score=0.999)) == 0
 
 
 def test_weights_count_but_in_crisp_sets(words: WordVectors) -> None:
@@ -118,7 +118,7 @@ def test_weights_count_but_in_crisp_sets(words: WordVectors) -> None:
 
 
 def test_explained(words: WordVectors) -> None:
-    hit = words.find(QUERY, top=1, explained=True)[0]
+    hit = words.find(QUERY, top=1, explain=True)[0]
     colour, fruit = hit.leaves
     assert colour.leaf == "{red, blue, green}" and fruit.leaf == "{apple, peach, banana}"
     assert hit.membership == pytest.approx(colour.membership * fruit.membership, rel=1e-5)
@@ -127,7 +127,7 @@ def test_explained(words: WordVectors) -> None:
     for text, cosine in colour.examples:
         a, b = white["orange"], white[text]
         assert cosine == pytest.approx(a @ b / np.linalg.norm(a) / np.linalg.norm(b), abs=1e-5)
-    assert "in {red, blue, green}, by red" in str(words.find(QUERY, top=1, explained=True))
+    assert "in {red, blue, green}, by red" in str(words.find(QUERY, top=1, explain=True))
 
 
 def test_named_sets(words: WordVectors) -> None:
@@ -139,12 +139,12 @@ def test_named_sets(words: WordVectors) -> None:
 
 
 def test_json_has_what_programs_read(words: WordVectors) -> None:
-    found = json.loads(words.find("{red, bleu}", top=2, skip_unknown=True, explained=True).to_json())
+    found = json.loads(words.find("{red, bleu}", top=2, skip_unknown=True, explain=True).to_json())
     assert found["query"] == "{red, bleu}" and found["logic"] == "logistic" and found["unknown"] == ["bleu"]
     signature = f"vectors:glove-840b-300d@{words.checksum[:8]}|words:33753|d:300"
     signature += "|preprocessing:whiten(0.2)@33753|engine:exact|logic:"
     assert found["signature"].startswith(signature)
-    assert set(found["results"][0]) == {"item", "membership", "percentile", "leaves"}
+    assert set(found["results"][0]) == {"id", "membership", "percentile", "leaves"}
 
 
 def test_nothing_and_everything_are_said(words: WordVectors) -> None:
@@ -289,8 +289,8 @@ def test_equal_vectors_are_tied_in_their_order() -> None:
 
 
 def test_what_is_taken_out_is_out_to_many_digits(words: WordVectors) -> None:
-    result = words.find("{red, wine} - {red, blue}", top=40_000, logic="product", aperture=inf, with_examples=True)
-    assert max(hit.membership for hit in result if hit.item in ("red", "blue")) < 1e-6
+    result = words.find("{red, wine} - {red, blue}", top=40_000, logic="product", aperture=inf, include_examples=True)
+    assert max((hit.membership for hit in result if hit.id in ("red", "blue")), default=0.0) < 1e-6
 
 
 @pytest.mark.parametrize("logic", Logic.NAMES)
@@ -299,8 +299,8 @@ def test_odd_lengths_and_zero_vectors(logic: str) -> None:
     plain = WordVectors.of(list("abcde"), rows)
     odd = WordVectors.of(list("abcde"), np.array(rows) * [[1e-30], [1e25], [1e-38], [1], [1e30]])
     for query in ("a", "~a", "a | c", "{a, b} - c"):
-        theirs = [(hit.item, hit.membership) for hit in plain.find(query, logic=logic)]
-        ours = [(hit.item, hit.membership) for hit in odd.find(query, logic=logic)]
+        theirs = [(hit.id, hit.membership) for hit in plain.find(query, logic=logic)]
+        ours = [(hit.id, hit.membership) for hit in odd.find(query, logic=logic)]
         assert [name for name, _ in ours] == [name for name, _ in theirs]
         assert [m for _, m in ours] == pytest.approx([m for _, m in theirs], abs=1e-6)
         assert "d" not in dict(ours)
@@ -324,15 +324,15 @@ def test_many_queries_stay_within_the_memory_of_a_block(words: WordVectors) -> N
 
 def test_restrict_searches_fewer_but_looks_up_in_all(words: WordVectors) -> None:
     assert words.words.place("peach") > 5000
-    result = words.find("{red, peach}", restrict=5000)
-    assert all(hit.place < 5000 for hit in result) and "|restrict:5000|" in result.signature
+    result = words.find("{red, peach}", restrict_vocab=5000)
+    assert all(hit.index < 5000 for hit in result) and "|restrict:5000|" in result.signature
     assert names(words.find_many("red")[0]) == names(words.find("red"))
 
 
 def test_phrases_are_said_in_the_result(words: WordVectors) -> None:
     result = words.find("{New York, Red, wine}", top=1)
-    assert result.to_dict()["stands_for"] == {"New York": "the mean of new, york", "Red": "as red"}
-    assert "stands_for" not in words.find("wine", top=1).to_dict()
+    assert result.to_dict()["resolved_as"] == {"New York": "the mean of new, york", "Red": "as red"}
+    assert "resolved_as" not in words.find("wine", top=1).to_dict()
 
 
 def test_what_gensim_takes(words: WordVectors) -> None:
@@ -377,10 +377,10 @@ def test_python_and_the_command_line_have_one_default(words: WordVectors) -> Non
         assert inspect.signature(make).parameters["aperture"].default == Logic().aperture
 
 
-def test_what_speaks_against_is_marked(words: WordVectors) -> None:
-    leaves = words.find("{dog, cat} - wolf", top=1, explained=True)[0].leaves
-    assert [one.against for one in leaves] == [False, True]
-    assert "against: 0." in str(words.find("~wolf & dog", top=1, explained=True))
+def test_negated_leaves_are_marked(words: WordVectors) -> None:
+    leaves = words.find("{dog, cat} - wolf", top=1, explain=True)[0].leaves
+    assert [one.negated for one in leaves] == [False, True]
+    assert "negated: 0." in str(words.find("~wolf & dog", top=1, explain=True))
 
 
 def test_parameters_adjust_a_given_logic_too(words: WordVectors) -> None:
@@ -395,5 +395,5 @@ def test_parameters_adjust_a_given_logic_too(words: WordVectors) -> None:
 def test_crisp_sets_are_the_end_of_graded_ones(logic: str, query: str) -> None:
     words = load_words()
     crisp, nearly = (words.find(query, 5, logic=logic, aperture=aperture) for aperture in (np.inf, 1e6))
-    assert [hit.item for hit in crisp] == [hit.item for hit in nearly]
+    assert [hit.id for hit in crisp] == [hit.id for hit in nearly]
     assert [hit.membership for hit in crisp] == pytest.approx([hit.membership for hit in nearly], abs=1e-4)

@@ -8,7 +8,7 @@ import pytest
 from softset import load_words
 from softset.errors import InputError
 from softset.query.centroid import Centroid
-from softset.search.source import FEW
+from softset.search.thresholds import FEW
 from softset.search.words import WordVectors
 from softset.vectors.store import FEW as FEW_AT_ONCE
 from softset.vectors.store import write_store
@@ -44,22 +44,22 @@ def words() -> WordVectors:
 )
 def test_memberships_are_those_of_the_formula(words, query, combined) -> None:
     expected = combined(literal([1, 2, 3]), literal([4, 5]))
-    found = words.find(query, top=20, preprocessing="none", with_examples=True)
+    found = words.find(query, top=20, preprocessing="none", include_examples=True)
     order = np.argsort(-expected, kind="stable")[:20]
-    assert [hit.place for hit in found] == order.tolist()
+    assert [hit.index for hit in found] == order.tolist()
     assert [hit.membership for hit in found] == pytest.approx(expected[order].tolist(), abs=1e-6)
     assert "logic:logistic|" in found.signature
 
 
 def test_direction_counts_and_scale_does_not(words) -> None:
     opposite = WordVectors.of(["a", "b", "c", "d"], [[1, 0], [-1, 0], [0.5, 0.1], [0, 3]])
-    found = {hit.item: hit.membership for hit in opposite.find("a", logic="logistic", with_examples=True)}
+    found = {hit.id: hit.membership for hit in opposite.find("a", logic="logistic", include_examples=True)}
     assert found["a"] > found["c"] == pytest.approx(0.5)  # of four items two are members, and c is at the border
     assert found["b"] == found["d"] == pytest.approx(1 / (1 + np.exp(2)))
     larger = WordVectors.of(WORDS, VECTORS * 7)
     for query in ("w7 & {w8, w9}", "w7 - w8"):
         ours, theirs = (one.find(query, logic="logistic") for one in (words, larger))
-        assert [hit.item for hit in ours] == [hit.item for hit in theirs]
+        assert [hit.id for hit in ours] == [hit.id for hit in theirs]
 
 
 def test_weights_of_examples_move_the_middle() -> None:
@@ -76,7 +76,7 @@ def test_examples_that_cancel_have_no_middle() -> None:
 
 def test_fewer_words_have_another_border(words) -> None:
     q = np.eye(12)[:1]
-    assert words.borders(q) == WordVectors.of(WORDS, VECTORS).borders(q) != words.restrict(40).borders(q)
+    assert words.thresholds(q) == WordVectors.of(WORDS, VECTORS).thresholds(q) != words.restrict(40).thresholds(q)
 
 
 def test_the_border_among_many_is_that_of_a_sample() -> None:
@@ -85,12 +85,12 @@ def test_the_border_among_many_is_that_of_a_sample() -> None:
     words = WordVectors.of([str(at) for at in range(n)], vectors)
     q = np.array([[1.0, 0, 0, 0]])
     exact = np.sort(vectors[:, 0] / np.linalg.norm(vectors, axis=1))[-ceil(sqrt(n))]
-    assert words.borders(q) == pytest.approx(exact, abs=0.01)
+    assert words.thresholds(q) == pytest.approx(exact, abs=0.01)
 
 
 def test_what_a_page_of_the_docs_calls_a_failure_works() -> None:
     """BUT NOT takes away the sense that is not meant."""
-    found = [hit.item for hit in load_words().find("bass - {guitar, drums}", top=3, logic="logistic")]
+    found = [hit.id for hit in load_words().find("bass - {guitar, drums}", top=3, logic="logistic")]
     assert {"trout", "catfish"} <= set(found)
 
 

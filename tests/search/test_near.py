@@ -38,11 +38,11 @@ def test_many_sets_find_what_each_finds_alone(words: WordVectors, top: int, with
     taken = []
     real = exact._near
     monkeypatch.setattr(exact, "_near", lambda *given: taken.append(real(*given)) or taken[-1])
-    together = words.find_many(QUERIES, top, with_examples=with_examples)
+    together = words.find_many(QUERIES, top, include_examples=with_examples)
     assert len(taken[0]) > 30  # a few borders may be too high, and these look at all
     for query, found in zip(QUERIES, together, strict=True):
-        alone = words.find(query, top, with_examples=with_examples)
-        assert [hit.place for hit in found] == [hit.place for hit in alone]
+        alone = words.find(query, top, include_examples=with_examples)
+        assert [hit.index for hit in found] == [hit.index for hit in alone]
         assert [hit.membership for hit in found] == pytest.approx([hit.membership for hit in alone], abs=1e-6)
 
 
@@ -51,7 +51,7 @@ def test_sets_of_other_kinds_are_found_beside_them(words: WordVectors, monkeypat
     mixed = [*QUERIES[:35], "w1 & w2", "w5 - w6", "~w7", *QUERIES[35:]]
     for query, found in zip(mixed, words.find_many(mixed, 3), strict=True):
         assert found.query == query
-        assert [hit.item for hit in found] == [hit.item for hit in words.find(query, 3)]
+        assert [hit.id for hit in found] == [hit.id for hit in words.find(query, 3)]
 
 
 def test_batches_of_sets_do_not_matter(words: WordVectors, monkeypatch) -> None:
@@ -59,8 +59,8 @@ def test_batches_of_sets_do_not_matter(words: WordVectors, monkeypatch) -> None:
     whole = words.find_many(QUERIES, 5)
     monkeypatch.setattr(exact, "NEAR_SETS", 7)
     monkeypatch.setattr(exact, "NEAR_ROWS", 999)
-    assert [[hit.place for hit in one] for one in words.find_many(QUERIES, 5)] == [
-        [hit.place for hit in one] for one in whole
+    assert [[hit.index for hit in one] for one in words.find_many(QUERIES, 5)] == [
+        [hit.index for hit in one] for one in whole
     ]
 
 
@@ -130,7 +130,7 @@ def test_the_border_of_words_that_come_by_frequency_is_no_accident() -> None:
     words = WordVectors.of([str(at) for at in range(n)], vectors)
     q = np.eye(d)[:1]
     cosines = vectors[:, 0] / np.linalg.norm(vectors, axis=1)
-    beyond_it = int((cosines > words.borders(q)[0]).sum())
+    beyond_it = int((cosines > words.thresholds(q)[0]).sum())
     assert 0.5 * np.sqrt(n) < beyond_it < 2 * np.sqrt(n)
 
 
@@ -138,7 +138,7 @@ def test_many_sets_over_a_collection_find_nothing_deleted(words: WordVectors, tm
     monkeypatch.setattr(exact, "ROOM", 0.2)
     n = len(words)
     whole = Collection.create(tmp_path / "c", [Item(f"w{at}", "") for at in range(n)], vectors=words.rows(0, n))
-    best = {found[0].item for found in whole.find_many(QUERIES, 1)}
+    best = {found[0].id for found in whole.find_many(QUERIES, 1)}
     taken = []
     real = exact._near
     monkeypatch.setattr(exact, "_near", lambda *given: taken.append(real(*given)) or taken[-1])
@@ -146,5 +146,5 @@ def test_many_sets_over_a_collection_find_nothing_deleted(words: WordVectors, tm
     together = left.find_many(QUERIES, 5)
     assert len(taken[0]) > 30
     for query, found in zip(QUERIES, together, strict=True):
-        assert not {hit.item for hit in found} & best
-        assert [hit.item for hit in found] == [hit.item for hit in left.find(query, 5)]
+        assert not {hit.id for hit in found} & best
+        assert [hit.id for hit in found] == [hit.id for hit in left.find(query, 5)]

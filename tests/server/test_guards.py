@@ -50,7 +50,7 @@ def test_without_the_key_there_is_nothing(locked: TestClient, given: str | None)
 def test_with_the_key_all_is_there(locked: TestClient) -> None:
     for scheme in ("Bearer", "bearer"):
         answer = locked.post("/v1/find", json=FIND, headers={"authorization": f"{scheme} {KEY}"})
-        assert answer.json()["results"][0]["item"] == "blue"
+        assert answer.json()["results"][0]["id"] == "blue"
     assert locked.get("/v1/health").status_code == 200  # for who watches over it
     assert locked.get("/").status_code == 200  # where a person is asked for the key
 

@@ -97,7 +97,7 @@ def shown_hits(page: object, place: str) -> list[tuple[str, str]]:
     ]
 
 
-def expected_hits(found: dict, name: str = "item") -> list[tuple[str, str]]:
+def expected_hits(found: dict, name: str = "id") -> list[tuple[str, str]]:
     return [(hit[name], f"{hit['membership']:.3f}") for hit in found["results"]]
 
 
@@ -138,7 +138,7 @@ def test_logics_side_by_side_and_what_differs(seen: Seen) -> None:
     }
     for name, one in found.items():
         assert shown_hits(page, f"[data-logic={name}]") == expected_hits(one)
-    names = {name: {hit["item"] for hit in one["results"]} for name, one in found.items()}
+    names = {name: {hit["id"] for hit in one["results"]} for name, one in found.items()}
     for name, own in names.items():
         others = set().union(*(some for other, some in names.items() if other != name))
         marked = page.query_selector_all(f"[data-logic={name}] .hit:has(.only) .name")

@@ -34,7 +34,7 @@ def ask(url: str, path: str, asked: object = None, timeout: float = 60) -> tuple
 
 def test_the_whole_way(server: Running) -> None:
     status, found = ask(server.url, "/v1/find", FIND)
-    assert status == 200 and found["results"][0]["item"] == "orange"
+    assert status == 200 and found["results"][0]["id"] == "orange"
     assert ask(server.url, "/v1/health")[1]["status"] == "ok"
     assert ask(server.url, "/")[0] == 200
 

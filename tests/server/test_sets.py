@@ -9,8 +9,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from softset.collections.collection import Collection
+from softset.collections.id_collection import text_encoder
 from softset.collections.items import Item
-from softset.collections.opening import text_encoder
 from softset.query.logic import Logic
 from softset.server import Settings
 from softset.server.schemas import LogicName
@@ -43,7 +43,7 @@ def test_several_queries_answer_each_for_itself(client: TestClient, command) -> 
     assert found[0] == command("find", "red", "--top", "2", "--json")[1]
     assert found[1] == {"query": "{red", "error": "a comma or } was expected here\n  {red\n      ^"}
     assert found[2] == {"query": "qwxz", "error": "'qwxz' has no vector here"}
-    assert found[3]["results"][0]["item"] == "orange"
+    assert found[3]["results"][0]["id"] == "orange"
 
 
 def test_membership_is_that_of_the_command_line(client: TestClient, command) -> None:
@@ -56,8 +56,8 @@ def test_the_map_has_the_sets_and_the_items(client: TestClient) -> None:
     shown = client.post("/v1/map", json={"query": QUERY, "top": 4}).json()
     found = client.post("/v1/find", json={"query": QUERY, "top": 4}).json()
     assert [one["name"] for one in shown["sets"]] == ["{red, blue, green}", "{apple, peach, banana}"]
-    assert [one["name"] for one in shown["items"]] == [hit["item"] for hit in found["results"]]
-    assert 0 < shown["kept"] < 1
+    assert [one["name"] for one in shown["items"]] == [hit["id"] for hit in found["results"]]
+    assert 0 < shown["explained_variance"] < 1
 
 
 def test_named_sets_and_words_that_are_left_out(client: TestClient) -> None:
@@ -110,7 +110,7 @@ def test_items_added_meanwhile_are_found(home, books: Path, tmp_path: Path) -> N
         assert len(client.post("/v1/find", json=asked).json()["results"]) == 4
         Collection.open(tmp_path / "copy", embed=text_encoder("words")[0]).add([Item("new", "the open sea")])
         found = client.post("/v1/find", json=asked).json()["results"]
-        assert len(found) == 5 and "new" in [hit["item"] for hit in found[:2]]
+        assert len(found) == 5 and "new" in [hit["id"] for hit in found[:2]]
 
 
 @pytest.mark.parametrize("name", ["../../etc", "/etc/passwd", "books.softset", "", "a\x00b", "minilm", "x" * 5000])
@@ -131,7 +131,7 @@ def test_a_search_beside_others_is_the_same(client: TestClient) -> None:
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(lambda query: client.post("/v1/find", json={"query": query}).json(), queries))
     for query, one in zip(queries, found, strict=True):
-        assert [hit["item"] for hit in one["results"]] == [hit["item"] for hit in alone[query]["results"]]
+        assert [hit["id"] for hit in one["results"]] == [hit["id"] for hit in alone[query]["results"]]
         assert np.allclose(
             [hit["membership"] for hit in one["results"]],
             [hit["membership"] for hit in alone[query]["results"]],

@@ -39,14 +39,14 @@ def test_sets(version: str) -> None:
 def test_word_vectors(version: str) -> None:
     words = load_words(FILES / version / "words")
     assert list(words.words) == ["red", "blue", "sea"] and np.array_equal(words.matrix, ROWS.astype("f4"))
-    assert words.find("{red, sea}", 1, preprocessing="none")[0].item == "blue"
+    assert words.find("{red, sea}", 1, preprocessing="none")[0].id == "blue"
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_collections(version: str) -> None:
     opened = Collection.open(FILES / version / "collection")
-    found = opened.find("i0", 5, with_examples=True)
-    assert {(hit.item, hit.text, hit.metadata["n"]) for hit in found} == {
+    found = opened.find("i0", 5, include_examples=True)
+    assert {(hit.id, hit.text, hit.metadata["n"]) for hit in found} == {
         (f"i{at}", text, at) for at, text in enumerate(TEXTS)
     }
 

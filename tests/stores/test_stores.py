@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from softset.collections.collection import Collection
+from softset.collections.id_collection import text_encoder
 from softset.collections.items import Item
-from softset.collections.opening import text_encoder
 from softset.errors import FileError, InputError, ShapeError, UnknownWordError
 from softset.stores import Record, Store, create_store, open_store
 from softset.stores.ingesting import ingest
@@ -55,23 +55,23 @@ def store(address: str) -> Iterator[Store]:
 def test_a_store_finds_what_a_folder_finds(store: Store, tmp_path: Path, logic: str) -> None:
     local = Collection.create(tmp_path / "c", ITEMS, vectors=VECTORS)
     stored = Stored(store)
-    options = {"logic": logic, "explained": True, **({"alpha": 0.9} if logic == "lattice" else {})}
+    options = {"logic": logic, "explain": True, **({"alpha": 0.9} if logic == "lattice" else {})}
     for query in QUERIES:
         expected, found = local.find(query, 10, **options), stored.find(query, 10, **options)
-        same = {hit.item for hit in expected} & {hit.item for hit in found}
+        same = {hit.id for hit in expected} & {hit.id for hit in found}
         assert len(same) >= 9, query
-        memberships = {hit.item: hit.membership for hit in expected}
+        memberships = {hit.id: hit.membership for hit in expected}
         for hit in found:
-            if hit.item in same:
-                assert hit.membership == pytest.approx(memberships[hit.item], abs=0.02 if logic == "logistic" else 1e-5)
-                assert hit.text == f"text {hit.item[1:]}" and hit.metadata == {"n": int(hit.item[1:])}
+            if hit.id in same:
+                assert hit.membership == pytest.approx(memberships[hit.id], abs=0.02 if logic == "logistic" else 1e-5)
+                assert hit.text == f"text {hit.id[1:]}" and hit.metadata == {"n": int(hit.id[1:])}
         assert "|engine:probes|" in found.signature
 
 
 def test_filters_go_through(address: str, store: Store) -> None:
     where = {"milvus": 'metadata["n"] < 100', "lance": "id in ('i8', 'i9', 'i10', 'i12')"}[address.partition(":")[0]]
     found = Stored(store, where=where).find("{i1, i2} | {i9}", 10)
-    assert len(found) and all(int(hit.item[1:]) < 100 for hit in found)
+    assert len(found) and all(int(hit.id[1:]) < 100 for hit in found)
     with pytest.raises(InputError, match=r"^(Milvus|LanceDB) says"):
         Stored(store, where="no such thing ((").find("i1")
 
@@ -83,7 +83,7 @@ def test_what_probes_cannot_answer_is_refused(store: Store) -> None:
     with pytest.raises(UnknownWordError, match="'nothing' is no id here"):
         Stored(store).find("nothing")
     with pytest.raises(InputError, match="cannot be restricted"):
-        Stored(store).find("i1", restrict=5)
+        Stored(store).find("i1", restrict_vocab=5)
 
 
 def test_interrupted_and_begun_again(address: str) -> None:
@@ -182,7 +182,7 @@ def test_texts_of_queries_are_read_by_the_encoder(address: str, tmp_path: Path) 
     ingest(create_store(address, 300, name), items, embed)
     local = Collection.create(tmp_path / "c", items, embed=embed, encoder=name)
     found, expected = open_store(address).find("{sea, ship} - war"), local.find("{sea, ship} - war")
-    assert [hit.item for hit in found] == [hit.item for hit in expected]
+    assert [hit.id for hit in found] == [hit.id for hit in expected]
     assert [hit.membership for hit in found] == pytest.approx([hit.membership for hit in expected], abs=1e-4)
 
 

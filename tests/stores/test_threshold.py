@@ -77,10 +77,10 @@ def test_a_set_that_is_asked_for_and_not_has_no_bounds(local: Collection) -> Non
     plans = [local.plan(query) for query in ("({i1} | {i2}) - {i1}", "({i1} | {i2}) - {i3}", "~(~{i1} | {i2})")]
     assert [Bounds.apply_to(plan) for plan in plans] == [False, True, True]
     expected = local.find("({i1} | {i2}) - {i1}", 5)
-    assert [hit.item for hit in Stored(Exact()).find("({i1} | {i2}) - {i1}", 5)] == [hit.item for hit in expected]
+    assert [hit.id for hit in Stored(Exact()).find("({i1} | {i2}) - {i1}", 5)] == [hit.id for hit in expected]
 
 
 def test_lists_that_end_have_shown_everything() -> None:
     stored = Stored(Exact(), where="30")
     found = stored.find("{i1, i2} - {i50}", 100)
-    assert len(found) == 28 and all(int(hit.item[1:]) < 30 for hit in found)
+    assert len(found) == 28 and all(int(hit.id[1:]) < 30 for hit in found)

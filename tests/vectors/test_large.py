@@ -34,5 +34,5 @@ def test_import_open_find(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     words = load_words("large")
     assert time.perf_counter() - start < 0.05
     assert words.dimensions == 100
-    found = [hit.item for hit in words.find("{red, blue, green} & {apple, peach, banana}", top=5)]
+    found = [hit.id for hit in words.find("{red, blue, green} & {apple, peach, banana}", top=5)]
     assert "orange" in found

@@ -18,8 +18,8 @@ def add(collection: str, items: str, text_column: str | None, id_column: str | N
     Example:
       softset add books.softset more.tsv
     """
+    from softset.collections.collection import open_collection
     from softset.collections.items import read_items
-    from softset.collections.opening import open_collection
 
     opened = open_collection(collection)
     found = read_items(items, text_column=text_column, id_column=id_column, first=opened.next_number())

@@ -86,11 +86,11 @@ def find(
         told = "\n".join(json.dumps(one.to_dict(), ensure_ascii=False) for one in plans)
         click.echo(told if as_json else "\n\n".join(map(str, plans)))
         return
-    options |= {"least": least, "with_examples": with_examples, "threads": threads, "restrict": restrict}
+    options |= {"min_score": least, "include_examples": with_examples, "threads": threads, "restrict_vocab": restrict}
     show = Printer(as_json=as_json, as_tsv=as_tsv, titled=queries is not None)
     for start in range(0, len(asked), QUERIES_AT_ONCE):
         batch = asked[start : start + QUERIES_AT_ONCE]
-        show.all(batch, partial(items.find_many, top=top, explained=explain, approximate=approximate, **options))
+        show.all(batch, partial(items.find_many, top=top, explain=explain, approximate=approximate, **options))
     if recall_check and show.answered:
         share = items.recall(show.answered, top, **options)
         click.echo(f"softset: the approximate engine finds {share:.1%} of the exact top {top}", err=True)
@@ -161,7 +161,7 @@ class Printer:
 
 def _about_means(result: Any) -> list[str]:
     """Say which examples are no single entry, or items rather than words."""
-    shown = result.plan.stands_for.items()
+    shown = result.plan.resolved_as.items()
     return [f"{text} is {how}" for text, how in shown if how.startswith("the ")]
 
 
@@ -171,7 +171,7 @@ def _about_unknown(unknown: Sequence[str]) -> list[str]:
 
 def _tsv(result: Any) -> str:
     """Return lines of four fields; tabs, line breaks and backslashes inside a field are written with a backslash."""
-    rows = ((result.query, hit.item, f"{hit.membership:.6f}", f"{hit.percentile:.4f}") for hit in result)
+    rows = ((result.query, hit.id, f"{hit.membership:.6f}", f"{hit.percentile:.4f}") for hit in result)
     return "".join("\t".join(_escaped(field) for field in row) + "\n" for row in rows)
 
 

@@ -81,8 +81,8 @@ def index(
     if out is None:
         raise click.UsageError("name the folder of the new collection with --out, or a --store")
     from softset.collections.collection import Collection
+    from softset.collections.id_collection import text_encoder
     from softset.collections.items import read_items
-    from softset.collections.opening import text_encoder
 
     embed, name = text_encoder(encoder or ("none" if vectors_file else "minilm"))
     vectors = read_vectors_file(vectors_file)
@@ -108,8 +108,8 @@ def _into_store(
     vectors_file: str | None,
 ) -> None:
     """Put items into an engine's collection; those that are there already are passed over."""
+    from softset.collections.id_collection import text_encoder
     from softset.collections.items import read_items
-    from softset.collections.opening import text_encoder
     from softset.stores import create_store
     from softset.stores.ingesting import ingest
 

@@ -35,12 +35,12 @@ def membership(
       softset membership --in books.softset '{sea, ship} - war' 'a voyage' --json
     """
     wanted = read_set_options(**options)
-    found = opened_items(collection, vectors, where).membership(query, texts, explained=explain, **wanted)
+    found = opened_items(collection, vectors, where).membership(query, texts, explain=explain, **wanted)
     for sentence in found.notes:
         click.echo(f"softset: {sentence}", err=True)
     for one in found:
-        if one.stands_for is not None and one.stands_for.startswith("the "):
-            click.echo(f"softset: {one.item} is {one.stands_for}", err=True)
+        if one.resolved_as is not None and one.resolved_as.startswith("the "):
+            click.echo(f"softset: {one.id} is {one.resolved_as}", err=True)
     if found.unknown:
         click.echo(f"softset: {len(found.unknown)} without a vector: {', '.join(found.unknown)}", err=True)
     click.echo(found.to_json() if as_json else str(found))

@@ -216,11 +216,11 @@ def find(
       softset scale find '{red, blue} & {apple, peach}' --vectors 'vectors/*.parquet'
       softset scale find '{sea, ship} - war' --vectors 'vectors/*.parquet' --encoder minilm --json
     """
-    from softset.collections.opening import text_encoder
+    from softset.collections.id_collection import text_encoder
     from softset.jobs.cluster import cluster
     from softset.jobs.finding import Shards
 
-    options = {**read_set_options(**given), "explained": explain, "with_examples": with_examples}
+    options = {**read_set_options(**given), "explain": explain, "include_examples": with_examples}
     embed, name = text_encoder(encoder or "none")
     with cluster(address, workers) as ray:
         items = Shards(ray, vectors, columns=(id_column, vector), embed=embed, encoder=name, workers=workers)

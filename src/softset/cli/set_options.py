@@ -88,6 +88,6 @@ def opened_items(collection: str | None, vectors: str | None, where: str | None 
         from softset.stores import open_store
 
         return open_store(collection, where=where)
-    from softset.collections.opening import open_collection
+    from softset.collections.collection import open_collection
 
     return open_collection(collection)

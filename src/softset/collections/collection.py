@@ -12,7 +12,7 @@ import json
 import os
 import shutil
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from hashlib import sha256
 from itertools import accumulate, chain
@@ -21,28 +21,29 @@ from typing import Any, Self
 
 import numpy as np
 
+from softset.collections.id_collection import IdCollection, text_encoder
 from softset.collections.items import Item
-from softset.collections.lookup import Lookup
 from softset.collections.segment import Embed, Segment, with_vectors, write_segment
+from softset.encoders.base import Encoder
+from softset.encoders.loading import load_encoder
 from softset.errors import FileError, InputError, ShapeError, UnknownWordError
 from softset.io.atomic import locked, new_folder, write_atomically
 from softset.query.plan import Resolved
-from softset.search.results import Entry
 
-__all__ = ["Collection"]
+__all__ = ["Collection", "open_collection"]
 
 VERSION = 1
 MERGE_RATIO = 4  # an older segment is taken in by a newer one if it is at most so many times as large
 
 
-class Collection(Lookup):
+class Collection(IdCollection):
     """Items with vectors, in a folder.
 
     >>> import tempfile, numpy as np
     >>> from softset.collections.items import Item
     >>> folder = tempfile.mkdtemp() + "/books.softset"
     >>> books = Collection.create(folder, [Item("a", "red book"), Item("b", "blue book")], vectors=np.eye(2))
-    >>> books.find("a", with_examples=True, top=1)
+    >>> books.find("a", include_examples=True, top=1)
     1.000  a   50.00 %  red book
     """
 
@@ -216,11 +217,10 @@ class Collection(Lookup):
                 return first + found
         return None
 
-    def item(self, place: int) -> Entry:
+    def item(self, place: int) -> Item:
         """Return an item's id, text and metadata."""
         segment, local = self._locate(place)
-        item = segment.item(local)
-        return Entry(item.id, item.text, item.metadata or None)
+        return segment.item(local)
 
     def _locate(self, place: int) -> tuple[Segment, int]:
         number = bisect_right(self._starts, place) - 1
@@ -235,7 +235,7 @@ class Collection(Lookup):
         ids = (name for segment in self._segments for name in segment.stored.words)
         return max((int(name) for name in ids if name.isascii() and name.isdigit() and len(name) < 19), default=0) + 1
 
-    def with_ids(self, ids: Sequence[str]) -> dict[str, Resolved]:
+    def resolve_ids(self, ids: Sequence[str]) -> dict[str, Resolved]:
         """Return what stands for those of some ids that items have."""
         places = {name: self.place(name) for name in ids}
         return {
@@ -243,6 +243,14 @@ class Collection(Lookup):
             for name, place in places.items()
             if place is not None
         }
+
+
+def open_collection(
+    folder: str | os.PathLike[str], *, read_texts: bool = True, load: Callable[[str], Encoder] = load_encoder
+) -> Collection:
+    """Open a collection with the encoder that it names, which must be the very one that made it."""
+    opened = Collection.open(folder)
+    return Collection.open(folder, embed=text_encoder(opened.encoder, load)[0]) if read_texts else opened
 
 
 def _deleted_in(segments: Iterable[Segment]) -> dict[str, list[int]]:

@@ -4,24 +4,15 @@ import csv
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from softset.errors import FileError, MissingExtraError
+from softset.search.results import Item
 
 __all__ = ["Item", "read_items"]
 
 LONGEST_FIELD = 16 * 2**20
-
-
-@dataclass(frozen=True)
-class Item:
-    """Something to be found."""
-
-    id: str
-    text: str
-    metadata: dict[str, Any] = field(default_factory=dict)
 
 
 def read_items(

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from softset.collections.collection import Collection
+from softset.collections.id_collection import text_encoder
 from softset.collections.items import Item
-from softset.collections.opening import text_encoder
 from softset.encoders.loading import load_encoder
 from softset.errors import InputError
 from softset.jobs.inputs import BLOCK, spans_of, values_of

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from softset.collections.lookup import Lookup
+from softset.collections.id_collection import IdCollection
 from softset.collections.segment import Embed
 from softset.errors import FileError, InputError, UnknownWordError
 from softset.jobs.embedding import rows_of
@@ -18,8 +18,8 @@ from softset.jobs.inputs import Span, read_blocks, spans_of, values_of
 from softset.jobs.jobs import FAULTS, mapped
 from softset.query.plan import Plan, Resolved
 from softset.search.exact import Ranking, search
-from softset.search.results import Entry
-from softset.search.source import Searchable
+from softset.search.find import SearchableSource
+from softset.search.results import Item
 from softset.search.thresholds import FEW, SAMPLE
 from softset.vectors.lengths import row_lengths
 
@@ -44,7 +44,7 @@ class Found(NamedTuple):
     scores: np.ndarray
 
 
-class Block(Searchable):
+class Block(SearchableSource):
     """The items of one block, in a worker's memory."""
 
     checksum = signature = ""
@@ -73,15 +73,15 @@ class Block(Searchable):
         """Return the vectors of items at some places."""
         return self._vectors[np.asarray(places, dtype=np.int64)]
 
-    def item(self, place: int) -> Entry:
+    def item(self, place: int) -> Item:
         """Return the name of an item."""
-        return Entry(self._names[place])
+        return Item(self._names[place])
 
     def resolve(self, text: str) -> Resolved:
         """Refuse: queries are read where all blocks are known."""
         raise UnknownWordError(f"{text!r} is not looked up in a single block")
 
-    def can_read(self, text: str) -> bool:
+    def can_resolve(self, text: str) -> bool:
         """Return False: queries are read where all blocks are known."""
         del text
         return False
@@ -122,7 +122,7 @@ class Best(NamedTuple):
         """Return them, for each plan."""
         excluded = [frozenset(np.flatnonzero(np.isin(places, list(out))).tolist()) for out in self.excluded]
         rankings = search(block, self.plans, self.top, excluded=excluded)
-        return [_taken(block, names, places, one.places.tolist(), one.scores) for one in rankings]
+        return [_taken(block, names, places, one.indices.tolist(), one.scores) for one in rankings]
 
 
 def _taken(
@@ -189,7 +189,7 @@ def _unpacked(row: dict[str, Any], dimensions: int) -> Found:
     return Found(numbers[0], list(row["names"]), vectors, numbers[1])
 
 
-class Shards(Lookup):
+class Shards(IdCollection):
     """Items whose ids and vectors are in Parquet files, searched by the actors of a Ray cluster.
 
     Args:
@@ -281,7 +281,7 @@ class Shards(Lookup):
 
     # Queries
 
-    def with_ids(self, ids: Sequence[str]) -> dict[str, Resolved]:
+    def resolve_ids(self, ids: Sequence[str]) -> dict[str, Resolved]:
         """Return those of some ids that items have; one pass finds all."""
         known: dict[str, Resolved] = {}
         for _, found in self._pass(Named(frozenset(ids))):
@@ -289,7 +289,7 @@ class Shards(Lookup):
                 known.setdefault(name, Resolved(row, "as it is", (place,)))
         return known
 
-    def ranked(
+    def rank(
         self, plans: Sequence[Plan], top: int, *, excluded: Sequence[frozenset[int]], stop: int | None = None
     ) -> list[Ranking]:
         """Return the best items of each plan: of those that are best in their blocks."""
@@ -314,9 +314,9 @@ class Shards(Lookup):
         """Return the vectors of items that were found."""
         return np.stack([self._seen[place][1] for place in places])
 
-    def item(self, place: int) -> Entry:
+    def item(self, place: int) -> Item:
         """Return the name of an item that was found."""
-        return Entry(self._seen[place][0])
+        return Item(self._seen[place][0])
 
 
 def _measured(spans: Sequence[Span], columns: VectorColumns) -> tuple[int, int]:

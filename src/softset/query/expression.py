@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-__all__ = ["And", "Example", "Examples", "Minus", "Named", "Not", "Or", "Tree", "height", "leaves", "sought"]
+__all__ = ["And", "Example", "Examples", "Minus", "Named", "Not", "Or", "Tree", "height", "leaves", "positive_leaves"]
 
 # What needs no quotes: words of letters, digits and inner marks, single spaces between them.
 BARE_WORD = r"[^\s{}()&|~,^\"\u201c\u201d@\-][^\s{}()&|~,^\"\u201c\u201d@]*"
@@ -107,17 +107,17 @@ def _in_quotes(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def sought(tree: Tree, *, negated: bool = False) -> Iterator[Examples | Named]:
+def positive_leaves(tree: Tree, *, negated: bool = False) -> Iterator[Examples | Named]:
     """Return the leaves under an even number of negations: those that speak for an item."""
     match tree:
         case Examples() | Named():
             if not negated:
                 yield tree
         case Not(inner):
-            yield from sought(inner, negated=not negated)
+            yield from positive_leaves(inner, negated=not negated)
         case And(left, right) | Or(left, right) | Minus(left, right):
-            yield from sought(left, negated=negated)
-            yield from sought(right, negated=negated != isinstance(tree, Minus))
+            yield from positive_leaves(left, negated=negated)
+            yield from positive_leaves(right, negated=negated != isinstance(tree, Minus))
 
 
 def height(tree: Tree) -> int:

@@ -13,7 +13,7 @@ from softset.query.combining import combined_memberships, combined_set, leaf_set
 from softset.query.expression import Example, Examples, Named, Tree, leaves
 from softset.query.logic import Logic
 
-__all__ = ["Known", "Leaf", "Members", "Plan", "Resolved", "Resolver", "examples_of", "make_plan"]
+__all__ = ["CachedResolver", "Leaf", "Members", "Plan", "Resolved", "Resolver", "examples_of", "make_plan"]
 
 NamedSets = Mapping[str, Sequence[str]]
 
@@ -23,7 +23,7 @@ class Resolved(NamedTuple):
 
     vector: np.ndarray
     how: str
-    places: tuple[int, ...]
+    indices: tuple[int, ...]
 
 
 class Resolver(Protocol):
@@ -32,11 +32,11 @@ class Resolver(Protocol):
     def resolve(self, text: str) -> Resolved:
         """Return what stands for a text, or raise UnknownWordError."""
 
-    def can_read(self, text: str) -> bool:
+    def can_resolve(self, text: str) -> bool:
         """Tell whether `resolve` would find something."""
 
 
-class Known:
+class CachedResolver:
     """A resolver that knows the answers for some texts already, and asks another for the rest."""
 
     def __init__(self, resolver: Resolver, answers: Mapping[str, Resolved]) -> None:
@@ -52,9 +52,9 @@ class Known:
         known = self._answers.get(text)
         return self._resolver.resolve(text) if known is None else known
 
-    def can_read(self, text: str) -> bool:
+    def can_resolve(self, text: str) -> bool:
         """Tell whether `resolve` would find something."""
-        return text in self._answers or self._resolver.can_read(text)
+        return text in self._answers or self._resolver.can_resolve(text)
 
 
 class Members(Protocol):
@@ -103,9 +103,9 @@ class Plan:
     unknown: tuple[str, ...]
 
     @property
-    def places(self) -> frozenset[int]:
+    def example_indices(self) -> frozenset[int]:
         """The items that are examples of the query themselves."""
-        return frozenset(place for leaf in self.leaves for one in leaf.resolved for place in one.places)
+        return frozenset(index for leaf in self.leaves for one in leaf.resolved for index in one.indices)
 
     @property
     def sets(self) -> tuple[Members, ...]:
@@ -120,7 +120,7 @@ class Plan:
         return combined_memberships(self.logic, self.tree, by_leaf)
 
     @property
-    def stands_for(self) -> dict[str, str]:
+    def resolved_as(self) -> dict[str, str]:
         """What stands for the examples that are not looked up as they are."""
         pairs = [pair for leaf in self.leaves for pair in zip(leaf.examples, leaf.resolved, strict=True)]
         return {example.text: found.how for example, found in pairs if found.how != "as it is"}
@@ -194,7 +194,7 @@ def _leaf(
     examples = examples_of(tree, named)
     kept: list[tuple[Example, Resolved]] = []
     for example in examples:
-        if unknown is not None and not resolver.can_read(example.text):
+        if unknown is not None and not resolver.can_resolve(example.text):
             unknown.append(example.text)
         else:
             kept.append((example, resolver.resolve(example.text)))

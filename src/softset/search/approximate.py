@@ -77,7 +77,7 @@ class Searched(Items, Protocol):
     def sample(self) -> tuple[np.ndarray, np.ndarray]:
         """Some of many items, scaled to length 1 (m, d), and their places (m,)."""
 
-    def borders(self, directions: np.ndarray) -> np.ndarray:
+    def thresholds(self, directions: np.ndarray) -> np.ndarray:
         """Return where the sets of some directions (k, d) end."""
 
 
@@ -102,13 +102,13 @@ class Approximate:
 
     # Where sets end
 
-    def borders(self, directions: np.ndarray) -> np.ndarray:
+    def thresholds(self, directions: np.ndarray) -> np.ndarray:
         """Return where the sets of some directions (k, d) end, which is nearly always where the exact engine says.
 
         Of many items it asks the same sample: codes find the nearest of them, and their own cosines tell the border.
         """
         if self._sample is None:
-            return self._items.borders(directions)
+            return self._items.thresholds(directions)
         index, rows, rank = self._sample
         found = []
         for probe in directions.astype(np.float32):  # one by one: faiss 1.9 knows larger blocks for one probe only
@@ -156,7 +156,7 @@ class Approximate:
             best = best_of(places, scores, max(top, LEAST_BEST))
             if (len(probes) == 1 and not self.coded) or _are_settled(found, places, scores, best):
                 break
-        return Ranking(best.places[:top], best.scores[:top])
+        return Ranking(best.indices[:top], best.scores[:top])
 
     def _rounds(self, wanted: int) -> Iterator[int]:
         """Yield how many neighbours of a probe to look at; most often, the first number will do."""

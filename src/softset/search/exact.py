@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from softset.query.centroid import LEAST_BORDER, Centroid, presumed
+from softset.query.centroid import MIN_THRESHOLD, Centroid, expected_size
 from softset.query.expression import Examples, Named
 from softset.query.plan import Members, Plan
 from softset.runtime.threads import in_threads
@@ -71,7 +71,7 @@ class Items(Protocol):
 class Ranking:
     """The best items of one query, best first: their places and scores; ties in the items' order."""
 
-    places: np.ndarray
+    indices: np.ndarray
     scores: np.ndarray
 
     @classmethod
@@ -83,12 +83,12 @@ class Ranking:
         """Return the best of this ranking and of later items, consecutive from `start` on, but for those left out."""
         here = left_out[(left_out >= start) & (left_out < start + len(scores))] - start
         scores = _without(scores, here, -np.inf)
-        least = self.scores[-1] if len(self.places) == top else -np.inf
+        least = self.scores[-1] if len(self.indices) == top else -np.inf
         at = np.flatnonzero(scores > least)
         if len(at) > top:  # only those that can be among the best
             some = scores[at]
             at = at[some >= np.partition(some, len(at) - top)[len(at) - top]]
-        places, scores = np.concatenate([self.places, at + start]), np.concatenate([self.scores, scores[at]])
+        places, scores = np.concatenate([self.indices, at + start]), np.concatenate([self.scores, scores[at]])
         order = np.lexsort((places, -scores))[:top]
         return Ranking(places[order], scores[order])
 
@@ -106,7 +106,7 @@ def search(
         these = rest[first:last]
         found = _pass(items, [plans[at] for at in these], margin, [excluded[at] for at in these], n)
         rankings |= dict(zip(these, found, strict=True))
-    return [rescored(items, plan, rankings[at].places, top) for at, plan in enumerate(plans)]
+    return [rescored(items, plan, rankings[at].indices, top) for at, plan in enumerate(plans)]
 
 
 def _batches(plans: Sequence[Plan]) -> Iterator[tuple[int, int]]:
@@ -126,7 +126,7 @@ def _near(
     items: Items, plans: Sequence[Plan], top: int, margin: int, excluded: Sequence[frozenset[int]], n: int
 ) -> dict[int, Ranking]:
     """Return what may be among the best of those plans that are one set each, if enough items lie beyond its border."""
-    expected = presumed(len(items)) * n / max(len(items), 1)
+    expected = expected_size(len(items)) * n / max(len(items), 1)
     near = {at: one for at, plan in enumerate(plans) if (one := _alone(plan)) is not None and expected > ROOM * margin}
     if len(near) < FEW_COLUMNS:
         return {}
@@ -147,7 +147,7 @@ def _beyond_borders(
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield for each set the places of the items beyond its border, and their cosines."""
     directions = np.stack([one.direction for one in sets])
-    least = np.array([one.border for one in sets], dtype=np.float32)
+    least = np.array([one.threshold for one in sets], dtype=np.float32)
 
     along = items.along(directions)
     screen = None if codes is None else Screen(codes, along.directions)
@@ -173,7 +173,7 @@ def _alone(plan: Plan) -> Centroid | None:
     members = plan.sets[0]
     if not isinstance(plan.tree, Examples | Named) or not isinstance(members, Centroid):
         return None
-    return members if members.border > LEAST_BORDER else None
+    return members if members.threshold > MIN_THRESHOLD else None
 
 
 def _pass(items: Items, plans: Sequence[Plan], top: int, excluded: Sequence[frozenset[int]], n: int) -> list[Ranking]:
@@ -217,7 +217,7 @@ def rescored(items: Items, plan: Plan, places: np.ndarray, top: int) -> Ranking:
 def best_of(places: np.ndarray, scores: np.ndarray, top: int) -> Ranking:
     """Return the best of items with these scores; what differs only in the last digits is in the items' order.
 
-    >>> best_of(np.array([4, 2, 7]), np.array([0.5, 0.5, 0.9]), top=2).places.tolist()
+    >>> best_of(np.array([4, 2, 7]), np.array([0.5, 0.5, 0.9]), top=2).indices.tolist()
     [7, 2]
     """
     order = np.lexsort((places, -scores.round(12)))[:top]
@@ -232,7 +232,7 @@ def exact_scores(items: Items, plan: Plan, places: np.ndarray) -> np.ndarray:
         nowhere = np.isnan(cosines[0])
         if nowhere.any():
             cosines = np.where(nowhere, 0.0, cosines)
-        scores = plan.score([one.chances(row) for one, row in zip(middles, cosines, strict=True)])
+        scores = plan.score([one.probability(row) for one, row in zip(middles, cosines, strict=True)])
     else:
         rows = items.take(places).astype(np.float64)
         nowhere = ~rows.any(axis=1)
@@ -264,7 +264,7 @@ class Scorer:
             part = coordinates[at : at + len(factor)]
             at += len(factor)
             if isinstance(one, Centroid):
-                found.append(np.maximum(part[0], 0) if alone else one.chances(part[0]))
+                found.append(np.maximum(part[0], 0) if alone else one.probability(part[0]))
             else:
                 found.append(np.minimum(np.sqrt(np.einsum("ij,ij->j", part, part)), 1))
         return found

@@ -8,47 +8,47 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from softset.query.plan import Plan, Resolved
-from softset.search.results import LeafShare, explain, printable, share_lines, shares_to_dicts
+from softset.search.results import LeafMembership, explain_leaves, printable, share_lines, shares_to_dicts
 
-__all__ = ["Belonging", "Memberships", "belonging"]
+__all__ = ["ItemMembership", "MembershipResult", "compute_memberships"]
 
 
-class Belonging(NamedTuple):
+class ItemMembership(NamedTuple):
     """A text's membership in a query, None if it has no vector, and what stands for it if that is not itself."""
 
-    item: str
+    id: str
     membership: float | None
-    stands_for: str | None = None
-    leaves: tuple[LeafShare, ...] = ()
+    resolved_as: str | None = None
+    leaves: tuple[LeafMembership, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return what programs read."""
-        shown: dict[str, Any] = {"item": self.item, "membership": self.membership}
-        if self.stands_for is not None:
-            shown["stands_for"] = self.stands_for
+        shown: dict[str, Any] = {"id": self.id, "membership": self.membership}
+        if self.resolved_as is not None:
+            shown["resolved_as"] = self.resolved_as
         if self.leaves:
             shown["leaves"] = shares_to_dicts(self.leaves)
         return shown
 
 
 @dataclass(frozen=True)
-class Memberships:
+class MembershipResult:
     """The memberships of some texts in one query, in their order, with all that they depend on."""
 
     query: str
     logic: str
     signature: str
-    items: tuple[Belonging, ...]
+    items: tuple[ItemMembership, ...]
     notes: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
 
-    def __iter__(self) -> Iterator[Belonging]:
+    def __iter__(self) -> Iterator[ItemMembership]:
         return iter(self.items)
 
     def __len__(self) -> int:
         return len(self.items)
 
-    def __getitem__(self, at: int) -> Belonging:
+    def __getitem__(self, at: int) -> ItemMembership:
         return self.items[at]
 
     def to_dict(self) -> dict[str, Any]:
@@ -71,7 +71,7 @@ class Memberships:
         return "\n".join(
             line
             for one in self.items
-            for line in (f"{_shown(one.membership)}  {printable(one.item)}", *share_lines(one.leaves))
+            for line in (f"{_shown(one.membership)}  {printable(one.id)}", *share_lines(one.leaves))
         )
 
     __repr__ = __str__
@@ -81,20 +81,20 @@ def _shown(membership: float | None) -> str:
     return "    -" if membership is None else f"{membership:.3f}"
 
 
-def belonging(
-    plan: Plan, asked: Sequence[str], known: Mapping[str, Resolved], where: str, *, explained: bool
-) -> Memberships:
+def compute_memberships(
+    plan: Plan, asked: Sequence[str], known: Mapping[str, Resolved], where: str, *, explain: bool
+) -> MembershipResult:
     """Return how much texts belong to a query; one whose vector is zero belongs to nothing."""
     found = [(text, known[text]) for text in dict.fromkeys(asked) if text in known]
     rows = np.stack([one.vector for _, one in found]).astype(np.float64) if found else np.zeros((0, 1))
     scores = np.asarray(plan.score([np.asarray(one.membership(rows)) for one in plan.sets])) if found else np.zeros(0)
     scores = np.where(rows.any(axis=1), scores, 0.0)
-    shares = explain(rows, plan) if explained and found else [()] * len(found)
+    shares = explain_leaves(rows, plan) if explain and found else [()] * len(found)
     told = {
-        text: Belonging(text, float(score), None if one.how == "as it is" else one.how, share)
+        text: ItemMembership(text, float(score), None if one.how == "as it is" else one.how, share)
         for (text, one), score, share in zip(found, scores.tolist(), shares, strict=True)
     }
-    items = tuple(told.get(text, Belonging(text, None)) for text in asked)
-    without = [one.item for one in items if one.membership is None]
+    items = tuple(told.get(text, ItemMembership(text, None)) for text in asked)
+    without = [one.id for one in items if one.membership is None]
     left_out = tuple(dict.fromkeys([*plan.unknown, *without]))
-    return Memberships(plan.query, plan.logic.name, where, items, plan.notes, left_out)
+    return MembershipResult(plan.query, plan.logic.name, where, items, plan.notes, left_out)

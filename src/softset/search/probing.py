@@ -11,7 +11,7 @@ import numpy as np
 
 from softset.errors import InputError
 from softset.query.centroid import Centroid
-from softset.query.expression import And, Examples, Minus, Named, Not, Or, Tree, sought
+from softset.query.expression import And, Examples, Minus, Named, Not, Or, Tree, positive_leaves
 from softset.query.plan import Leaf, Plan
 
 __all__ = ["SPARE", "probes_of", "units"]
@@ -62,7 +62,7 @@ def _positive(plan: Plan, advice: str) -> list[Leaf]:
         raise InputError(
             f"one side of {plan.tree} holds nearly everything, so that there are no near candidates: {advice}"
         )
-    return [by_tree[tree] for tree in dict.fromkeys(sought(plan.tree))]
+    return [by_tree[tree] for tree in dict.fromkeys(positive_leaves(plan.tree))]
 
 
 def _has_candidates(tree: Tree, *, negated: bool = False) -> bool:

@@ -1,7 +1,7 @@
 """A map of a result: the examples of its sets and the items that were found, as points of a plane.
 
 The plane is the one that keeps most of what tells the points apart, the first two principal axes of their unit vectors:
-what is near on the map may still be far apart in the other dimensions, and `kept` says how much of it all is shown.
+what is near on the map may still be far apart in the other dimensions (see `explained_variance`).
 """
 
 from collections.abc import Sequence
@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from softset.search.results import Result
+from softset.search.results import SearchResult
 
-__all__ = ["Ground", "Map", "Spot", "map_of"]
+__all__ = ["Point", "ProjectedSet", "Projection2D", "project"]
 
 
-class Spot(NamedTuple):
+class Point(NamedTuple):
     """Where something is on the map."""
 
     name: str
@@ -23,36 +23,40 @@ class Spot(NamedTuple):
     y: float
 
 
-class Ground(NamedTuple):
+class ProjectedSet(NamedTuple):
     """A set of the query: where its middle is, and its examples."""
 
-    middle: Spot
-    examples: tuple[Spot, ...]
+    centre: Point
+    examples: tuple[Point, ...]
 
 
 @dataclass(frozen=True)
-class Map:
-    """The sets and the items of a result; `kept` is the plane's share of the points' variance, from 0 to 1."""
+class Projection2D:
+    """The sets and the items of a result, and the share of the points' variance that the plane explains."""
 
-    sets: tuple[Ground, ...]
-    items: tuple[Spot, ...]
-    kept: float
+    sets: tuple[ProjectedSet, ...]
+    items: tuple[Point, ...]
+    explained_variance: float
 
     def to_dict(self) -> dict[str, Any]:
         """Return what programs read."""
         sets = [
-            {**one.middle._asdict(), "examples": [example._asdict() for example in one.examples]} for one in self.sets
+            {**one.centre._asdict(), "examples": [example._asdict() for example in one.examples]} for one in self.sets
         ]
-        return {"sets": sets, "items": [one._asdict() for one in self.items], "kept": self.kept}
+        return {
+            "sets": sets,
+            "items": [one._asdict() for one in self.items],
+            "explained_variance": self.explained_variance,
+        }
 
 
-def map_of(result: Result, vectors: np.ndarray) -> Map:
+def project(result: SearchResult, vectors: np.ndarray) -> Projection2D:
     """Return the map of a result, whose hits have these vectors (n, d), as its search looked at them.
 
     >>> import softset
     >>> words = softset.load_words()
     >>> shown = words.map("{red, blue} & {apple, peach}", top=3)
-    >>> [one.middle.name for one in shown.sets], [one.name for one in shown.items]
+    >>> [one.centre.name for one in shown.sets], [one.name for one in shown.items]
     (['{red, blue}', '{apple, peach}'], ['orange', 'pink', 'plum'])
     """
     leaves = [_units(leaf.vectors) for leaf in result.plan.leaves]
@@ -63,10 +67,10 @@ def map_of(result: Result, vectors: np.ndarray) -> Map:
     ends = np.cumsum([len(rows) for rows in leaves])
     places, centres = ((rows - mean) @ axes.T for rows in (points, middles))
     sets = tuple(
-        Ground(_spots([str(leaf.tree)], [centre])[0], _spots([one.text for one in leaf.examples], of_leaf))
+        ProjectedSet(_spots([str(leaf.tree)], [centre])[0], _spots([one.text for one in leaf.examples], of_leaf))
         for leaf, centre, of_leaf in zip(result.plan.leaves, centres, np.split(places, ends)[:-1], strict=True)
     )
-    return Map(sets, _spots([hit.item for hit in result], places[ends[-1] :]), kept)
+    return Projection2D(sets, _spots([hit.id for hit in result], places[ends[-1] :]), kept)
 
 
 def _units(rows: np.ndarray) -> np.ndarray:
@@ -88,5 +92,5 @@ def _axes(centred: np.ndarray, first: np.ndarray) -> tuple[np.ndarray, float]:
     return axes * turned[:, None], float((sizes[:2] ** 2).sum()) / total if total else 1.0
 
 
-def _spots(names: Sequence[str], places: Sequence[np.ndarray] | np.ndarray) -> tuple[Spot, ...]:
-    return tuple(Spot(name, float(x), float(y)) for name, (x, y) in zip(names, places, strict=True))
+def _spots(names: Sequence[str], places: Sequence[np.ndarray] | np.ndarray) -> tuple[Point, ...]:
+    return tuple(Point(name, float(x), float(y)) for name, (x, y) in zip(names, places, strict=True))

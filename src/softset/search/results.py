@@ -1,67 +1,67 @@
 """What a search answers: hits with their memberships, explained on request, for people and for programs."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from math import floor
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from softset.query.expression import sought
+from softset.query.expression import positive_leaves
 from softset.query.plan import Leaf, Plan
 
 __all__ = [
-    "Columns",
-    "Entry",
     "Hit",
-    "LeafShare",
-    "Result",
-    "explain",
-    "hits_of",
+    "Item",
+    "LeafMembership",
+    "SearchResult",
+    "explain_leaves",
     "printable",
     "share_lines",
     "shares_to_dicts",
 ]
 
 
-class Entry(NamedTuple):
-    """What is known of an item: its name, and for items of one's own its text and metadata."""
+@dataclass(frozen=True)
+class Item:
+    """An item: its id, and for items of a collection its text and metadata.
 
-    name: str
-    text: str | None = None
-    metadata: dict[str, Any] | None = None
+    >>> Item("1", "red book", {"year": 1999}).text
+    'red book'
+    """
 
-
-Columns = tuple[Sequence[str], Sequence[str | None], Sequence[dict[str, Any] | None]]  # of several entries
+    id: str
+    text: str = ""
+    metadata: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class LeafShare:
+class LeafMembership:
     """A hit's membership in one set of the query, and the examples it is nearest to."""
 
     leaf: str
     membership: float
     examples: tuple[tuple[str, float], ...]
-    against: bool = False
+    negated: bool = False
 
 
-class Hit(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Hit:
     """An item that was found; `percentile` is the share of all items searched that rank below it."""
 
-    item: str
+    id: str
     membership: float
     percentile: float
-    place: int
-    leaves: tuple[LeafShare, ...] = ()
-    text: str | None = None
-    metadata: dict[str, Any] | None = None
+    index: int
+    leaves: tuple[LeafMembership, ...] = ()
+    text: str = ""
+    metadata: dict[str, Any] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what programs read."""
-        shown: dict[str, Any] = {"item": self.item, "membership": self.membership, "percentile": self.percentile}
-        if self.text is not None:
+        shown: dict[str, Any] = {"id": self.id, "membership": self.membership, "percentile": self.percentile}
+        if self.text:
             shown["text"] = self.text
         if self.metadata:
             shown["metadata"] = self.metadata
@@ -70,29 +70,20 @@ class Hit(NamedTuple):
         return shown
 
 
-def hits_of(columns: Iterable[tuple[Any, ...]]) -> tuple[Hit, ...]:
-    """Return hits from tuples of all their fields, made without a call of Python's for each: in a third of the time.
-
-    >>> hits_of([("red", 0.5, 99.0, 3, (), None, None)])[0].item
-    'red'
-    """
-    return tuple(map(partial(tuple.__new__, Hit), columns))
-
-
-def shares_to_dicts(shares: tuple[LeafShare, ...]) -> list[dict[str, Any]]:
+def shares_to_dicts(shares: tuple[LeafMembership, ...]) -> list[dict[str, Any]]:
     """Return what programs read of each set's share.
 
-    >>> shares_to_dicts((LeafShare("{red}", 0.5, (("red", 0.5),)),))
-    [{'leaf': '{red}', 'membership': 0.5, 'against': False, 'examples': {'red': 0.5}}]
+    >>> shares_to_dicts((LeafMembership("{red}", 0.5, (("red", 0.5),)),))
+    [{'leaf': '{red}', 'membership': 0.5, 'negated': False, 'examples': {'red': 0.5}}]
     """
     return [
-        {"leaf": one.leaf, "membership": one.membership, "against": one.against, "examples": dict(one.examples)}
+        {"leaf": one.leaf, "membership": one.membership, "negated": one.negated, "examples": dict(one.examples)}
         for one in shares
     ]
 
 
 @dataclass(frozen=True)
-class Result:
+class SearchResult:
     """The hits of one query, best first, with all that they depend on."""
 
     query: str
@@ -119,7 +110,7 @@ class Result:
             "logic": self.logic,
             "signature": self.signature,
             "results": [hit.to_dict() for hit in self.hits],
-            **({"stands_for": stands_for} if (stands_for := self.plan.stands_for) else {}),
+            **({"resolved_as": resolved_as} if (resolved_as := self.plan.resolved_as) else {}),
             **({"notes": list(self.notes)} if self.notes else {}),
             **({"unknown": list(self.unknown)} if self.unknown else {}),
         }
@@ -130,7 +121,7 @@ class Result:
 
     def __str__(self) -> str:
         """Return a table for a person."""
-        width = max((len(printable(hit.item)) for hit in self.hits), default=0)
+        width = max((len(printable(hit.id)) for hit in self.hits), default=0)
         return "\n".join(line for hit in self.hits for line in _lines(hit, width))
 
     __repr__ = __str__
@@ -142,32 +133,32 @@ def printable(text: str) -> str:
 
 
 def _lines(hit: Hit, width: int) -> Iterator[str]:
-    text = printable(" ".join((hit.text or "").split()))
+    text = printable(" ".join(hit.text.split()))
     shown = text if len(text) <= 60 else text[:57] + "..."
     below = floor(100 * hit.percentile) / 100  # the best of many is above 99.99 %, not above all
-    yield f"{hit.membership:.3f}  {printable(hit.item):{width}}  {below:6.2f} %  {shown}".rstrip()
+    yield f"{hit.membership:.3f}  {printable(hit.id):{width}}  {below:6.2f} %  {shown}".rstrip()
     yield from share_lines(hit.leaves)
 
 
-def share_lines(shares: Iterable[LeafShare]) -> Iterator[str]:
+def share_lines(shares: Iterable[LeafMembership]) -> Iterator[str]:
     """Yield a line for a person for each set's share.
 
-    >>> list(share_lines([LeafShare("{red}", 0.5, (("red", 0.5),))]))
+    >>> list(share_lines([LeafMembership("{red}", 0.5, (("red", 0.5),))]))
     ['         0.500 in {red}, by red 0.50']
     """
     for one in shares:
         carried = ", ".join(f"{text} {cosine:.2f}" for text, cosine in one.examples)
-        yield f"         {'against: ' if one.against else ''}{one.membership:.3f} in {one.leaf}, by {carried}"
+        yield f"         {'negated: ' if one.negated else ''}{one.membership:.3f} in {one.leaf}, by {carried}"
 
 
-def explain(vectors: np.ndarray, plan: Plan, most: int = 3) -> list[tuple[LeafShare, ...]]:
+def explain_leaves(vectors: np.ndarray, plan: Plan, most: int = 3) -> list[tuple[LeafMembership, ...]]:
     """Return for each of some vectors (n, d) its membership in each set, and the examples with the largest cosine."""
-    wanted = set(sought(plan.tree))
-    by_leaf = [_shares(vectors, leaf, most, against=leaf.tree not in wanted) for leaf in plan.leaves]
+    wanted = set(positive_leaves(plan.tree))
+    by_leaf = [_shares(vectors, leaf, most, negated=leaf.tree not in wanted) for leaf in plan.leaves]
     return list(zip(*by_leaf, strict=True))
 
 
-def _shares(vectors: np.ndarray, leaf: Leaf, most: int, *, against: bool) -> list[LeafShare]:
+def _shares(vectors: np.ndarray, leaf: Leaf, most: int, *, negated: bool) -> list[LeafMembership]:
     rows = leaf.vectors
     lengths = np.linalg.norm(vectors, axis=1)[:, None] * np.linalg.norm(rows, axis=1)
     cosines = vectors @ rows.T / np.where(lengths > 0, lengths, 1)
@@ -176,6 +167,6 @@ def _shares(vectors: np.ndarray, leaf: Leaf, most: int, *, against: bool) -> lis
     members = np.asarray(leaf.members.membership(vectors), dtype=np.float64).tolist() if len(vectors) else []
     nearest = np.take_along_axis(cosines, best, axis=1).round(6).astype(np.float64).tolist()
     return [
-        LeafShare(name, membership, tuple(zip([texts[at] for at in places], values, strict=True)), against)
+        LeafMembership(name, membership, tuple(zip([texts[at] for at in places], values, strict=True)), negated)
         for membership, places, values in zip(members, best.tolist(), nearest, strict=True)
     ]

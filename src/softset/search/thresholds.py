@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 
 from softset.errors import FileError
-from softset.query.centroid import presumed
+from softset.query.centroid import expected_size
 from softset.runtime.threads import in_threads
 from softset.search.products import FEW_COLUMNS
 
@@ -77,7 +77,7 @@ def rank_among(m: int, n: int) -> int:
     >>> rank_among(32_768, 341_479)
     56
     """
-    return max(1, round(presumed(n) * m / n))
+    return max(1, round(expected_size(n) * m / n))
 
 
 def ends(cosines: np.ndarray, n: int) -> np.ndarray:

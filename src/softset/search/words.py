@@ -13,9 +13,9 @@ from softset.query.logic import Logic
 from softset.query.plan import Resolved
 from softset.search.coding import Coding
 from softset.search.exact import Ranking
+from softset.search.find import SearchableSource
 from softset.search.products import Along, Products, products_of
-from softset.search.results import Columns, Entry
-from softset.search.source import Searchable
+from softset.search.results import Item
 from softset.vectors.library import vectors_folder
 from softset.vectors.preprocessing import Preprocessing
 from softset.vectors.vocabulary import Vocabulary
@@ -24,7 +24,7 @@ from softset.vectors.whitening import can_be_whitened
 __all__ = ["WordVectors", "load_words"]
 
 
-class WordVectors(Vocabulary, Searchable):
+class WordVectors(Vocabulary, SearchableSource):
     """Words and their vectors, looked up by name and searched by sets.
 
     >>> import softset
@@ -48,10 +48,10 @@ class WordVectors(Vocabulary, Searchable):
         found = self.find_entry(text)
         return Resolved(self.vector(found), found.how, found.places)
 
-    def resolved(self, texts: Iterable[str]) -> dict[str, Resolved]:
+    def resolve_many(self, texts: Iterable[str]) -> dict[str, Resolved]:
         """Return what stands for those of some texts that have a vector; the vectors are read at once.
 
-        >>> sorted(load_words().resolved(["red", "Red Wine", "qwxz"]))
+        >>> sorted(load_words().resolve_many(["red", "Red Wine", "qwxz"]))
         ['Red Wine', 'red']
         """
         found = [one for one in map(self.entry, texts) if one is not None]
@@ -59,10 +59,10 @@ class WordVectors(Vocabulary, Searchable):
         vectors = (next(rows) if len(one.places) == 1 else _mean(list(islice(rows, len(one.places)))) for one in found)
         return {one.text: Resolved(row, one.how, one.places) for one, row in zip(found, vectors, strict=True)}
 
-    def prepared(self, preprocessing: str | None, logic: Logic) -> "WordVectors":
+    def preprocessed(self, preprocessing: str | None, logic: Logic) -> "WordVectors":
         """Return these words with their vectors as a search wants them; what was done to them already stays.
 
-        >>> load_words().prepared(None, Logic()).preprocessing
+        >>> load_words().preprocessed(None, Logic()).preprocessing
         'whiten(0.2)@33753'
         """
         raw = self.preprocessing in ("none", "normalised")
@@ -156,38 +156,29 @@ class WordVectors(Vocabulary, Searchable):
         scales = None if odd.any() else (shifts / np.where(before > 0, before, 1)).astype(np.float32)
         return scales, shifts.astype(np.float32)
 
-    def can_read(self, text: str) -> bool:
+    def can_resolve(self, text: str) -> bool:
         """Tell whether a word or phrase has a vector.
 
-        >>> load_words().can_read("red wine")
+        >>> load_words().can_resolve("red wine")
         True
         """
         return text in self
 
-    def item(self, place: int) -> Entry:
+    def item(self, place: int) -> Item:
         """Return the word at a place; it has neither text nor metadata.
 
-        >>> load_words().item(0).name
+        >>> load_words().item(0).id
         'the'
         """
-        return Entry(self.words[place])
+        return Item(self.words[place])
 
-    def items(self, places: Sequence[int]) -> list[Entry]:
+    def items(self, places: Sequence[int]) -> list[Item]:
         """Return the words at some places.
 
-        >>> [one.name for one in load_words().items([1, 0])]
+        >>> [one.id for one in load_words().items([1, 0])]
         ['and', 'the']
         """
-        return list(map(Entry, self.words.take(places)))
-
-    def columns(self, places: Sequence[int] | np.ndarray) -> Columns:
-        """Return the words at some places, without texts and metadata.
-
-        >>> load_words().columns([1, 0])
-        (['and', 'the'], [None, None], [None, None])
-        """
-        nothing = [None] * len(places)
-        return self.words.take(places), nothing, nothing
+        return list(map(Item, self.words.take(places)))
 
     def most_similar(
         self,
@@ -217,7 +208,7 @@ class WordVectors(Vocabulary, Searchable):
         scores = self.matrix[:n] @ _unit(np.asarray(mean)) / np.where(self.norms[:n] > 0, self.norms[:n], 1)
         left_out = np.array([place for one, _ in found for place in one.places], dtype=np.int64)
         best = Ranking.empty().merged(0, scores, topn, left_out)
-        return list(zip(self.words.take(best.places.tolist()), best.scores.tolist(), strict=True))
+        return list(zip(self.words.take(best.indices.tolist()), best.scores.tolist(), strict=True))
 
 
 def _mean(rows: list[np.ndarray]) -> np.ndarray:

@@ -10,14 +10,14 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
-from softset.collections.opening import open_collection
+from softset.collections.collection import open_collection
 from softset.encoders.base import Encoder
 from softset.encoders.loading import load_encoder
 from softset.encoders.model_config import Layer, check_layer
 from softset.encoders.model_info import list_models
 from softset.encoders.pipeline import ContextualEncoder
 from softset.encoders.signature import parse_signature
-from softset.search.source import Searchable
+from softset.search.find import SearchableSource
 from softset.search.words import WordVectors, load_words
 from softset.server.batching import BatchedEncoder
 from softset.server.drops import Drops
@@ -44,7 +44,7 @@ class Offers:
         self.drops = Drops(settings.limits)
         self._words: Kept[WordVectors] = Kept(max(len(self.vectors), 1))
         self._encoders: Kept[BatchedEncoder] = Kept(settings.limits.models_kept)
-        self._opened: Kept[Searchable] = Kept(MOST_COLLECTIONS)
+        self._opened: Kept[SearchableSource] = Kept(MOST_COLLECTIONS)
 
     def load_named(self) -> None:
         """Load what the settings name themselves, so that a wrong name is told before the server starts."""
@@ -55,7 +55,7 @@ class Offers:
         for name in self.collections:
             self.items(None, name)
 
-    def items(self, vectors: str | None, collection: str | None) -> Searchable:
+    def items(self, vectors: str | None, collection: str | None) -> SearchableSource:
         """Return what a request searches: a collection, or word vectors; the first ones offered unless it says."""
         if collection is None:
             name = vectors if vectors is not None else next(iter(self.vectors), "")

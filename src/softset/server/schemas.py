@@ -120,24 +120,24 @@ class MembershipRequest(SetRequest):
     model_config = _shown({"query": EXAMPLE, "texts": ["orange", "dog"]})
 
 
-class LeafShare(BaseModel):
+class LeafMembership(BaseModel):
     """An item's membership in one set of the query, and the cosines with the examples it is nearest to."""
 
     leaf: str
     membership: float
-    against: bool
+    negated: bool
     examples: dict[str, float]
 
 
 class Hit(BaseModel):
     """An item that was found; `percentile` is the share of all items that rank below it."""
 
-    item: str
+    id: str
     membership: float
     percentile: float
     text: str | None = None
     metadata: dict[str, Any] | None = None
-    leaves: list[LeafShare] | None = None
+    leaves: list[LeafMembership] | None = None
 
 
 class FindAnswer(BaseModel):
@@ -147,7 +147,7 @@ class FindAnswer(BaseModel):
     logic: str
     signature: str
     results: list[Hit]
-    stands_for: dict[str, str] | None = None
+    resolved_as: dict[str, str] | None = None
     notes: list[str] | None = None
     unknown: list[str] | None = None
 
@@ -159,13 +159,13 @@ class QueryFailure(BaseModel):
     error: str
 
 
-class Belonging(BaseModel):
+class ItemMembership(BaseModel):
     """One text's membership; null if it has no vector, and such are skipped."""
 
-    item: str
+    id: str
     membership: float | None
-    stands_for: str | None = None
-    leaves: list[LeafShare] | None = None
+    resolved_as: str | None = None
+    leaves: list[LeafMembership] | None = None
 
 
 class MembershipAnswer(BaseModel):
@@ -174,12 +174,12 @@ class MembershipAnswer(BaseModel):
     query: str
     logic: str
     signature: str
-    memberships: list[Belonging]
+    memberships: list[ItemMembership]
     notes: list[str] | None = None
     unknown: list[str] | None = None
 
 
-class Spot(BaseModel):
+class Point(BaseModel):
     """Where something is on the map."""
 
     name: str
@@ -187,18 +187,18 @@ class Spot(BaseModel):
     y: float
 
 
-class MappedSet(Spot):
+class MappedSet(Point):
     """A set's middle, and its examples."""
 
-    examples: list[Spot]
+    examples: list[Point]
 
 
 class MapAnswer(BaseModel):
-    """A map; `kept` is the plane's share of the points' variance."""
+    """A map; `explained_variance` is the plane's share of the points' variance."""
 
     sets: list[MappedSet]
-    items: list[Spot]
-    kept: float
+    items: list[Point]
+    explained_variance: float
 
 
 # Texts

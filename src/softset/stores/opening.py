@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from softset.collections.opening import text_encoder
+from softset.collections.id_collection import text_encoder
 from softset.encoders.base import Encoder
 from softset.encoders.loading import load_encoder
 from softset.errors import InputError, ShapeError

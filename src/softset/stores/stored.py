@@ -5,14 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from softset.collections.lookup import Lookup
+from softset.collections.id_collection import IdCollection
 from softset.collections.segment import Embed
 from softset.errors import InputError
-from softset.query.centroid import presumed
+from softset.query.centroid import expected_size
 from softset.query.plan import Plan, Resolved
 from softset.search.exact import Ranking, rescored
 from softset.search.probing import probes_of, units
-from softset.search.results import Entry
+from softset.search.results import Item
 from softset.stores.protocol import Neighbours, Record, Store
 from softset.stores.threshold import Bounds
 
@@ -23,7 +23,7 @@ SETTLED = 0.01  # of the best items may be new in a round that is the last
 ADVICE = "a store has only neighbours to offer; search a local collection exactly"
 
 
-class Stored(Lookup):
+class Stored(IdCollection):
     """The items of a store.
 
     Args:
@@ -74,10 +74,10 @@ class Stored(Lookup):
         """Return the vectors of items that were fetched."""
         return np.stack([self._records[place].vector for place in places])
 
-    def item(self, place: int) -> Entry:
+    def item(self, place: int) -> Item:
         """Return what is known of an item that was fetched."""
         record = self._records[place]
-        return Entry(record.id, record.text, record.metadata or None)
+        return Item(record.id, record.text, record.metadata)
 
     def _fetched(self, ids: Iterable[str]) -> list[int]:
         """Return the places of items, fetched if they are not here; an id that is not there is passed over."""
@@ -87,16 +87,16 @@ class Stored(Lookup):
             self._records.append(record)
         return [self._places[one] for one in wanted if one in self._places]
 
-    def with_ids(self, ids: Sequence[str]) -> dict[str, Resolved]:
+    def resolve_ids(self, ids: Sequence[str]) -> dict[str, Resolved]:
         """Return those of some ids that items have; every query comes here first."""
         if not len(self):
             raise InputError(f"the collection {self._store.name!r} is empty: index items first")
         found = [(place, self._records[place]) for place in self._fetched(ids)]
         return {one.id: Resolved(one.vector, "the item with this id", (place,)) for place, one in found}
 
-    def borders(self, directions: np.ndarray) -> np.ndarray:
+    def thresholds(self, directions: np.ndarray) -> np.ndarray:
         """Return where sets end: the cosine of the ceil(sqrt(n))-th neighbour, or the last that the engine gives."""
-        count = min(presumed(len(self)), self._store.most)
+        count = min(expected_size(len(self)), self._store.most)
         rows = units(directions)
         found = self._store.nearest(rows, count, None)
         self._lists = {row.tobytes(): one for row, one in zip(rows, found, strict=True)}
@@ -110,7 +110,7 @@ class Stored(Lookup):
             return [Neighbours(one.ids[:count], one.cosines[:count]) for one in known if one is not None]
         return self._store.nearest(rows, count, self._where)
 
-    def ranked(
+    def rank(
         self, plans: Sequence[Plan], top: int, *, excluded: Sequence[frozenset[int]], stop: int | None = None
     ) -> list[Ranking]:
         """Return about the best items of each plan: those of the neighbours of its probes, by their exact scores."""
@@ -119,7 +119,7 @@ class Stored(Lookup):
         return [self._best(plan, top, out) for plan, out in zip(plans, excluded, strict=True)]
 
     @property
-    def approximation(self) -> Any:
+    def approximate_index(self) -> Any:
         """Refuse: an engine has an index of its own."""
         raise InputError("a store is searched through its own index: leave out --approximate")
 
@@ -136,7 +136,7 @@ class Stored(Lookup):
     def _by_bounds(self, plan: Plan, top: int, excluded: frozenset[int], wanted: int) -> Ranking:
         """Look further until nothing further can be among the best, and fetch only what can."""
         bounds, best = Bounds(plan), Ranking.empty()
-        known = 0 if self._where else presumed(len(self))  # neighbours, of the search for borders
+        known = 0 if self._where else expected_size(len(self))  # neighbours, of the search for borders
         for count in self._rounds(max(wanted, known)):
             found = bounds.of(self._nearest(bounds.directions, count), count)
             best, looked = Ranking.empty(), 0
@@ -153,7 +153,7 @@ class Stored(Lookup):
         for count in self._rounds(wanted):
             lists = self._store.nearest(probes, count, self._where)
             found = self._scored(plan, top, excluded, [one for neighbours in lists for one in neighbours.ids])
-            fresh, best = len(np.setdiff1d(found.places, best.places)), found
+            fresh, best = len(np.setdiff1d(found.indices, best.indices)), found
             if fresh <= SETTLED * top:
                 break
         return best
@@ -174,4 +174,4 @@ class Stored(Lookup):
 
 def _is_full(best: Ranking, top: int, score: float) -> bool:
     """Tell whether a ranking has as many items as are wanted, and none gives way to an item of some score."""
-    return len(best.places) >= top and float(best.scores[-1]) >= score
+    return len(best.indices) >= top and float(best.scores[-1]) >= score

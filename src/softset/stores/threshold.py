@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from softset.query.centroid import Centroid
-from softset.query.expression import Not, sought
+from softset.query.expression import Not, positive_leaves
 from softset.query.plan import Plan
 from softset.stores.protocol import Neighbours
 
@@ -33,7 +33,7 @@ class Bounds:
     """What is known of a plan's scores from the lists of the sets that it asks for."""
 
     def __init__(self, plan: Plan) -> None:
-        wanted = set(sought(plan.tree))
+        wanted = set(positive_leaves(plan.tree))
         self._plan, self._sets = plan, [leaf.members for leaf in plan.leaves]
         self._listed = [at for at, leaf in enumerate(plan.leaves) if leaf.tree in wanted]
         self.directions = np.concatenate([np.asarray(self._sets[at].factor()) for at in self._listed])
@@ -41,7 +41,7 @@ class Bounds:
     @staticmethod
     def apply_to(plan: Plan) -> bool:
         """Tell whether all sets are directions with borders, and none is both asked for and not."""
-        both = set(sought(plan.tree)) & set(sought(Not(plan.tree)))
+        both = set(positive_leaves(plan.tree)) & set(positive_leaves(Not(plan.tree)))
         return not both and all(isinstance(leaf.members, Centroid) for leaf in plan.leaves)
 
     def of(self, lists: Sequence[Neighbours], count: int) -> Ceilings:
@@ -61,5 +61,7 @@ class Bounds:
         """Return the scores (n,) of items with cosines (k, n) that are nowhere near the sets not asked for."""
         known = dict(zip(self._listed, cosines, strict=True))
         far = np.zeros(cosines.shape[1])
-        chances = [one.chances(known.get(at, far)) for at, one in enumerate(self._sets) if isinstance(one, Centroid)]
+        chances = [
+            one.probability(known.get(at, far)) for at, one in enumerate(self._sets) if isinstance(one, Centroid)
+        ]
         return np.asarray(self._plan.score(chances))

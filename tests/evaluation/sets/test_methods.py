@@ -106,11 +106,11 @@ def test_the_row_that_is_called_the_default_is_what_find_does(evaluation, scorer
             for side in (pairs.left, pairs.right)
         ]
         found = words.find(
-            f"{{{sides[0]}}} {operator} {{{sides[1]}}}", top=99, preprocessing="none", with_examples=True
+            f"{{{sides[0]}}} {operator} {{{sides[1]}}}", top=99, preprocessing="none", include_examples=True
         )
         expected = scores[at, known]
         assert [hit.membership for hit in found] == pytest.approx(np.sort(expected)[::-1].tolist(), abs=1e-5)
-        assert expected[[hit.place for hit in found]].tolist() == pytest.approx(
+        assert expected[[hit.index for hit in found]].tolist() == pytest.approx(
             np.sort(expected)[::-1].tolist(), abs=1e-5
         )
 

@@ -19,7 +19,7 @@ import numpy as np
 from softset.evaluation.sets.concepts import Concepts
 from softset.evaluation.sets.leaves import FUZZY, Leaf, Rows, cosines, memberships, pooled
 from softset.evaluation.sets.tasks import Task
-from softset.query.centroid import LEAST_BORDER, chances, presumed
+from softset.query.centroid import MIN_THRESHOLD, expected_size, probability
 from softset.query.combining import combined_memberships, combined_set
 from softset.query.expression import And, Examples, Minus, Named, Or, Tree
 from softset.query.logic import Logic
@@ -104,9 +104,9 @@ class Scorer:
 
     def _chances(self, scores: Rows) -> Rows:
         """Return scores (q, v) as chances; only words that have a vector count for the border."""
-        rank = presumed(int(self.known.sum()))
+        rank = expected_size(int(self.known.sum()))
         borders = np.partition(scores[:, self.known], -rank, axis=1)[:, [-rank]]
-        return chances(scores, np.maximum(borders, LEAST_BORDER))
+        return probability(scores, np.maximum(borders, MIN_THRESHOLD))
 
     def _of_pooled(self, task: Task) -> Rows | None:
         joined = {"Union": np.maximum, "Intersect": np.minimum}.get(task.name)

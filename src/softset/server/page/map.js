@@ -17,7 +17,7 @@ export function mapOf(map, width) {
 }
 
 export const captionOf = (map) =>
-  `Circles are the middles of sets, coloured dots their examples, grey dots what was found. The plane shows ${percent(map.kept).replace(/\.\d+/, "")} of what tells them apart.`;
+  `Circles are the middles of sets, coloured dots their examples, grey dots what was found. The plane shows ${percent(map.explained_variance).replace(/\.\d+/, "")} of what tells them apart.`;
 
 // Both axes have one scale, so that near is near; what is drawn is in the middle.
 function scaled(spots, { wide, high }) {

@@ -154,7 +154,7 @@ export class Sets {
   }
 
   draw(found, map) {
-    const names = found.map((one) => new Set((one.value?.results ?? []).map((hit) => hit.item)));
+    const names = found.map((one) => new Set((one.value?.results ?? []).map((hit) => hit.id)));
     $("#results").replaceChildren(...found.map((one, at) => {
       if (!one.value) return failureOf(this.logics[at], one.reason);
       const others = names.filter((_, other) => other !== at && found[other].value);

@@ -5,7 +5,7 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 from softset.errors import SoftsetError
-from softset.search.source import Searchable
+from softset.search.find import SearchableSource
 from softset.server.schemas import (
     FindAnswer,
     FindRequest,
@@ -73,7 +73,7 @@ def sets_routes(service: Service) -> APIRouter:
     return routes
 
 
-def _items(service: Service, asked: SetRequest) -> Searchable:
+def _items(service: Service, asked: SetRequest) -> SearchableSource:
     return service.offers.items(asked.vectors, asked.collection)
 
 
@@ -85,7 +85,7 @@ def _set_options(asked: SetRequest) -> dict[str, Any]:
         "preprocessing": asked.preprocessing,
         "sets": asked.sets,
         "skip_unknown": asked.skip_unknown,
-        "explained": asked.explain,
+        "explain": asked.explain,
         **{name: float(value) for name, value in numbers.items() if value is not None},
     }
 
@@ -94,9 +94,9 @@ def _search_options(asked: SearchRequest) -> dict[str, Any]:
     return {
         **_set_options(asked),
         "top": asked.top,
-        "least": asked.least,
-        "restrict": asked.restrict,
-        "with_examples": asked.with_examples,
+        "min_score": asked.least,
+        "restrict_vocab": asked.restrict,
+        "include_examples": asked.with_examples,
     }
 
 
@@ -104,7 +104,7 @@ def _cost(asked: SearchRequest, queries: int) -> int:
     return queries * asked.top * (10 if asked.explain else 1)
 
 
-def _found(items: Searchable, queries: list[str], options: dict[str, Any]) -> list[dict[str, Any]]:
+def _found(items: SearchableSource, queries: list[str], options: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the results of several queries, all at once, or each alone if one of them is wrong."""
     try:
         return [one.to_dict() for one in items.find_many(queries, **options)]
@@ -112,7 +112,7 @@ def _found(items: Searchable, queries: list[str], options: dict[str, Any]) -> li
         return [_found_alone(items, query, options) for query in queries]
 
 
-def _found_alone(items: Searchable, query: str, options: dict[str, Any]) -> dict[str, Any]:
+def _found_alone(items: SearchableSource, query: str, options: dict[str, Any]) -> dict[str, Any]:
     try:
         return items.find(query, **options).to_dict()
     except SoftsetError as error:

@@ -15,24 +15,24 @@ from softset.query.centroid import Centroid
 from softset.query.expression import leaves
 from softset.query.logic import Logic
 from softset.query.parser import parse
-from softset.query.plan import Known, NamedSets, Plan, Resolved, examples_of, make_plan
+from softset.query.plan import CachedResolver, NamedSets, Plan, Resolved, examples_of, make_plan
 from softset.runtime.threads import limited_to, own_threads
 from softset.search.approximate import Approximate
 from softset.search.coding import Coding
 from softset.search.exact import Ranking, search
-from softset.search.membership import Memberships, belonging
+from softset.search.membership import MembershipResult, compute_memberships
 from softset.search.products import FEW_COLUMNS, Along, Products, multiplied, products_of
-from softset.search.projection_2d import Map, map_of
-from softset.search.results import Columns, Entry, Result, explain, hits_of
+from softset.search.projection_2d import Projection2D, project
+from softset.search.results import Hit, Item, SearchResult, explain_leaves
 from softset.search.thresholds import FEW, ends, filled, sampled
 
-__all__ = ["Searchable"]
+__all__ = ["SearchableSource"]
 
 DEFAULT_LOGIC = Logic()
 MIDDLES_AT_ONCE = 128  # whose borders are sought together: 16 MB of cosines with a sample
 
 
-class Searchable(ABC):
+class SearchableSource(ABC):
     """Items that can be asked for by a query; `WordVectors` and `Collection` are such."""
 
     engine = "exact"  # what `ranked` is; signatures say it
@@ -72,27 +72,22 @@ class Searchable(ABC):
     def resolve(self, text: str) -> Resolved:
         """Return what stands for a text of a query, or raise UnknownWordError."""
 
-    def resolved(self, texts: Iterable[str]) -> dict[str, Resolved]:
+    def resolve_many(self, texts: Iterable[str]) -> dict[str, Resolved]:
         """Return what stands for those of some texts that can be looked up together: here, for none."""
         del texts
         return {}
 
     @abstractmethod
-    def can_read(self, text: str) -> bool:
+    def can_resolve(self, text: str) -> bool:
         """Tell whether `resolve` would find something."""
 
     @abstractmethod
-    def item(self, place: int) -> Entry:
+    def item(self, place: int) -> Item:
         """Return what is known of an item."""
 
-    def items(self, places: Sequence[int]) -> list[Entry]:
+    def items(self, places: Sequence[int]) -> list[Item]:
         """Return what is known of several items."""
         return [self.item(place) for place in places]
-
-    def columns(self, places: Sequence[int] | np.ndarray) -> Columns:
-        """Return the same as columns: names, texts and metadata."""
-        entries = self.items([int(place) for place in places])
-        return [one.name for one in entries], [one.text for one in entries], [one.metadata for one in entries]
 
     @property
     def hidden(self) -> frozenset[int]:
@@ -134,13 +129,13 @@ class Searchable(ABC):
         found: np.ndarray = directions @ rows.T / lengths
         return found
 
-    def ranked(
+    def rank(
         self, plans: Sequence[Plan], top: int, *, excluded: Sequence[frozenset[int]], stop: int | None = None
     ) -> list[Ranking]:
         """Return the best items of plans, without those at excluded places; of the first `stop` items, if given."""
         return search(self, plans, top, excluded=excluded, stop=stop)
 
-    def prepared(self, preprocessing: str | None, logic: Logic) -> "Searchable":
+    def preprocessed(self, preprocessing: str | None, logic: Logic) -> "SearchableSource":
         """Return what a search looks at: these items as they are, for nothing can be done to their vectors."""
         del logic  # whatever it is
         if preprocessing not in (None, "none"):
@@ -162,20 +157,20 @@ class Searchable(ABC):
         sets: NamedSets | None = None,
         skip_unknown: bool = False,
         **parameters: float,
-    ) -> "tuple[Searchable, list[Plan]]":
+    ) -> "tuple[SearchableSource, list[Plan]]":
         """Return what is to be searched, and the plans of all queries; where their sets end has yet to be said."""
         wanted = _logic(logic, parameters)
-        items = self.prepared(preprocessing, wanted)
+        items = self.preprocessed(preprocessing, wanted)
         trees = [parse(query) for query in queries]
         texts = [one.text for tree in trees for leaf in leaves(tree) for one in examples_of(leaf, sets or {})]
-        known = Known(items, items.resolved(dict.fromkeys(texts)))
+        known = CachedResolver(items, items.resolve_many(dict.fromkeys(texts)))
         plans = [
             make_plan(query, tree, known, wanted, named=sets, skip_unknown=skip_unknown)
             for query, tree in zip(queries, trees, strict=True)
         ]
         return items, plans
 
-    def borders(self, directions: np.ndarray) -> np.ndarray:
+    def thresholds(self, directions: np.ndarray) -> np.ndarray:
         """Return the cosines (k,) with directions (k, d) of the ceil(sqrt(n))-th nearest of n items.
 
         Of many items, a sample tells.
@@ -205,7 +200,7 @@ class Searchable(ABC):
         """
         return sampled(self)
 
-    def find(self, query: str, top: int = 10, **options: Any) -> Result:
+    def find(self, query: str, top: int = 10, **options: Any) -> SearchResult:
         """Return the items that belong most to a query; the options are those of `find_many`."""
         return self.find_many([query], top, **options)[0]
 
@@ -217,15 +212,15 @@ class Searchable(ABC):
         logic: str | Logic | None = None,
         preprocessing: str | None = None,
         sets: NamedSets | None = None,
-        least: float = 0.0,
-        with_examples: bool = False,
+        min_score: float = 0.0,
+        include_examples: bool = False,
         skip_unknown: bool = False,
-        explained: bool = False,
+        explain: bool = False,
         approximate: bool = False,
         threads: int | None = None,
-        restrict: int | None = None,
+        restrict_vocab: int | None = None,
         **parameters: float,
-    ) -> list[Result]:
+    ) -> list[SearchResult]:
         """Return one result a query, all in one pass over the items.
 
         Args:
@@ -234,24 +229,24 @@ class Searchable(ABC):
             logic: "logistic", or "lattice" (the paper's), "graded", "product", "minmax".
             preprocessing: of word vectors, as "none" or "centre"; what suits the logic unless given.
             sets: examples of the named sets that queries mention as @name.
-            least: only items with at least this membership.
-            with_examples: keep the query's own examples among the items.
+            min_score: only items with at min_score this membership.
+            include_examples: keep the query's own examples among the items.
             skip_unknown: leave out examples that have no vector, and list them, instead of raising.
-            explained: add each set's share in every hit.
+            explain: add each set's share in every hit.
             approximate: look only at the neighbours of a set's middle, or of the examples where several sets are
                 joined, by an index that is made at the first such call; complements are refused, for nearly everything
                 belongs to them.
             threads: how many the search may use; all that the machine has unless given.
-            restrict: search only the first so many items; examples are looked up among all.
+            restrict_vocab: search only the first so many items; examples are looked up among all.
             parameters: `alpha`, `aperture`, `floor` of the logic.
         """
         queries = [queries] if isinstance(queries, str) else queries
         if not all(isinstance(query, str) for query in queries):
             raise InputError("a query is a text such as '{red, blue} & fruit', but something else was given")
-        for name, given in {"top": top, "threads": threads, "restrict": restrict}.items():
+        for name, given in {"top": top, "threads": threads, "restrict_vocab": restrict_vocab}.items():
             if given is not None and (not isinstance(given, int) or given < 1):
                 raise InputError(f"{name} must be a whole number from 1 on, but {given!r} was given")
-        if approximate and restrict is not None:
+        if approximate and restrict_vocab is not None:
             raise InputError("an approximate search cannot be restricted: search exactly, or all items")
         with own_threads(threads is not None or len(queries) >= FEW_COLUMNS, threads):
             items, plans = self._plans(
@@ -262,17 +257,17 @@ class Searchable(ABC):
                 skip_unknown=skip_unknown,
                 **parameters,
             )
-            _end_sets(plans, items.approximation if approximate else items)
-            excluded = [items.hidden if with_examples else items.hidden | plan.places for plan in plans]
+            _end_sets(plans, items.approximate_index if approximate else items)
+            excluded = [items.hidden if include_examples else items.hidden | plan.example_indices for plan in plans]
             if approximate:
-                rankings = items.approximation.search(plans, top, excluded=excluded)
+                rankings = items.approximate_index.search(plans, top, excluded=excluded)
             else:
-                rankings = items.ranked(plans, top, excluded=excluded, stop=restrict)
-        n = len(items) if restrict is None else min(restrict, len(items))
-        limits = f"|restrict:{restrict}" if restrict is not None else ""
+                rankings = items.rank(plans, top, excluded=excluded, stop=restrict_vocab)
+        n = len(items) if restrict_vocab is None else min(restrict_vocab, len(items))
+        limits = f"|restrict:{restrict_vocab}" if restrict_vocab is not None else ""
         where = f"{items.signature}{limits}|engine:{'approximate' if approximate else items.engine}"
         return [
-            _result(items, where, plan, ranking, n - sum(place < n for place in out), least, explained)
+            _result(items, where, plan, ranking, n - sum(place < n for place in out), min_score, explain)
             for plan, ranking, out in zip(plans, rankings, excluded, strict=True)
         ]
 
@@ -281,11 +276,11 @@ class Searchable(ABC):
         query: str,
         texts: str | Sequence[str],
         *,
-        explained: bool = False,
+        explain: bool = False,
         skip_unknown: bool = False,
         threads: int | None = None,
         **options: Any,
-    ) -> Memberships:
+    ) -> MembershipResult:
         """Return how much texts belong to a query, in their order, whether they are among the items or not.
 
         With `skip_unknown` the membership of a text without a vector is None.
@@ -304,43 +299,46 @@ class Searchable(ABC):
         with limited_to(threads):
             items, (plan,) = self._plans([query], skip_unknown=skip_unknown, **options)
             _end_sets([plan], items)
-            found = items.resolved(dict.fromkeys(asked))
+            found = items.resolve_many(dict.fromkeys(asked))
             for text in () if skip_unknown else asked:
                 if text not in found:
                     found[text] = items.resolve(text)  # which says why not
         where = f"{items.signature}|logic:{plan.logic}|softset:{__version__}"
-        return belonging(plan, asked, found, where, explained=explained)
+        return compute_memberships(plan, asked, found, where, explain=explain)
 
-    def map(self, query: str, top: int = 10, **options: Any) -> Map:
+    def map(self, query: str, top: int = 10, **options: Any) -> Projection2D:
         """Return the sets of a query and its best items as points of a plane; the options are those of `find_many`."""
         result = self.find(query, top, **options)
-        items = self.prepared(options.get("preprocessing"), result.plan.logic)
-        return map_of(result, items.take([hit.place for hit in result]))
+        items = self.preprocessed(options.get("preprocessing"), result.plan.logic)
+        return project(result, items.take([hit.index for hit in result]))
 
     @cached_property
-    def approximation(self) -> Approximate:
+    def approximate_index(self) -> Approximate:
         """The index of the approximate engine, made when it is first needed."""
         return Approximate(self)
 
     def recall(self, queries: Sequence[str], top: int = 10, **options: Any) -> float:
         """Return which share of the exact top items the approximate engine finds, over some queries."""
         exact, found = (self.find_many(queries, top, approximate=flag, **options) for flag in (False, True))
-        pairs = [({hit.place for hit in a}, {hit.place for hit in b}) for a, b in zip(exact, found, strict=True)]
+        pairs = [({hit.index for hit in a}, {hit.index for hit in b}) for a, b in zip(exact, found, strict=True)]
         return sum(len(a & b) for a, b in pairs) / max(sum(len(a) for a, _ in pairs), 1)
 
 
 def _result(
-    items: Searchable, where: str, plan: Plan, ranking: Ranking, n: int, least: float, explained: bool
-) -> Result:
+    items: SearchableSource, where: str, plan: Plan, ranking: Ranking, n: int, min_score: float, explain: bool
+) -> SearchResult:
     # What has no membership is no member.
-    kept = np.count_nonzero(ranking.scores >= least if least > 0 else ranking.scores > 0)
-    places, scores = ranking.places[:kept].tolist(), ranking.scores[:kept].tolist()
+    kept = np.count_nonzero(ranking.scores >= min_score if min_score > 0 else ranking.scores > 0)
+    places, scores = ranking.indices[:kept].tolist(), ranking.scores[:kept].tolist()
     below = _percentiles(n, kept)
-    shares = explain(items.take(places), plan) if explained and kept else [()] * kept
-    names, texts, facts = items.columns(ranking.places[:kept])
-    hits = hits_of(zip(names, scores, below, places, shares, texts, facts, strict=True))
+    shares = explain_leaves(items.take(places), plan) if explain and kept else [()] * kept
+    entries = zip(items.items(places), scores, below, places, shares, strict=True)
+    hits = tuple(
+        Hit(item.id, score, percentile, index, leaves, item.text, item.metadata)
+        for item, score, percentile, index, leaves in entries
+    )
     signature = f"{where}|logic:{plan.logic}|softset:{__version__}"
-    return Result(plan.query, plan.logic.name, signature, hits, plan, plan.notes, plan.unknown)
+    return SearchResult(plan.query, plan.logic.name, signature, hits, plan, plan.notes, plan.unknown)
 
 
 @lru_cache(maxsize=16)
@@ -353,12 +351,12 @@ def _percentiles(n: int, kept: int) -> tuple[float, ...]:
     return tuple(np.round(100 * np.arange(n - 1, n - 1 - kept, -1) / n, 4).tolist())
 
 
-def _end_sets(plans: Sequence[Plan], engine: Searchable | Approximate) -> None:
+def _end_sets(plans: Sequence[Plan], engine: SearchableSource | Approximate) -> None:
     """Say where the sets of plans end: each engine finds out in its own way."""
     middles = [leaf.members for plan in plans for leaf in plan.leaves if isinstance(leaf.members, Centroid)]
     for at in range(0, len(middles), MIDDLES_AT_ONCE):
         some = middles[at : at + MIDDLES_AT_ONCE]
-        borders = engine.borders(np.array([one.direction for one in some])).tolist()
+        borders = engine.thresholds(np.array([one.direction for one in some])).tolist()
         for one, border in zip(some, borders, strict=True):
             one.end_at(border)
 
