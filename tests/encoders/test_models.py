@@ -13,7 +13,7 @@ from softset import load_encoder
 from softset.encoders.model_files import ModelFiles, Part, chosen, find_files, licence_in
 from softset.encoders.model_import import import_model
 from softset.encoders.model_info import describe_model, verify_model
-from softset.encoders.models import BUNDLED, SEAL, SHELF, checksum, kind_of, model_folder, model_kind
+from softset.encoders.models import BUNDLED, MANIFEST, REGISTRY, checksum, kind_of, model_folder, model_kind
 from softset.errors import FileError, InputError
 from tests.encoders.tiny_models import model2vec, onnx_bytes, onnx_model, table, transformers_like, zipped
 
@@ -29,7 +29,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_bundled_model_is_whole(tmp_path: Path) -> None:
     folder = model_folder(BUNDLED)
     assert folder is not None and model_kind(folder) == "onnx" and model_folder("absent") is None
-    SEAL.verify(folder)
+    MANIFEST.verify(folder)
     shutil.copytree(folder, tmp_path / "copy")
     (tmp_path / "copy" / "meta.json").unlink()
     (tmp_path / "copy" / "vocab").mkdir()
@@ -123,7 +123,7 @@ def test_the_checksum_changes_with_the_weights_wherever_they_are(tmp_path: Path)
 def test_sums_noted_elsewhere_are_not_believed(tmp_path: Path, make) -> None:
     """Whoever hands a folder on could note the sums of another model in it."""
     folder = make(tmp_path / "m")
-    SEAL.close(folder, {"kind": "any"})
+    MANIFEST.write(folder, {"kind": "any"})
     before = checksum(folder)
     weights = next(folder.glob("model.*"))
     weights.write_bytes(make(tmp_path / "other", table(seed=1)).joinpath(weights.name).read_bytes())
@@ -132,7 +132,7 @@ def test_sums_noted_elsewhere_are_not_believed(tmp_path: Path, make) -> None:
 
 def test_sums_of_an_import_are_not_computed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import_model(str(onnx_model(tmp_path / "m", data="model.onnx_data")), "mine")
-    folder = SHELF.folder("mine") or NOWHERE
+    folder = REGISTRY.folder("mine") or NOWHERE
     computed = checksum(tmp_path / "m")
     monkeypatch.setattr("softset.encoders.models.sha256", lambda path: pytest.fail(f"{path} was read"))
     assert checksum(folder) == computed
@@ -299,7 +299,7 @@ def test_the_source_may_vanish(tmp_path: Path) -> None:
     assert facts["source"] == "m" and facts["tried"] and facts["dimensions"] == 4
     shutil.rmtree(source)
     assert len(load_encoder("mine").encode(["red book"]).vectors) == 2
-    noted = SEAL.read(SHELF.folder("mine") or NOWHERE)
+    noted = MANIFEST.read(REGISTRY.folder("mine") or NOWHERE)
     assert set(noted["files"]) == {"config.json", "tokenizer.json", "model.onnx", "model.onnx_data"}
 
 
@@ -352,7 +352,7 @@ def test_pickles_are_never_read(tmp_path: Path) -> None:
         (source / name).write_bytes(pickle.dumps(Bomb()))
     import_model(str(source), "mine")
     assert not (tmp_path / "exploded").exists()
-    assert {path.name for path in (SHELF.folder("mine") or NOWHERE).iterdir()} == {
+    assert {path.name for path in (REGISTRY.folder("mine") or NOWHERE).iterdir()} == {
         "config.json",
         "meta.json",
         "model.onnx",

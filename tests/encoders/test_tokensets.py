@@ -169,7 +169,7 @@ def test_another_kind_of_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FileError, match="that softset did not write"):
         TokenSets.open(tmp_path / "x.safetensors")
     (tmp_path / "y.safetensors").write_bytes(b"{}")
-    with pytest.raises(FileError, match="not a whole safetensors file"):
+    with pytest.raises(FileError, match="not a complete safetensors file"):
         TokenSets.open(tmp_path / "y.safetensors")
     (tmp_path / "z").mkdir()
     (tmp_path / "z" / "meta.json").write_text(json.dumps({"softset": "WordVectors", "version": 1, "files": {}}))

@@ -14,7 +14,7 @@ import pytest
 
 import softset
 from softset.errors import FileError, InputError
-from softset.io.atomic import claim
+from softset.io.atomic import open_locked
 from softset.jobs import score, score_files
 from softset.jobs.inputs import read_blocks, spans_of
 from tests.jobs.conftest import QUIET, pairs, read, workers_of, write
@@ -100,7 +100,7 @@ def test_a_part_that_is_damaged_is_made_again(two_processes, tmp_path: Path) -> 
 def test_one_job_at_a_time_writes_to_a_folder(two_processes, tmp_path: Path) -> None:
     write(tmp_path / "p.parquet", pairs(10))
     (tmp_path / "out").mkdir()
-    with claim(tmp_path / "out" / "_lock"), pytest.raises(InputError, match=r"another job is writing to .* now"):
+    with open_locked(tmp_path / "out" / "_lock"), pytest.raises(InputError, match=r"another job is writing to .* now"):
         score_files(str(tmp_path / "p.parquet"), tmp_path / "out", model="words")
     assert score_files(str(tmp_path / "p.parquet"), tmp_path / "out", model="words").rows == 10
 

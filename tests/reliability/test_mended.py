@@ -14,7 +14,8 @@ from softset.collections.collection import Collection
 from softset.collections.items import Item, read_items
 from softset.errors import FileError, InputError
 from softset.evaluation.data import Data
-from softset.io.atomic import claim, read_array, write_tensors
+from softset.io.arrays import read_array, write_tensors
+from softset.io.atomic import open_locked
 from softset.query.named_sets import read_sets
 from softset.search.thresholds import largest
 from softset.similarity.kernels import closest, gram
@@ -53,7 +54,7 @@ def test_a_header_of_numpy_s_that_was_changed(store: Path, header: bytes) -> Non
     if header.endswith(b">f"):  # numbers, if other ones
         assert load_words(store).matrix.shape == (40, 6)
         return
-    with pytest.raises(FileError, match=r"^[^\n]*(is not a whole NumPy file|holds no plain array)[^\n]*$"):
+    with pytest.raises(FileError, match=r"^[^\n]*(is not a complete NumPy file|holds no plain array)[^\n]*$"):
         load_words(store)
 
 
@@ -65,7 +66,7 @@ def test_arrays_of_objects_are_not_read(tmp_path: Path) -> None:
     with pytest.raises(FileError, match="holds no plain array of numbers or text; save it again"):
         read_array(tmp_path / "c.npy")
     (tmp_path / "b.npy").write_bytes(b"\x93NUMPY\x01\x00v\x00{'descr': '<f4', 'shape': (2," + b" " * 100)
-    with pytest.raises(FileError, match="is not a whole NumPy file"):
+    with pytest.raises(FileError, match="is not a complete NumPy file"):
         read_array(tmp_path / "b.npy", mapped=False)
 
 
@@ -96,7 +97,7 @@ def test_a_vector_that_is_no_number(store: Path) -> None:
 def test_token_sets_with_a_broken_header(tmp_path: Path) -> None:
     TokenSets.from_arrays([ROWS[:2], ROWS[2:5]]).save(tmp_path / "sets")
     changed(tmp_path / "sets" / "offsets.npy", b"(3,)", b"(3,(")
-    with pytest.raises(FileError, match=r"offsets\.npy is not a whole NumPy file"):
+    with pytest.raises(FileError, match=r"offsets\.npy is not a complete NumPy file"):
         TokenSets.open(tmp_path / "sets")
 
 
@@ -225,7 +226,7 @@ def test_one_process_at_a_time(tmp_path: Path) -> None:
         for resume in (True, False):
             with pytest.raises(InputError, match=r"another process is writing|go on with --resume"):
                 ScoreFile(tmp_path / "s.tsv", {"signature": "a"}, resume=resume)
-        assert claim(tmp_path / "s.tsv.partial") is None
+        assert open_locked(tmp_path / "s.tsv.partial") is None
     with ScoreFile(tmp_path / "s.tsv", {"signature": "a"}, resume=True) as again:
         assert again.rows == 1
 
@@ -242,5 +243,5 @@ def test_a_claim_outlasts_no_rename(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         real(file, how)
 
     monkeypatch.setattr(fcntl, "flock", flock)
-    with claim(tmp_path / "a") as file:
+    with open_locked(tmp_path / "a") as file:
         assert os.path.samestat(os.fstat(file.fileno()), (tmp_path / "a").stat())

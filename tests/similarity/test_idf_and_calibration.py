@@ -105,9 +105,9 @@ GOOD_CALIBRATION = (
 @pytest.mark.parametrize(
     ("kind", "content", "sentence"),
     [
-        (Idf, GOOD_IDF[:30], "is no whole JSON file"),
-        (Idf, "", "is no whole JSON file"),
-        (Idf, "[1]", "holds no softset Idf"),
+        (Idf, GOOD_IDF[:30], "is not a complete JSON file"),
+        (Idf, "", "is not a complete JSON file"),
+        (Idf, "[1]", "holds no JSON object"),
         (Idf, GOOD_CALIBRATION, "holds no softset Idf"),
         (Idf, GOOD_IDF.replace("4", "NaN"), "holds no idf weights that make sense"),
         (Idf, GOOD_IDF.replace("4", "Infinity"), "holds no idf weights that make sense"),
@@ -120,7 +120,7 @@ GOOD_CALIBRATION = (
         (Idf, GOOD_IDF.replace('{"a": 3}', '["a"]'), "holds no idf weights that make sense"),
         (Idf, GOOD_IDF.replace('"own"', "null"), "holds no idf weights that make sense"),
         (Idf, GOOD_IDF.replace("4", "9" * 400), "holds no idf weights that make sense"),
-        (Calibration, GOOD_CALIBRATION[:60], "is no whole JSON file"),
+        (Calibration, GOOD_CALIBRATION[:60], "is not a complete JSON file"),
         (Calibration, GOOD_IDF, "holds no softset Calibration"),
         (Calibration, GOOD_CALIBRATION.replace("0.4", "NaN"), "holds no calibration that makes sense"),
         (Calibration, GOOD_CALIBRATION.replace("0.4", "1.0"), "holds no calibration that makes sense"),

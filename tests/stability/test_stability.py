@@ -9,7 +9,7 @@ import pytest
 from softset import Calibration, GradedSubspace, Idf, Subspace, TokenSets, __version__, load_words
 from softset.collections.collection import Collection
 from softset.errors import FileError
-from softset.io.atomic import write_tensors
+from softset.io.arrays import write_tensors
 from tests.stability.surface import RECORD, surface
 from tests.stability.write_files import ROWS, TEXTS
 

@@ -96,16 +96,16 @@ def test_import_list_use_remove(home: Path, tmp_path: Path) -> None:
     seen = []
     facts = library.import_vectors(text_file(tmp_path / "v.txt"), "mine", progress=lambda done, _: seen.append(done))
     assert facts["words"] == 50 and facts["dimensions"] == 4 and seen[-1] == 50
-    assert [name for name, _ in library.SHELF.imported()] == ["mine"]
+    assert [name for name, _ in library.REGISTRY.imported()] == ["mine"]
     words = load_words("mine")
     assert len(words) == 50 and words.name == "mine"
     assert words.find("w3 | w4", top=3)
-    library.SHELF.remove("mine")
+    library.REGISTRY.remove("mine")
     assert list(home.iterdir()) == []
     with pytest.raises(InputError, match="there are no word vectors named 'mine'"):
         load_words("mine")
     with pytest.raises(InputError, match="there are no imported word vectors named 'mine'; imported are: none"):
-        library.SHELF.remove("mine")
+        library.REGISTRY.remove("mine")
 
 
 def test_an_import_replaces_only_when_told_and_at_once(home: Path, tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ def test_names_stay_in_their_folder(home: Path, tmp_path: Path, name: str) -> No
     with pytest.raises(InputError, match="cannot be a name"):
         library.import_vectors(text_file(tmp_path / "a.txt"), name)
     with pytest.raises(InputError):
-        library.SHELF.remove(name)
+        library.REGISTRY.remove(name)
 
 
 @pytest.mark.parametrize(
@@ -146,12 +146,12 @@ def test_a_broken_pointer_harms_nothing(home: Path, tmp_path: Path, content: str
     (home / "bad.json").write_text(content)
     with pytest.raises(FileError, match=r"bad\.json cannot be used.*softset vectors remove bad"):
         load_words("bad")
-    assert dict(library.SHELF.imported())["bad"] is None and dict(library.SHELF.imported())["good"] is not None
+    assert dict(library.REGISTRY.imported())["bad"] is None and dict(library.REGISTRY.imported())["good"] is not None
     library.import_vectors(tmp_path / "a.txt", "third")
     library.import_vectors(tmp_path / "a.txt", "bad", replace=True)
     assert len(load_words("bad")) == 50
     (home / "bad.json").write_text(content)
-    library.SHELF.remove("bad")
+    library.REGISTRY.remove("bad")
     assert (home.parent / "precious").exists() and len(load_words("good")) == len(load_words("third")) == 50
 
 

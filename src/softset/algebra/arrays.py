@@ -163,17 +163,22 @@ def _shape(array: Array) -> tuple[int, ...]:
     return tuple(int(size) for size in array.shape)
 
 
-def unit_rows(rows: Array) -> Array:
-    """Return (k, d) rows scaled to length 1 in the wide type; zero rows stay zero.
+def unit_rows(rows: Array, dtype: Any = None) -> Array:
+    """Return rows (..., d) scaled to length 1; zero rows stay zero.
 
     The largest entry is divided out first, so that rows of 1e-300 and of 1e300 neither vanish nor overflow.
+    The computation is in float64; the result is in float64 too, or in `dtype`.
+
+    >>> unit_rows(np.array([[3e300, 4e300], [0.0, 0.0]]), np.float32).tolist()
+    [[0.6000000238418579, 0.800000011920929], [0.0, 0.0]]
     """
     xp = namespace(rows)
     rows = xp.astype(rows, _wide_type(rows), copy=False)
     largest = xp.max(xp.abs(rows), axis=-1, keepdims=True)
     rows = rows / xp.where(largest > 0, largest, xp.ones_like(largest))
     norms = xp.linalg.vector_norm(rows, axis=-1, keepdims=True)
-    return rows / xp.where(norms > 0, norms, xp.ones_like(norms))
+    units = rows / xp.where(norms > 0, norms, xp.ones_like(norms))
+    return units if dtype is None else xp.astype(units, dtype, copy=False)
 
 
 def row_norms(rows: Array) -> Array:

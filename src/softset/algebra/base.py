@@ -10,7 +10,7 @@ from array_api_compat import device, is_torch_array, to_device
 from softset.algebra.arrays import Array, as_rows, coarser, namespace, to_numpy, widen
 from softset.algebra.rank import tolerance
 from softset.errors import AmbientError, FileError, InputError
-from softset.io.atomic import read_tensors, write_tensors
+from softset.io.arrays import read_tensors, write_tensors
 
 __all__ = ["SetValue", "moved", "read_set", "write_set"]
 

@@ -48,7 +48,7 @@ def import_(source: str, name: str, replace: bool, kind: str | None, as_json: bo
       softset models import path/to/model --name quick --kind onnx
     """
     from softset.encoders.model_import import import_model
-    from softset.io.counting import counted
+    from softset.io.text import counted
 
     shown = Progress("MB") if sys.stderr.isatty() else None
     try:
@@ -107,8 +107,8 @@ def info(name: str, verify: bool, as_json: bool) -> None:
       softset models info words:glove-6b-100d
       softset models info path/to/model --json
     """
-    from softset.encoders.model_files import printable
     from softset.encoders.model_info import describe_model, verify_model
+    from softset.io.text import printable
 
     if verify:
         verify_model(name)  # before it is opened
@@ -132,9 +132,9 @@ def remove(name: str) -> None:
     Example:
       softset models remove mine
     """
-    from softset.encoders.models import SHELF
+    from softset.encoders.models import REGISTRY
 
-    SHELF.remove(name)
+    REGISTRY.remove(name)
     click.echo(f"{name}: removed")
 
 

@@ -67,9 +67,9 @@ def import_(
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
 def list_(as_json: bool) -> None:
     """List the word vectors that can be used by name."""
-    from softset.vectors.library import BUNDLED, SHELF, vectors_folder
+    from softset.vectors.library import BUNDLED, REGISTRY, vectors_folder
 
-    rows = [_row(name, folder) for name, folder in [(BUNDLED, vectors_folder()), *SHELF.imported()]]
+    rows = [_row(name, folder) for name, folder in [(BUNDLED, vectors_folder()), *REGISTRY.imported()]]
     if as_json:
         click.echo(json.dumps(rows))
         return
@@ -119,7 +119,7 @@ def info(name: str, verify: bool, as_json: bool) -> None:
 @click.argument("name")
 def remove(name: str) -> None:
     """Delete the imported vectors called NAME."""
-    from softset.vectors.library import SHELF
+    from softset.vectors.library import REGISTRY
 
-    SHELF.remove(name)
+    REGISTRY.remove(name)
     click.echo(f"{name}: removed")

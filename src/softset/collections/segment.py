@@ -12,7 +12,7 @@ import numpy as np
 
 from softset.collections.items import Item
 from softset.errors import FileError, InputError, NotFiniteError, ShapeError
-from softset.io.atomic import read_array
+from softset.io.arrays import read_array
 from softset.vectors.store import Stored, open_store, write_store
 
 __all__ = ["Embed", "Segment", "with_vectors", "write_segment"]

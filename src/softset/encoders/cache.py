@@ -14,7 +14,7 @@ from softset.encoders.texts import check_texts, distinct_indices
 from softset.encoders.tokensets import TokenSets
 from softset.encoders.tokensets_file import arrays_of, sets_of
 from softset.errors import InputError
-from softset.io.counting import counted
+from softset.io.text import counted
 
 __all__ = ["CachedEncoder"]
 

@@ -1,11 +1,10 @@
 """What a model's config.json says about how many tokens it takes."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from softset.errors import FileError
+from softset.io import json_files
 
 __all__ = ["longest_sequence", "read_json"]
 
@@ -53,13 +52,5 @@ def _in_whole_windows(size: int, config: Mapping[str, Any]) -> int:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Return the object in a JSON file, empty where there is no file."""
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return {}
-    except (ValueError, RecursionError) as error:
-        raise FileError(f"{path} is not JSON ({error}): save the model again") from error
-    if not isinstance(found, dict):
-        raise FileError(f"{path} holds no JSON object: save the model again")
-    return found
+    """Return the JSON object in a file of a model, empty if there is no such file."""
+    return json_files.read_json(path, remedy="save the model again", missing_ok=True)

@@ -13,7 +13,7 @@ from softset.encoders.signature import format_signature
 from softset.encoders.texts import excerpt
 from softset.encoders.tokensets import TokenSets
 from softset.errors import AmbientError, InputError, NotFiniteError, ShapeError
-from softset.io.counting import counted
+from softset.io.text import counted
 
 __all__ = ["FunctionEncoder"]
 

@@ -10,7 +10,7 @@ from typing import Any
 from softset.encoders.base import Encoder, TextEncoder
 from softset.encoders.batching import DEFAULT_BATCH_TOKENS
 from softset.encoders.model_config import Layer, check_layer
-from softset.encoders.models import BUNDLED, SHELF, checksum, model_folder, model_kind
+from softset.encoders.models import BUNDLED, REGISTRY, checksum, model_folder, model_kind
 from softset.encoders.pipeline import ContextualEncoder, Overflow, PipelineOptions, Unit
 from softset.encoders.texts import excerpt
 from softset.encoders.threads import thread_count
@@ -211,7 +211,7 @@ def _hub(name: str, wish: _Wish) -> Encoder:
     try:
         return _transformers(name, None, wish)
     except (FileError, MissingExtraError) as error:
-        known = ", ".join([BUNDLED, "words", *(one for one, _ in SHELF.imported())])
+        known = ", ".join([BUNDLED, "words", *(one for one, _ in REGISTRY.imported())])
         raise InputError(
             f"there is no encoder {name!r} here (known are {known}, and paths of folders), and as a hub name: {error}"
         ) from error

@@ -18,6 +18,7 @@ from typing import IO
 
 from softset.encoders.models import MOMENTS, ONNX_DATA, PICKLED
 from softset.errors import FileError, InputError, MissingExtraError
+from softset.io.text import first_line
 from softset.vectors.formats.stream import CHUNK_BYTES, broken_archive
 
 __all__ = [
@@ -29,7 +30,6 @@ __all__ = [
     "find_files",
     "licence_in",
     "list_folder",
-    "printable",
 ]
 
 # What a model is made of. Nothing else is copied: no pickled weights, and no code.
@@ -106,15 +106,6 @@ def chosen(kind: str, names: Collection[str]) -> list[str]:
 
 def _matches(name: str, patterns: Sequence[str]) -> bool:
     return any(name.count("/") == one.count("/") and fnmatchcase(name, one) for one in patterns)
-
-
-def printable(text: str) -> str:
-    """Return a text on one line, without what could steer a terminal or be no Unicode.
-
-    >>> printable("red\\x1b[31m\\n")
-    'red\ufffd[31m\ufffd'
-    """
-    return "".join(one if one.isprintable() else "\ufffd" for one in text)
 
 
 def check_tokeniser(kind: str, names: Collection[str], where: Path) -> None:
@@ -272,5 +263,5 @@ def fetch(name: str, folder: Path) -> None:
     try:
         hub.snapshot_download(name, local_dir=folder, allow_patterns=wanted, ignore_patterns=elsewhere)
     except Exception as error:  # the library's errors, and those of what it is built on, have no common class
-        why = (str(error).strip() or type(error).__name__).splitlines()[0]
+        why = first_line(error)
         raise FileError(f"there is no folder or file {name}, and the hub did not give a model ({why})") from error

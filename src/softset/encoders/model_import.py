@@ -21,12 +21,12 @@ from softset.encoders.model_files import (
     fetch,
     find_files,
     licence_in,
-    printable,
 )
 from softset.encoders.model_info import configured, measured
-from softset.encoders.models import KINDS, SEAL, SHELF, kind_of
+from softset.encoders.models import KINDS, MANIFEST, REGISTRY, kind_of
 from softset.encoders.onnx_graph import weight_locations
 from softset.errors import FileError, InputError, MissingExtraError, SoftsetError
+from softset.io.text import first_line, printable
 
 __all__ = ["import_model"]
 
@@ -42,16 +42,16 @@ def import_model(
     name, where the libraries it needs are installed; if anything fails, nothing is left of it. `kind` says which model
     is meant where there are an ONNX file and safetensors; `progress(done, all)` is told the bytes that are copied.
     """
-    SHELF.check_name(name, replace=replace)
+    REGISTRY.check_name(name, replace=replace)
     if kind is not None and kind not in KINDS:
         raise InputError(f"the kind {kind!r} is not known: use {', '.join(KINDS)}")
     path = Path(source)
     if path.exists():
         wish = _Wish(str(path), path.resolve().name, name, kind, progress)
         return _import(path, wish, replace=replace)
-    SHELF.home.mkdir(parents=True, exist_ok=True)
+    REGISTRY.home.mkdir(parents=True, exist_ok=True)
     # Named as an unfinished import is, so that it will be swept away even if this process is killed.
-    with tempfile.TemporaryDirectory(dir=SHELF.home, prefix=f"{name}@") as folder:
+    with tempfile.TemporaryDirectory(dir=REGISTRY.home, prefix=f"{name}@") as folder:
         fetch(source, Path(folder))
         return _import(Path(folder), _Wish(source, source, name, kind, progress), replace=replace)
 
@@ -82,10 +82,10 @@ def _import(path: Path, wish: _Wish, *, replace: bool) -> dict[str, Any]:
             sentence = str(error).replace(str(folder), shown).replace(folder.name, shown).replace(str(path), shown)
             raise FileError(printable(" ".join(sentence.split()))) from error
         known = {key: found[key] for key in ("dimensions", "layers") if found.get(key) is not None}
-        SEAL.close(folder, facts | known)
+        MANIFEST.write(folder, facts | known)
         return {**facts, **known, "tried": found["tried"]}
 
-    return SHELF.put(name, fill, replace=replace)
+    return REGISTRY.add(name, fill, replace=replace)
 
 
 def _copy(files: ModelFiles, folder: Path, wish: _Wish) -> str:
@@ -128,7 +128,7 @@ def _told(files: ModelFiles) -> dict[str, str]:
         told["licence"] = licence
     with suppress(ValueError, RecursionError):
         meta = json.loads(_beginning(files, "meta.json") or "{}")
-        if isinstance(meta, dict) and meta.get("softset") == SEAL.kind:
+        if isinstance(meta, dict) and meta.get("softset") == MANIFEST.kind:
             told |= {key: printable(str(meta[key])) for key in ("origin", "licence", "moments") if key in meta}
     return told
 
@@ -148,7 +148,7 @@ def _try(folder: Path) -> dict[str, Any]:
     except SoftsetError:
         raise
     except Exception as error:  # what the libraries raise has no common class
-        why = (str(error).strip() or type(error).__name__).splitlines()[0]
+        why = first_line(error)
         raise FileError(f"{folder} cannot encode a text ({why[:300]}): save the model again") from error
     if not np.isfinite(rows).all():
         raise FileError(f"{folder} gives numbers that are not finite for the text {TRIAL!r}: save the model again")

@@ -9,7 +9,7 @@ from softset.encoders.base import Encoder
 from softset.encoders.config import longest_sequence, read_json
 from softset.encoders.loading import load_encoder
 from softset.encoders.model_files import CARD, chosen, licence_in, list_folder
-from softset.encoders.models import BUNDLED, SEAL, SHELF, model_folder, model_kind
+from softset.encoders.models import BUNDLED, MANIFEST, REGISTRY, model_folder, model_kind
 from softset.encoders.signature import parse_signature
 from softset.errors import FileError, InputError, MissingExtraError, SoftsetError
 from softset.vectors import library
@@ -25,8 +25,8 @@ BRIEF = ("kind", "dimensions", "layers", "bytes")
 def list_models() -> list[dict[str, Any]]:
     """Return name, kind, dimensions, layers and bytes of every model that has a name; a broken one has its problem."""
     rows = [_row(BUNDLED, model_folder(BUNDLED), _model_facts), _row("words", library.vectors_folder(), _words_facts)]
-    rows += [_row(name, folder, _model_facts) for name, folder in SHELF.imported()]
-    return rows + [_row(f"words:{name}", folder, _words_facts) for name, folder in library.SHELF.imported()]
+    rows += [_row(name, folder, _model_facts) for name, folder in REGISTRY.imported()]
+    return rows + [_row(f"words:{name}", folder, _words_facts) for name, folder in library.REGISTRY.imported()]
 
 
 def _row(name: str, folder: Path | None, facts_of: Callable[[Path], dict[str, Any]]) -> dict[str, Any]:
@@ -64,7 +64,7 @@ def verify_model(name: str) -> None:
     if words:
         verify_store(folder)
     else:
-        SEAL.verify(folder)
+        MANIFEST.verify(folder)
 
 
 def _located(name: str) -> tuple[Path, bool]:
@@ -75,7 +75,7 @@ def _located(name: str) -> tuple[Path, bool]:
     named = model_folder(name)
     folder = named or Path(name)
     if named is not None and not named.is_dir():
-        raise FileError(f"the folder of {name} is gone: {SEAL.remedy}")
+        raise FileError(f"the folder of {name} is gone: {MANIFEST.remedy}")
     if not folder.is_dir():
         known = ", ".join(row["name"] for row in list_models())
         raise InputError(f"there is no model named {name!r} and no such folder; known are {known}")
@@ -91,7 +91,7 @@ def _words_facts(folder: Path) -> dict[str, Any]:
 
 
 def _model_facts(folder: Path) -> dict[str, Any]:
-    return _summed(SEAL.read(folder))
+    return _summed(MANIFEST.read(folder))
 
 
 def _summed(facts: dict[str, Any]) -> dict[str, Any]:

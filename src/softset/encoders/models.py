@@ -10,16 +10,16 @@ from softset.encoders.config import read_json
 from softset.encoders.onnx import leads_out, onnx_file, weight_files
 from softset.errors import FileError
 from softset.io.assets import bundled_folder
-from softset.io.manifest import Seal, sha256
-from softset.io.registry import Shelf
+from softset.io.manifest import Manifest, sha256
+from softset.io.registry import ImportRegistry
 
 __all__ = [
     "BUNDLED",
     "KINDS",
+    "MANIFEST",
     "MOMENTS",
     "ONNX_DATA",
-    "SEAL",
-    "SHELF",
+    "REGISTRY",
     "checksum",
     "kind_of",
     "model_folder",
@@ -29,8 +29,8 @@ __all__ = [
 BUNDLED = "minilm"
 KINDS = ("onnx", "transformers", "model2vec")
 MOMENTS = "moments.safetensors"  # what is known of a model's vectors; no weights
-SHELF = Shelf("models", "models", (BUNDLED, "words"))
-SEAL = Seal("Model", 1, "a model folder of softset", "import the model again with softset models import")
+REGISTRY = ImportRegistry("models", "models", (BUNDLED, "words"))
+MANIFEST = Manifest("Model", 1, "a model folder of softset", "import the model again with softset models import")
 # Weights that an ONNX file may keep in files beside it.
 ONNX_DATA = ("model.onnx_data", "model.onnx.data", "model.onnx_data_[0-9]", "model.onnx_data_[0-9][0-9]")
 READING = re.compile(r"config\.json|tokeni[sz]er.*\.json|(special|added)_tokens.*\.json|vocab.*|merges\.txt|.*\.model")
@@ -39,7 +39,7 @@ PICKLED = re.compile(r".*\.(bin|pt|pth|pkl|ckpt)")
 
 def model_folder(name: str) -> Path | None:
     """Return the folder of a bundled or imported model, or None where no model has that name."""
-    return bundled_folder(BUNDLED, SEAL.kind) if name == BUNDLED else SHELF.folder(name)
+    return bundled_folder(BUNDLED, MANIFEST.kind) if name == BUNDLED else REGISTRY.folder(name)
 
 
 def model_kind(folder: Path) -> str:
@@ -102,7 +102,7 @@ def checksum(folder: Path) -> str:
 def _is_ours(folder: Path) -> bool:
     """Say whether softset wrote a folder and keeps it; elsewhere a meta.json may say what its author likes."""
     place, bundled = folder.resolve(), model_folder(BUNDLED)
-    return place.parent == SHELF.home.resolve() or (bundled is not None and place == bundled.resolve())
+    return place.parent == REGISTRY.home.resolve() or (bundled is not None and place == bundled.resolve())
 
 
 def _weights(folder: Path) -> list[Path]:

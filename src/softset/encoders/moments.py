@@ -11,7 +11,7 @@ import numpy as np
 
 from softset.encoders.tokensets import TokenSets
 from softset.errors import FileError, InputError
-from softset.io.atomic import read_tensors, write_tensors
+from softset.io.arrays import read_tensors, write_tensors
 
 __all__ = ["read_moment", "second_moment", "write_moments"]
 

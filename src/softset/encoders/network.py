@@ -8,9 +8,9 @@ import numpy as np
 
 from softset.encoders.batching import pad_sequences
 from softset.errors import FileError, SoftsetError
-from softset.io.counting import counted
+from softset.io.text import counted, first_line
 
-__all__ = ["Network", "SequentialNetwork", "first_line", "run", "running"]
+__all__ = ["Network", "SequentialNetwork", "run", "running"]
 
 ADVICE = "try a smaller max_length or batch_tokens, or save the model again"
 
@@ -82,8 +82,3 @@ def running(identity: str, shape: tuple[int, ...], advice: str = ADVICE) -> Iter
         size = f"{counted(shape[0], 'text')} of {counted(shape[1], 'token')}"
         why = first_line(error)[:300]
         raise FileError(f"the model {identity} cannot be run on {size} ({why}): {advice}") from error
-
-
-def first_line(error: BaseException) -> str:
-    """Return the first line of what a library says, or the name of its error where it says nothing."""
-    return (str(error).strip() or type(error).__name__).splitlines()[0]

@@ -10,12 +10,12 @@ import numpy as np
 
 from softset.encoders.config import longest_sequence, read_json
 from softset.encoders.model_config import Layer, check_layer, resolve_layer
-from softset.encoders.network import first_line
 from softset.encoders.onnx_graph import only_output, output_names, weight_locations
 from softset.encoders.probing import must_go_alone
 from softset.encoders.threads import thread_count
 from softset.encoders.tokenizer import SubwordTokenizer
 from softset.errors import FileError, InputError
+from softset.io.text import first_line
 
 __all__ = ["OnnxNetwork", "leads_out", "onnx_file", "open_onnx", "weight_files"]
 

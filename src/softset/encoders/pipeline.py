@@ -21,7 +21,7 @@ from softset.encoders.tokensets import TokenSets
 from softset.encoders.units import merged_to_words
 from softset.encoders.windows import Window, windows
 from softset.errors import InputError
-from softset.io.counting import counted
+from softset.io.text import counted
 from softset.runtime.threads import side_by_side
 
 __all__ = ["ContextualEncoder", "PipelineOptions"]

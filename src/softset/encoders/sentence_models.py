@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from softset.encoders.config import read_json
-from softset.encoders.network import first_line
 from softset.errors import FileError, InputError, MissingExtraError
+from softset.io.text import first_line
 
 __all__ = ["backend_of", "identity_of", "is_half", "load_model", "numpy_of", "package", "precision_of"]
 

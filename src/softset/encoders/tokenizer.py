@@ -9,10 +9,10 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
-from softset.encoders.network import first_line
 from softset.encoders.texts import excerpt
 from softset.encoders.tokensets import strings
 from softset.errors import FileError
+from softset.io.text import first_line
 
 __all__ = ["SubwordTokenizer", "Tokenised", "Tokeniser", "reading"]
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from softset.algebra.arrays import to_numpy, traces_gradient
 from softset.errors import AmbientError, InputError, NotFiniteError, ShapeError
-from softset.io.counting import counted, there_are
+from softset.io.text import counted, there_are
 from softset.vectors.rows import group_means, stacked
 
 __all__ = ["TokenSets"]

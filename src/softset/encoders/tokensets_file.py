@@ -14,14 +14,15 @@ import numpy as np
 
 from softset.encoders.tokensets import FLOATS, TokenSets, strings
 from softset.errors import FileError
-from softset.io.atomic import new_folder, read_array, tensor_facts, write_tensors
-from softset.io.manifest import Seal
+from softset.io.arrays import read_array, tensor_metadata, write_tensors
+from softset.io.atomic import new_folder
+from softset.io.manifest import Manifest
 from softset.vectors.formats.tensors import map_tensors
 
 __all__ = ["arrays_of", "open_sets", "save_sets", "sets_of"]
 
 KIND = "TokenSets"
-SEAL = Seal(KIND, 1, "a folder of token sets", "encode the texts again and save them")
+MANIFEST = Manifest(KIND, 1, "a folder of token sets", "encode the texts again and save them")
 
 
 def save_sets(path: str | os.PathLike[str], sets: TokenSets) -> None:
@@ -33,21 +34,21 @@ def save_sets(path: str | os.PathLike[str], sets: TokenSets) -> None:
     with new_folder(path) as beside:
         for name, array in arrays_of(sets).items():
             np.save(beside / f"{name}.npy", array, allow_pickle=False)
-        SEAL.close(beside, facts)
+        MANIFEST.write(beside, facts)
 
 
 def open_sets(path: str | os.PathLike[str]) -> TokenSets:
     """Open what `save_sets` wrote, mapped; what does not fit together is refused."""
     if Path(path).is_dir():
-        facts: Mapping[str, Any] = SEAL.read(Path(path))
+        facts: Mapping[str, Any] = MANIFEST.read(Path(path))
         arrays = {Path(name).stem: read_array(Path(path) / Path(name).name) for name in facts["files"]}
     else:
-        facts = tensor_facts(path, KIND)
+        facts = tensor_metadata(path, KIND)
         arrays = {name: tensor.values for name, tensor in map_tensors(Path(path)).items()}
     try:
         return sets_of(arrays, str(facts.get("signature", "own")))
     except (KeyError, ValueError, IndexError, TypeError) as error:
-        raise FileError(f"{path} holds arrays that do not fit together ({error}): {SEAL.remedy}") from error
+        raise FileError(f"{path} holds arrays that do not fit together ({error}): {MANIFEST.remedy}") from error
 
 
 def arrays_of(sets: TokenSets, prefix: str = "") -> dict[str, np.ndarray]:

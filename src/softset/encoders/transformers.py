@@ -10,10 +10,11 @@ import numpy as np
 from softset.encoders.config import longest_sequence
 from softset.encoders.forking import refuse_after_fork
 from softset.encoders.model_config import Layer, resolve_layer
-from softset.encoders.network import SequentialNetwork, first_line
+from softset.encoders.network import SequentialNetwork
 from softset.encoders.probing import WORKING, must_go_alone
 from softset.encoders.tokenizer import SubwordTokenizer, Tokenised, Tokeniser, reading, tokenised
 from softset.errors import FileError, InputError, MissingExtraError
+from softset.io.text import first_line
 
 __all__ = ["TorchNetwork", "open_pretrained"]
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from softset.errors import InputError
 from softset.evaluation.results import Row
-from softset.io.atomic import read_json, write_atomically
+from softset.io.atomic import write_atomically
+from softset.io.json_files import read_json
 
 __all__ = ["Parts"]
 

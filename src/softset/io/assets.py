@@ -1,15 +1,15 @@
-"""What comes with the package: data that are checked against their SHA-256, written here, when they are first used."""
+"""Paths of the data that are part of the package, checked against their SHA-256 when they are first used."""
 
 from functools import cache
 from pathlib import Path
 
 from softset.errors import FileError
-from softset.io.manifest import Seal, sha256
+from softset.io.manifest import Manifest, sha256
 
 __all__ = ["bundled_file", "bundled_folder"]
 
 ASSETS = Path(__file__).parent.parent / "assets"
-# Of a folder it is that of meta.json, which has those of all its files.
+# For a folder: the checksum of its meta.json, which holds those of its other files.
 CHECKSUMS = {
     "baselines/levels.csv": "ce9e65fa41a9aca205951d7bd900c096877ba9764d9ae3deba7ebdd5e4673fbd",
     "baselines/minilm.csv": "d3d52d7cc181b82661af8e747444e9cd474e7d034f57cf19da3a86878dc70006",
@@ -21,7 +21,7 @@ REMEDY = "install softset again"
 
 @cache
 def bundled_file(name: str) -> Path:
-    """Return the path of a file among the assets, which is what it was when it was published.
+    """Return the path of a bundled file after checking that it is unchanged.
 
     >>> bundled_file("baselines/levels.csv").name
     'levels.csv'
@@ -34,11 +34,11 @@ def bundled_file(name: str) -> Path:
 
 @cache
 def bundled_folder(name: str, kind: str) -> Path:
-    """Return a folder among the assets, of a sealed kind, with all its files as they were published.
+    """Return the path of a bundled folder of one kind after checking that all its files are unchanged.
 
     >>> bundled_folder("minilm", "Model").name
     'minilm'
     """
     folder = bundled_file(f"{name}/meta.json").parent
-    Seal(kind, 1, "what softset was published with", REMEDY).verify(folder)
+    Manifest(kind, 1, "what softset was published with", REMEDY).verify(folder)
     return folder

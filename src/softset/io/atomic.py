@@ -1,59 +1,66 @@
-"""Files that are whole or absent: written beside and renamed, and checked when they are read."""
+"""Atomic writes and locks: a file or folder is complete or absent, whatever happens meanwhile."""
 
 import errno
-import json
 import os
 import secrets
 import shutil
 import stat
-import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from tokenize import TokenError
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
-import numpy as np
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save
-
-from softset.errors import FileError
-
-__all__ = [
-    "claim",
-    "locked",
-    "new_folder",
-    "read_array",
-    "read_json",
-    "read_tensors",
-    "sync",
-    "tensor_facts",
-    "write_atomically",
-    "write_tensors",
-]
+__all__ = ["locked", "new_folder", "open_locked", "sync", "write_atomically"]
 
 
 def write_atomically(path: str | os.PathLike[str], content: bytes) -> None:
-    """Write a file so that a reader, or a crash, sees the old content or the new and nothing between."""
-    target = Path(path).resolve()  # a link stays a link
-    if not target.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
-    beside = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
-    mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666  # the system takes its umask from it
+    """Write a file so that readers see the old content or the new, even after a crash."""
+    target = Path(path).resolve()  # a symbolic link is kept; the file it points to is replaced
+    _check_parent(target, path)
+    temporary = _temporary_name(target)
+    mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666  # the system applies its umask
     try:
-        with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as stream:
+        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as stream:
             stream.write(content)
             stream.flush()
             os.fsync(stream.fileno())
-        beside.replace(target)
+        temporary.replace(target)
         sync(target.parent)
     except BaseException:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
 
 
+@contextmanager
+def new_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield a temporary folder to fill and rename it to `path` at the end; on an error it is deleted."""
+    target = Path(path)
+    if target.exists():
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
+    _check_parent(target, path)
+    temporary = _temporary_name(target)
+    temporary.mkdir()
+    try:
+        yield temporary
+        temporary.rename(target)
+        sync(target.parent)
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+
+
+def _temporary_name(target: Path) -> Path:
+    """Return a hidden, unused name in the folder of the target, so that a rename stays on one file system."""
+    return target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+
+
+def _check_parent(target: Path, path: str | os.PathLike[str]) -> None:
+    if not target.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+
+
 def sync(path: Path) -> None:
-    """See that a file, or the names in a folder, are on the disk."""
+    """Flush a file, or the entries of a folder, to the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -62,41 +69,20 @@ def sync(path: Path) -> None:
 
 
 @contextmanager
-def new_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Let a folder be filled beside its place and moved there when it is whole; on an error nothing is left."""
-    target = Path(path)
-    if target.exists():
-        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
-    if not target.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
-    beside = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
-    beside.mkdir()
-    try:
-        yield beside
-        beside.rename(target)
-        sync(target.parent)
-    except BaseException:
-        shutil.rmtree(beside, ignore_errors=True)
-        raise
-
-
-@contextmanager
 def locked(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Let one process at a time through; others wait. Where the system has no such locks, all pass."""
+    """Hold the lock of a file; other processes wait for it. Without fcntl (Windows) nothing is locked."""
     with Path(path).open("a") as file:
-        try:
+        with suppress(ImportError):
             import fcntl
-        except ImportError:  # not a Unix
-            yield
-            return
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield  # closing the file unlocks it
+
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield  # closing the file releases the lock
 
 
-def claim(path: str | os.PathLike[str]) -> BinaryIO | None:
-    """Open a file to append to, for one process alone until it is closed; None if another has it."""
+def open_locked(path: str | os.PathLike[str]) -> BinaryIO | None:
+    """Open a file for appending and lock it until it is closed; return None if another process has it locked."""
     while True:
-        file = Path(path).open("ab")  # noqa: SIM115 (who claims it closes it)
+        file = Path(path).open("ab")  # noqa: SIM115 (the caller closes it)
         try:
             import fcntl
         except ImportError:  # not a Unix
@@ -109,68 +95,4 @@ def claim(path: str | os.PathLike[str]) -> BinaryIO | None:
         with suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(file.fileno()), Path(path).stat()):
                 return file
-        file.close()  # who had it before has renamed it meanwhile
-
-
-def read_json(path: str | os.PathLike[str], kind: str) -> dict[str, Any]:
-    """Return the JSON object of a file that says what `kind` of thing it holds."""
-    try:
-        facts = json.loads(Path(path).read_bytes())
-    except (ValueError, RecursionError) as error:
-        raise FileError(f"{path} is no whole JSON file ({error}): save it again") from None
-    if not isinstance(facts, dict) or facts.get("softset") != kind:
-        raise FileError(f"{path} holds no softset {kind}")
-    return facts
-
-
-def read_array(path: str | os.PathLike[str], *, mapped: bool = True) -> np.ndarray:
-    """Return the array of an .npy file, mapped or read; no pickle is loaded, and a broken file is refused."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of headers in the way of Python 2, which are read all the same
-            array: np.ndarray = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
-    except (ValueError, EOFError, TypeError, OverflowError, SyntaxError, RecursionError, TokenError) as error:
-        if "pickle" in str(error) or "Python objects" in str(error):  # NumPy would tell how to load it all the same
-            raise FileError(f"{path} holds no plain array of numbers or text; save it again") from error
-        told = str(error).split("\n")[0][:200]
-        raise FileError(f"{path} is not a whole NumPy file ({told}); save it again") from error
-    if not isinstance(array, np.ndarray) or array.dtype.kind not in "biufSU":
-        raise FileError(f"{path} holds no plain array of numbers or text; save it again")
-    return array
-
-
-def write_tensors(
-    path: str | os.PathLike[str], kind: str, tensors: Mapping[str, np.ndarray], facts: Mapping[str, str]
-) -> None:
-    """Write named arrays and facts as one safetensors file that says what `kind` of thing it holds."""
-    contiguous = {name: np.ascontiguousarray(array) for name, array in tensors.items()}
-    write_atomically(path, save(contiguous, metadata={"softset": kind, **facts}))
-
-
-def read_tensors(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, np.ndarray], dict[str, str]]:
-    """Read what `write_tensors` wrote; a file of another kind, or a broken one, is refused in one sentence."""
-    with _opened(path, kind) as (file, facts):
-        return {name: file.get_tensor(name) for name in file.keys()}, facts  # noqa: SIM118 (no mapping)
-
-
-def tensor_facts(path: str | os.PathLike[str], kind: str) -> dict[str, str]:
-    """Return the facts that `write_tensors` wrote, after checking the kind and that the file is whole."""
-    with _opened(path, kind) as (_, facts):
-        return facts
-
-
-@contextmanager
-def _opened(path: str | os.PathLike[str], kind: str) -> Iterator[tuple[Any, dict[str, str]]]:
-    """Open a safetensors file of one kind, with the facts in its header."""
-    with Path(path).open("rb"):
-        pass  # what the system says of a missing or closed file names it; what the reader below says does not
-    try:
-        with safe_open(path, framework="numpy") as file:
-            facts = dict(file.metadata() or {})
-            found = facts.pop("softset", None)
-            if found != kind:
-                what = f"a softset {found}" if found else "a safetensors file that softset did not write"
-                raise FileError(f"{path} holds {what}, but a softset {kind} was wanted")
-            yield file, facts
-    except (SafetensorError, OSError, TypeError, AttributeError) as error:  # the last two: types that NumPy lacks
-        raise FileError(f"{path} is not a whole safetensors file ({error}); save it again") from error
+        file.close()  # the process that had the lock has renamed the file: open the new one

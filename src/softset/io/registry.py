@@ -1,7 +1,8 @@
-"""Folders that the user imported, each under a name: word vectors on one shelf, models on another.
+"""Registry of the data that the user imported under names: word vectors and models.
 
-NAME.json points to the folder that holds the content. A new import is written to a folder of its own and the pointer
-replaced at once, so that a crash leaves the old content in place; what no pointer names is swept away a day later.
+NAME.json holds the name of the folder with the content. A new import is written to a new folder and NAME.json is
+replaced atomically, so that a crash leaves the previous import in place. Folders that no NAME.json refers to are
+deleted a day later.
 """
 
 import json
@@ -20,8 +21,9 @@ import platformdirs
 
 from softset.errors import FileError, InputError
 from softset.io.atomic import write_atomically
+from softset.io.json_files import read_json
 
-__all__ = ["Shelf", "cache_folder"]
+__all__ = ["ImportRegistry", "cache_folder"]
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 FOLDER = re.compile(NAME.pattern + "@[A-Za-z0-9_]+")
@@ -29,14 +31,20 @@ Result = TypeVar("Result")
 
 
 def cache_folder(name: str) -> Path:
-    """Return a folder in the user's cache; the variable SOFTSET_CACHE puts the cache elsewhere."""
-    given = os.environ.get("SOFTSET_CACHE")
-    return (Path(given) if given else Path(platformdirs.user_cache_dir("softset", appauthor=False))) / name
+    """Return a folder in the user's cache; the environment variable SOFTSET_CACHE moves the cache."""
+    root = os.environ.get("SOFTSET_CACHE")
+    return (Path(root) if root else Path(platformdirs.user_cache_dir("softset", appauthor=False))) / name
 
 
 @dataclass(frozen=True)
-class Shelf:
-    """One kind of imported thing: the verb of the command line that manages it, what to call it, what is bundled."""
+class ImportRegistry:
+    """The imports of one kind.
+
+    Attributes:
+        verb: the command that manages them, and their folder in the cache.
+        noun: what error messages call them, in the plural.
+        bundled: names that no import can take.
+    """
 
     verb: str
     noun: str
@@ -44,39 +52,35 @@ class Shelf:
 
     @property
     def home(self) -> Path:
-        """The folder where the imports are."""
+        """The folder that holds the imports."""
         return cache_folder(self.verb)
 
     def folder(self, name: str) -> Path | None:
-        """Return the folder of an import, or None where there is none of that name."""
+        """Return the folder of an import, or None if there is no import of that name."""
         pointer = self.home / f"{name}.json"
-        return self._pointed(pointer) if NAME.fullmatch(name) and pointer.is_file() else None
+        return self._target(pointer) if NAME.fullmatch(name) and pointer.is_file() else None
 
-    def _pointed(self, pointer: Path) -> Path:
-        """Return the folder beside a pointer that it names; any other place is refused."""
-        try:
-            name = str(json.loads(pointer.read_text(encoding="utf-8"))["folder"])
-            problem = None if FOLDER.fullmatch(name) else f"{name!r} is no folder of an import"
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
-            name, problem = "", str(error)
-        if problem:
-            advice = f"softset {self.verb} remove {pointer.stem}, then import them again"
-            raise FileError(f"{pointer} cannot be used ({problem}): {advice}")
+    def _target(self, pointer: Path) -> Path:
+        """Return the folder that NAME.json refers to; it must be beside that file."""
+        remedy = f"softset {self.verb} remove {pointer.stem}, then import them again"
+        name = str(read_json(pointer, remedy=remedy).get("folder"))
+        if not FOLDER.fullmatch(name):
+            raise FileError(f"{pointer} names {name!r}, which is not the folder of an import: {remedy}")
         return pointer.parent / name
 
-    def _pointed_or_none(self, pointer: Path) -> Path | None:
+    def _target_or_none(self, pointer: Path) -> Path | None:
         try:
-            return self._pointed(pointer)
+            return self._target(pointer)
         except (FileError, OSError):
             return None
 
     def imported(self) -> Iterator[tuple[str, Path | None]]:
-        """Return the names and folders of all imports, sorted; no folder where the pointer is broken."""
+        """Yield the name and folder of every import, sorted; the folder is None if NAME.json is damaged."""
         for pointer in sorted(self.home.glob("*.json")) if self.home.is_dir() else ():
-            yield pointer.stem, self._pointed_or_none(pointer)
+            yield pointer.stem, self._target_or_none(pointer)
 
     def check_name(self, name: str, *, replace: bool) -> None:
-        """Refuse a name that cannot be one, is bundled, or is taken."""
+        """Raise InputError if the name is not valid, is bundled, or is used by another import."""
         if not NAME.fullmatch(name):
             raise InputError(f"{name!r} cannot be a name: use letters, digits, dots, dashes and underscores")
         if name in self.bundled:
@@ -86,11 +90,11 @@ class Shelf:
                 f"there are {self.noun} named {name!r} already: choose another name, or replace them (--replace)"
             )
 
-    def put(self, name: str, fill: Callable[[Path], Result], *, replace: bool = False) -> Result:
-        """Let a function fill a new folder, name it when it is whole, and return what the function did."""
+    def add(self, name: str, fill: Callable[[Path], Result], *, replace: bool = False) -> Result:
+        """Call `fill` with a new folder, register the folder under the name, and return the result of `fill`."""
         self.check_name(name, replace=replace)
         self.home.mkdir(parents=True, exist_ok=True)
-        before = self._pointed_or_none(self.home / f"{name}.json")
+        previous = self._target_or_none(self.home / f"{name}.json")
         folder = Path(tempfile.mkdtemp(dir=self.home, prefix=f"{name}@"))
         try:
             result = fill(folder)
@@ -98,21 +102,21 @@ class Shelf:
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
-        self._sweep(before)
+        self._delete_unused(previous)
         return result
 
     def remove(self, name: str) -> None:
-        """Forget an import and delete its folder."""
+        """Delete an import."""
         pointer = self.home / f"{name}.json"
         if not NAME.fullmatch(name) or not pointer.is_file():
-            known = ", ".join(one for one, _ in self.imported()) or "none"
+            known = ", ".join(imported for imported, _ in self.imported()) or "none"
             raise InputError(f"there are no imported {self.noun} named {name!r}; imported are: {known}")
-        folder = self._pointed_or_none(pointer)
+        folder = self._target_or_none(pointer)
         pointer.unlink()
-        self._sweep(folder)
+        self._delete_unused(folder)
 
-    def _sweep(self, replaced: Path | None) -> None:
-        """Delete a replaced folder, and those that no pointer names and nobody can be writing any more."""
+    def _delete_unused(self, replaced: Path | None) -> None:
+        """Delete a replaced folder, and unused folders older than a day, which no process is still writing."""
         used = {folder for _, folder in self.imported()}
         yesterday = time.time() - 24 * 3600
         for folder in self.home.iterdir():

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from softset.errors import InputError, SoftsetError
-from softset.io.atomic import claim, sync, write_atomically
+from softset.io.atomic import open_locked, sync, write_atomically
 
 __all__ = ["Parts"]
 
@@ -33,7 +33,7 @@ class Parts:
         Two jobs would delete each other's parts.
         """
         self._must_be_ours(signature)
-        lock = claim(self.folder / LOCK)
+        lock = open_locked(self.folder / LOCK)
         if lock is None:
             raise InputError(f"another job is writing to {self.folder} now: wait for it, or name another folder")
         with lock:

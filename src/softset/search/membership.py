@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from softset.io.text import printable
 from softset.query.plan import Plan, Resolved
-from softset.search.results import LeafMembership, explain_leaves, printable, share_lines, shares_to_dicts
+from softset.search.results import LeafMembership, explain_leaves, share_lines, shares_to_dicts
 
 __all__ = ["ItemMembership", "MembershipResult", "compute_memberships"]
 

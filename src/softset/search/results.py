@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from softset.io.text import printable
 from softset.query.expression import positive_leaves
 from softset.query.plan import Leaf, Plan
 
@@ -17,7 +18,6 @@ __all__ = [
     "LeafMembership",
     "SearchResult",
     "explain_leaves",
-    "printable",
     "share_lines",
     "shares_to_dicts",
 ]
@@ -125,11 +125,6 @@ class SearchResult:
         return "\n".join(line for hit in self.hits for line in _lines(hit, width))
 
     __repr__ = __str__
-
-
-def printable(text: str) -> str:
-    """Return a text without characters that would move the cursor or colour the terminal."""
-    return "".join(one if one.isprintable() else "\ufffd" for one in text)
 
 
 def _lines(hit: Hit, width: int) -> Iterator[str]:

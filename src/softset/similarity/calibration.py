@@ -10,7 +10,8 @@ import numpy as np
 
 from softset.encoders.tokensets import TokenSets
 from softset.errors import FileError, InputError
-from softset.io.atomic import read_json, write_atomically
+from softset.io.atomic import write_atomically
+from softset.io.json_files import read_json
 from softset.similarity.inputs import read_side
 from softset.similarity.metrics import DEFAULT, PRF
 

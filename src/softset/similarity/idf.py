@@ -13,7 +13,8 @@ import numpy as np
 from softset.encoders.signature import format_signature, parse_signature
 from softset.encoders.tokensets import TokenSets
 from softset.errors import FileError, InputError
-from softset.io.atomic import read_json, write_atomically
+from softset.io.atomic import write_atomically
+from softset.io.json_files import read_json
 
 __all__ = ["Idf"]
 

@@ -9,7 +9,7 @@ import numpy as np
 from softset.encoders.texts import check_text, iter_items
 from softset.encoders.tokensets import TokenSets
 from softset.errors import InputError, ShapeError
-from softset.io.counting import counted, there_are
+from softset.io.text import counted, there_are
 
 __all__ = ["Job", "Side", "read_job", "read_side"]
 

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any, BinaryIO, Self
 
 from softset.errors import FileError, InputError
-from softset.io.atomic import claim, read_json, sync, write_atomically
+from softset.io.atomic import open_locked, sync, write_atomically
+from softset.io.json_files import read_json
 
 __all__ = ["ScoreFile"]
 
@@ -62,7 +63,7 @@ class ScoreFile:
 
     def _claimed(self) -> BinaryIO:
         """Hold the file of finished rows until this ends: two that write to it would lose both's."""
-        file = claim(self.partial)
+        file = open_locked(self.partial)
         if file is None:
             raise InputError(f"another process is writing {self.shown} now: wait for it, or name another file")
         return file

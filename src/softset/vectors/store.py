@@ -19,8 +19,8 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from softset.errors import FileError
-from softset.io.atomic import read_array
-from softset.io.manifest import Seal
+from softset.io.arrays import read_array
+from softset.io.manifest import Manifest
 from softset.vectors.growing import GrowingWords
 from softset.vectors.index import WordIndex
 from softset.vectors.lengths import row_lengths
@@ -29,7 +29,7 @@ from softset.vectors.whitening import Whitened, read_whitened, write_whitened
 
 __all__ = ["BLOCK", "Stored", "open_store", "verify_store", "write_store"]
 
-SEAL = Seal("WordVectors", 1, "a folder of word vectors", "import it again with softset vectors import")
+MANIFEST = Manifest("WordVectors", 1, "a folder of word vectors", "import it again with softset vectors import")
 BLOCK = 16_384  # rows: 20 MB of 300 float32, which stays in a processor's cache long enough to be used twice
 FEW = 4_096  # rows that are read back at once
 KINDS = {"vectors.npy": "fi", "offsets.npy": "i", "hashes.npy": "u", "places.npy": "iu"}  # others are floats
@@ -80,7 +80,7 @@ def write_store(
     (target / "words.bin").write_bytes(index.text)
     if whitened:
         write_whitened(target, lambda: _read_back(target, scales), len(words), d)
-    SEAL.close(target, {**facts, "words": len(words), "dimensions": d, "dtype": str(dtype)})
+    MANIFEST.write(target, {**facts, "words": len(words), "dimensions": d, "dtype": str(dtype)})
     return len(words)
 
 
@@ -152,14 +152,14 @@ def _array_names(facts: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _read_meta(path: Path) -> dict[str, Any]:
-    facts = SEAL.read(path)
+    facts = MANIFEST.read(path)
     try:
         _ = int(facts["words"]), int(facts["dimensions"]), str(facts["dtype"])
     except (KeyError, TypeError, ValueError, OverflowError) as error:
-        raise FileError(f"{path / 'meta.json'} lacks a fact ({error}): {SEAL.remedy}") from error
+        raise FileError(f"{path / 'meta.json'} lacks a fact ({error}): {MANIFEST.remedy}") from error
     return facts
 
 
 def verify_store(folder: str | os.PathLike[str]) -> None:
     """Read every file of a folder and compare its SHA-256 with the one noted when it was written."""
-    SEAL.verify(Path(folder))
+    MANIFEST.verify(Path(folder))

@@ -13,7 +13,7 @@ import numpy as np
 from softset.algebra import GradedSubspace, Subspace
 from softset.errors import InputError, NotFiniteError, ShapeError, UnknownWordError
 from softset.io.atomic import new_folder
-from softset.io.counting import counted
+from softset.io.text import counted
 from softset.vectors.formats import Source, from_gensim, read_vectors
 from softset.vectors.index import WordIndex
 from softset.vectors.lengths import row_lengths
