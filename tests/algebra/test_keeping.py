@@ -51,7 +51,7 @@ Q = np.eye(4)[:2]
 @pytest.mark.parametrize(
     ("tensors", "facts", "sentence"),
     [
-        ({"directions": Q}, {}, "a safetensors file that softset did not write, but a softset Subspace was wanted"),
+        ({"directions": Q}, {}, "a safetensors file that softset did not write, but a softset Subspace was expected"),
         ({"directions": Q}, {**GOOD, "softset": "TokenSets"}, "holds a softset TokenSets, but a softset Subspace"),
         ({"directions": Q}, {**GOOD, "dtype": "int8"}, "lacks a part of a softset Subspace"),
         ({"directions": Q}, {**GOOD, "complemented": "maybe"}, "does not say whether its Subspace is complemented"),
@@ -123,7 +123,7 @@ def test_directions_kept_in_fewer_digits_are_made_orthonormal_again(tmp_path: Pa
 def test_missing_and_unwritable_places(tmp_path: Path) -> None:
     with pytest.raises(IsADirectoryError):
         Subspace.load(tmp_path)
-    with pytest.raises(FileError, match="/dev/null is not a whole"):
+    with pytest.raises(FileError, match="/dev/null is not a complete"):
         Subspace.load("/dev/null")
     with pytest.raises(FileNotFoundError):
         Subspace.load(tmp_path / "absent")
