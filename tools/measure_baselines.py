@@ -30,8 +30,8 @@ def measure(package: str) -> None:
         scorer = Scorer("minilm", layer=layer)
         left, right = scorer.encode(texts), scorer.encode(others)
         for metric in METRICS:
-            scores = scorer.using(metric=metric).score(left, right)
-            levels.append(_row(metric, layer, scores.precision, scores.recall, scores.f1))
+            scores = scorer.with_options(metric=metric).score(left, right)
+            levels.append(_row(metric, layer, scores.precision, scores.recall, scores.score))
         print(matched[-1], *levels[-2:], sep="\n")
     for name, lines in (("minilm.csv", matched), ("levels.csv", levels)):
         (FOLDER / name).write_text("\n".join(lines) + "\n")

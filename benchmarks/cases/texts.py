@@ -27,7 +27,7 @@ def _scores(metric: str) -> Callable[[bool], Outcome]:
 
         def ours() -> None:
             watch.start()
-            found["ours"] = scorer.score(A, B).f1
+            found["ours"] = scorer.score(A, B).score
             watch.stop()
 
         def theirs() -> None:

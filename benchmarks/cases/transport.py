@@ -42,7 +42,7 @@ def _distance(metric: str) -> Callable[[bool], Outcome]:
         found: dict[str, np.ndarray] = {}
 
         def ours() -> None:
-            found["ours"] = scorer.score(*texts).f1
+            found["ours"] = scorer.score(*texts).score
 
         def theirs() -> None:
             found["peer"] = np.array([keyed.wmdistance(a, b, norm=False) for a, b in zip(A, B, strict=True)])

@@ -107,7 +107,7 @@ def _scores(rows: list[np.ndarray]) -> None:
     sides = [TokenSets.from_arrays([one.astype(np.float32)]) for one in rows]
     for metric, (least, most) in METRICS.items():
         found = softset.score(*sides, metric=metric)
-        for name in ("precision", "recall", "f1"):
+        for name in ("precision", "recall", "score"):
             _check_range(getattr(found, name), f"{metric} {name}", least, most)
         _check_range(softset.pairwise(*sides, metric=metric), f"{metric} of all pairs", least, most)
 

@@ -57,13 +57,13 @@ def blocks(count: int, huge: int) -> Iterator[tuple[list[str], list[str]]]:
 
 
 def _digest(found: Scores) -> bytes:
-    columns = [found.precision, found.recall, found.f1, found.empty, found.candidate_tokens, found.reference_tokens]
+    columns = [found.precision, found.recall, found.score, found.empty, found.candidate_tokens, found.reference_tokens]
     return b"".join(np.ascontiguousarray(one).tobytes() for one in columns)
 
 
 def _check(found: Scores, A: list[str], B: list[str]) -> int:
     """See that every row has its numbers, and that rows with nothing to compare are flagged; return how many."""
-    for name in ("precision", "recall", "f1"):
+    for name in ("precision", "recall", "score"):
         numbers = np.asarray(getattr(found, name))
         expect(
             bool(np.isfinite(numbers).all() and (numbers >= 0).all() and (numbers <= 1).all()), f"{name} out of range"

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from softset.search.words import WordVectors, load_words
     from softset.similarity.calibration import Calibration
     from softset.similarity.idf import Idf
-    from softset.similarity.metrics.naming import metric
+    from softset.similarity.metrics.registry import metric
     from softset.similarity.scorer import Scorer
     from softset.similarity.scores import Scores
     from softset.similarity.scoring import pairwise, score
@@ -63,7 +63,7 @@ _HOME = {
     "WordVectors": "softset.search.words",
     "load_encoder": "softset.encoders.loading",
     "load_words": "softset.search.words",
-    "metric": "softset.similarity.metrics.naming",
+    "metric": "softset.similarity.metrics.registry",
     "pairwise": "softset.similarity.scoring",
     "score": "softset.similarity.scoring",
 }

@@ -30,12 +30,12 @@ def test_what_is_printed_is_what_python_gives(run) -> None:
     code, out, err = run("compare", "-r", "r.txt", "a.txt", "b.txt", "--model", "words")
     scorer = Scorer("words", metric="softset")
     found = {name: scorer.score(texts, REFERENCES) for name, texts in (("a.txt", BASELINE), ("b.txt", BETTER))}
-    expected = compare({name: {"softset f1": one.f1} for name, one in found.items()})
+    expected = compare({name: {"softset score": one.score} for name, one in found.items()})
     assert code == 0 and out == f"{expected}\n"
     assert err.splitlines()[0] == f"softset: {found['a.txt'].signature}"
 
 
-@pytest.mark.parametrize("part", ["f1", "precision", "recall"])
+@pytest.mark.parametrize("part", ["score", "precision", "recall"])
 def test_json_of_several_metrics_systems_and_references(run, part) -> None:
     metrics = ("subspace(weights=l2)", "bertscore")
     code, out, err = run(
@@ -99,9 +99,9 @@ def test_blocks_change_nothing_but_memory(run, monkeypatch, metric) -> None:
 def test_the_options_of_metrics_reach_them(run) -> None:
     Idf.fit(["a red book", "a pen"], model="words").save("idf.json")
     asked = ("compare", "-r", "r.txt", "-r", "r2.txt", "a.txt", "b.txt", "--layer", "2", "--json", "--samples", "9")
-    rescaled = run(*asked, "--metric", "subspace", "--rescale", "chance", "--several", "union")[1]
+    rescaled = run(*asked, "--metric", "subspace", "--rescale", "chance", "--multi-reference", "union")[1]
     signatures = json.loads(rescaled)["signatures"]
-    assert "|rescale:chance|several:union|" in signatures["subspace f1"]
+    assert "|rescale:chance|multi_reference:union|" in signatures["subspace score"]
     several = ("--model", "words", "--metric", "bertscore(weights=idf)", "--idf", "idf.json")
     given = run("compare", "-r", "r.txt", "a.txt", "b.txt", *several)
     assert given[0] == 0 and f"|idf:{Idf.load('idf.json').checksum}|" in given[2]
@@ -180,5 +180,5 @@ def test_bad_input_is_one_sentence_and_exit_code_2(run, arguments, sentence) -> 
 def test_help_has_examples(run) -> None:
     code, out, _ = run("compare", "--help")
     assert code == 0 and "softset compare -r refs.txt baseline.txt new.txt" in out
-    for option in ("--metric", "--score", "--samples", "--swaps", "--seed", "--latex", "--several", "--model"):
+    for option in ("--metric", "--score", "--samples", "--swaps", "--seed", "--latex", "--multi-reference", "--model"):
         assert option in out

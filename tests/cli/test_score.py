@@ -25,8 +25,10 @@ def test_one_line_a_pair_and_the_summary_beside(run, files) -> None:
     code, out, err = run("score", "-c", files[0], "-r", files[1], *QUICK)
     expected = softset.score(CANDIDATES, REFERENCES, model="words")
     assert code == 0
-    assert out.splitlines() == [f"{row.precision:.6f}\t{row.recall:.6f}\t{row.f1:.6f}" for row in expected]
-    assert f"f1 {expected.f1.mean():.4f}" in err and expected.signature in err and "1 pair with an empty side" in err
+    assert out.splitlines() == [f"{row.precision:.6f}\t{row.recall:.6f}\t{row.score:.6f}" for row in expected]
+    assert (
+        f"score {expected.score.mean():.4f}" in err and expected.signature in err and "1 pair with an empty side" in err
+    )
 
 
 def test_the_same_in_python_and_as_json(run, files) -> None:
@@ -36,9 +38,9 @@ def test_the_same_in_python_and_as_json(run, files) -> None:
     found = json.loads(out)
     assert code == 0
     assert found["signature"] == expected.signature
-    assert found["f1"] == pytest.approx(expected.f1.mean())
-    assert [one["f1"] for one in found["segments"]] == expected.f1.tolist()
-    assert {"precision", "recall", "f1"} <= set(found["segments"][0])
+    assert found["score"] == pytest.approx(expected.score.mean())
+    assert [one["score"] for one in found["segments"]] == expected.score.tolist()
+    assert {"precision", "recall", "score"} <= set(found["segments"][0])
 
 
 def test_json_lines_and_only_the_summary(run, files) -> None:
@@ -48,14 +50,16 @@ def test_json_lines_and_only_the_summary(run, files) -> None:
     _, out, _ = run("score", "-c", files[0], "-r", files[1], *QUICK, "--only-summary")
     assert out.startswith("precision 0.") and len(out.splitlines()) == 1
     _, out, _ = run("score", "-c", files[0], "-r", files[1], *QUICK, "--only-summary", "--json")
-    assert set(json.loads(out)) == {"signature", "precision", "recall", "f1", "pairs"}
+    assert set(json.loads(out)) == {"signature", "precision", "recall", "score", "pairs"}
 
 
 def test_several_references(run, files) -> None:
     _, out, err = run("score", "-c", files[0], "-r", files[1], "-r", files[0], *QUICK)
     assert [line.split("\t")[3] for line in out.splitlines()] == ["1", "1", "1"]
-    assert "several:best" in err
-    _, out, _ = run("score", "-c", files[0], "-r", files[1], "-r", files[0], *QUICK, "--several", "union", "--jsonl")
+    assert "multi_reference:best" in err
+    _, out, _ = run(
+        "score", "-c", files[0], "-r", files[1], "-r", files[0], *QUICK, "--multi-reference", "union", "--jsonl"
+    )
     assert json.loads(out.splitlines()[0])["best_reference"] == -1
 
 
@@ -115,9 +119,9 @@ def test_an_interrupted_run_goes_on(run, files, breaks_down, form) -> None:
     assert sorted(one.name for one in Path().glob("scores*")) == ["scores.tsv"]
     expected = softset.score(CANDIDATES, REFERENCES, model="words")
     lines = Path("scores.tsv").read_text().splitlines()
-    found = [json.loads(line)["f1"] if form else float(line.split("\t")[2]) for line in lines]
-    assert found == pytest.approx(expected.f1.tolist(), abs=1e-6)
-    assert f"f1 {expected.f1.mean():.4f}" in err
+    found = [json.loads(line)["score"] if form else float(line.split("\t")[2]) for line in lines]
+    assert found == pytest.approx(expected.score.tolist(), abs=1e-6)
+    assert f"score {expected.score.mean():.4f}" in err
 
 
 def test_other_texts_or_another_metric_are_not_mixed_in(run, files, breaks_down) -> None:

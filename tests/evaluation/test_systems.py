@@ -18,11 +18,11 @@ def scorer() -> Scorer:
 
 
 @pytest.mark.parametrize("block", [1, 2, 512])
-@pytest.mark.parametrize("part", ["f1", "precision", "recall"])
+@pytest.mark.parametrize("part", ["score", "precision", "recall"])
 @pytest.mark.parametrize("count", [1, 2])
 def test_blocks_give_the_numbers_of_the_scorer(monkeypatch, scorer, block, part, count) -> None:
     monkeypatch.setattr(systems, "BLOCK", block)
-    scorers = [scorer, scorer.using(metric="tfidf")]
+    scorers = [scorer, scorer.with_options(metric="tfidf")]
     told: list[tuple[int, int]] = []
     scores, signatures = score_systems(
         scorers, TEXTS, REFERENCES[:count], part=part, progress=lambda *numbers: told.append(numbers)
@@ -40,8 +40,8 @@ def test_blocks_give_the_numbers_of_the_scorer(monkeypatch, scorer, block, part,
 def test_rescaling_is_kept_where_weights_are_added(scorer) -> None:
     rescaled = Scorer("words", metric="subspace(weights=idf)", rescale="chance")
     scores, signatures = score_systems([rescaled], TEXTS, REFERENCES[:1])
-    name = "subspace(weights=idf) f1"
-    assert np.allclose(scores["b"][name], rescaled.score(TEXTS["b"], REFERENCES[0]).f1, atol=1e-6)
+    name = "subspace(weights=idf) score"
+    assert np.allclose(scores["b"][name], rescaled.score(TEXTS["b"], REFERENCES[0]).score, atol=1e-6)
     assert "rescale:chance" in signatures[name]
 
 

@@ -56,9 +56,9 @@ def test_all_layers_are_rows(metric: str) -> None:
 def test_other_metrics_are_softset_s_own() -> None:
     for metric in ("softset", "subspace", "subspace(weights=l2)", "symbolic", "dynamax"):
         ours = softset.score(A, B, metric=metric)
-        assert np.allclose(score(A, B, metric=metric), [ours.precision, ours.recall, ours.f1], atol=1e-6)
+        assert np.allclose(score(A, B, metric=metric), [ours.precision, ours.recall, ours.score], atol=1e-6)
     weighed = softset.score(A, B, metric="subspace(weights=idf)")
-    assert np.allclose(score(A, B, idf=True, metric="subspace")[2], weighed.f1, atol=1e-6)
+    assert np.allclose(score(A, B, idf=True, metric="subspace")[2], weighed.score, atol=1e-6)
 
 
 def test_of_several_references_the_best_with_its_own_precision_and_recall(scorer: BERTScorer) -> None:
@@ -163,7 +163,7 @@ def test_the_bundled_model_brings_its_levels() -> None:
 
 def test_subspace_has_a_closed_form_and_others_have_none() -> None:
     ours = softset.score(A, B, metric="subspace", rescale="chance")
-    assert np.allclose(score(A, B, metric="subspace", rescale_with_baseline=True)[2], ours.f1, atol=1e-6)
+    assert np.allclose(score(A, B, metric="subspace", rescale_with_baseline=True)[2], ours.score, atol=1e-6)
     for metric in ("softset", "average", "johnson", "wmd"):
         with pytest.raises(InputError, match=r"baseline_path=.*softset\.Calibration"):
             score(A, B, metric=metric, rescale_with_baseline=True)
@@ -281,7 +281,7 @@ def test_progress_is_told_on_standard_error(capsys: pytest.CaptureFixture[str]) 
 def test_an_example_is_explained_with_the_same_numbers(scorer: BERTScorer) -> None:
     text = " A red \u4f60. "
     view = scorer.plot_example(text, B[0]).views[0]
-    assert (view.precision, view.recall, view.f1) == pytest.approx(
+    assert (view.precision, view.recall, view.score) == pytest.approx(
         [float(one[0]) for one in scorer.score([text], B[:1])], abs=1e-5
     )
     explanation = plot_example(text, B[0], "minilm", 4)

@@ -56,7 +56,7 @@ def test_encoders_without_marks_are_as_they_were() -> None:
     assert np.array_equal(matching.embed(["a red book"]), words.embed(["a red book"]))
     nameless = MatchingEncoder(load_encoder(lambda texts: [[[float(len(text)), 1.0]] for text in texts]))
     numbers = MatchedBertScore().of_pairs(Pairs.of(nameless.encode(["abc"]), nameless.encode(["abc"])))
-    assert numbers.f1 == pytest.approx([1.0])
+    assert numbers.score == pytest.approx([1.0])
 
 
 def by_hand(A: np.ndarray, a: np.ndarray, B: np.ndarray, b: np.ndarray) -> tuple[float, float]:

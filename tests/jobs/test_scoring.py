@@ -20,7 +20,7 @@ from softset.jobs.inputs import read_blocks, spans_of
 from tests.jobs.conftest import QUIET, pairs, read, workers_of, write
 
 pytestmark = QUIET
-PARTS = ("precision", "recall", "f1")
+PARTS = ("precision", "recall", "score")
 
 
 def expected(rows: list[dict], **options: object) -> dict[str, softset.Scores]:
@@ -55,12 +55,18 @@ def test_several_references_and_other_columns(two_processes, tmp_path: Path) -> 
     rows = [{"key": at, "hyp": f"a red book {at}", "refs": ["a book", f"the red {at}"]} for at in range(50)]
     write(tmp_path / "p.parquet", rows)
     report = score_files(
-        str(tmp_path / "p.parquet"), tmp_path / "out", columns=("key", "hyp", "refs"), model="words", several="mean"
+        str(tmp_path / "p.parquet"),
+        tmp_path / "out",
+        columns=("key", "hyp", "refs"),
+        model="words",
+        multi_reference="mean",
     )
     found = read(tmp_path / "out")
-    wanted = softset.score([row["hyp"] for row in rows], [row["refs"] for row in rows], model="words", several="mean")
-    assert [found[at]["f1"] for at in range(50)] == pytest.approx(wanted.f1.tolist(), abs=1e-6)
-    assert "several:mean" in report.signature
+    wanted = softset.score(
+        [row["hyp"] for row in rows], [row["refs"] for row in rows], model="words", multi_reference="mean"
+    )
+    assert [found[at]["score"] for at in range(50)] == pytest.approx(wanted.score.tolist(), abs=1e-6)
+    assert "multi_reference:mean" in report.signature
 
 
 def test_a_second_run_does_only_what_is_missing(two_processes, tmp_path: Path) -> None:
@@ -162,11 +168,11 @@ def test_poisoned_rows_are_told_and_end_nothing(two_processes, tmp_path: Path) -
     )
     assert dict(report.problems).keys() == {"0-3", "0-4", "0-5"} and report.rejected == 3
     found = read(tmp_path / "out")
-    assert found["0-3"]["f1"] is None and "missing" in found["0-3"]["problem"]
+    assert found["0-3"]["score"] is None and "missing" in found["0-3"]["problem"]
     assert "1,000,000 are the most" in found["0-4"]["problem"] and "shorten it" in found["0-5"]["problem"]
     good = [row for at, row in enumerate(rows) if at not in (3, 4, 5)]
     wanted = expected(good, max_length=64)
-    assert all(found[name]["f1"] == pytest.approx(one.f1, abs=1e-6) for name, one in wanted.items())
+    assert all(found[name]["score"] == pytest.approx(one.score, abs=1e-6) for name, one in wanted.items())
 
 
 def test_datasets_of_ray_itself(two_processes) -> None:
@@ -176,7 +182,7 @@ def test_datasets_of_ray_itself(two_processes) -> None:
     found = {row["id"]: row for row in score(dataset, model="words").take_all()}
     good = [row for row in rows if row["reference"]]
     for name, one in expected(good, model="words").items():
-        assert found[name]["f1"] == pytest.approx(one.f1, abs=1e-6)
+        assert found[name]["score"] == pytest.approx(one.score, abs=1e-6)
     assert found["0-9"]["problem"] == "the reference is missing, not a text" and len(found) == 300
 
 

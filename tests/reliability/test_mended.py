@@ -18,7 +18,7 @@ from softset.io.arrays import read_array, write_tensors
 from softset.io.atomic import open_locked
 from softset.query.named_sets import read_sets
 from softset.search.thresholds import largest
-from softset.similarity.kernels import closest, gram
+from softset.similarity.kernels import gram, max_cosine
 from softset.similarity.score_file import ScoreFile
 
 ROWS = np.random.default_rng(0).standard_normal((40, 6)).astype("f4")
@@ -133,7 +133,7 @@ def test_cosines_stay_cosines() -> None:
     """Of opposite rows the product of unit vectors is a little below -1."""
     rows = np.random.default_rng(0).standard_normal((500, 3)).astype("f4")
     sides = TokenSets.from_arrays(list(rows[:, None])), TokenSets.from_arrays(list(-rows[:, None]))
-    assert softset.score(*sides, metric="average").f1.min() >= -1
+    assert softset.score(*sides, metric="average").score.min() >= -1
     assert np.abs(softset.pairwise(*sides, metric="average")).max() <= 1
 
 
@@ -154,11 +154,11 @@ def test_long_texts_are_as_short_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     """Directions give what Gram matrices give, and cosines by pieces what they give at once."""
     random = np.random.default_rng(0)
     sides = [TokenSets.from_arrays([random.standard_normal((k, 24)).astype("f4") + 1]) for k in (700, 30)]
-    kept = {metric: softset.score(*sides, metric=metric).f1[0] for metric in ("softset", "bertscore")}
+    kept = {metric: softset.score(*sides, metric=metric).score[0] for metric in ("softset", "bertscore")}
     monkeypatch.setattr(gram, "LONG", 10**9)
-    monkeypatch.setattr(closest, "MOST", 1_000)
+    monkeypatch.setattr(max_cosine, "MOST", 1_000)
     for metric, before in kept.items():
-        assert softset.score(*sides, metric=metric).f1[0] == pytest.approx(before, abs=1e-6)
+        assert softset.score(*sides, metric=metric).score[0] == pytest.approx(before, abs=1e-6)
 
 
 @pytest.mark.parametrize("number", ["1e400", "-1e400"])

@@ -311,10 +311,10 @@ def test_sentences(seen: Seen, tmp_path: Path) -> None:
         why = printed("explain", *flags, "--json", "--", *texts)
         for view in why["metrics"]:
             place = f"[data-metric={view['metric']}]"
-            for part in ("precision", "recall", "f1"):
+            for part in ("precision", "recall", "score"):
                 assert page.inner_text(f"{place} [data-part={part}]") == f"{view[part]:.3f}"
             marks = page.query_selector_all(f"{place} .chance")
-            levels = [100 * view["chance"][part] for part in ("precision", "recall", "f1")]
+            levels = [100 * view["chance"][part] for part in ("precision", "recall", "score")]
             places = [float(one.evaluate("mark => mark.style.left").removesuffix("%")) for one in marks]
             assert places == pytest.approx(levels, abs=0.006)
             memberships = [f"{one:.3f}" for one in (*view["candidate_membership"], *view["reference_membership"])]

@@ -39,8 +39,8 @@ def test_score_is_that_of_the_command_line(client: TestClient, command, asked: d
 def test_several_references(client: TestClient) -> None:
     asked = {"candidates": ["It rains.", "A pen."], "references": [["Rain falls.", "It is dry."], ["A pencil."]]}
     for several in ("best", "mean", "union"):
-        found = client.post("/v1/score", json={**asked, "several": several}).json()
-        expected = softset.score(asked["candidates"], asked["references"], several=several)
+        found = client.post("/v1/score", json={**asked, "multi_reference": several}).json()
+        expected = softset.score(asked["candidates"], asked["references"], multi_reference=several)
         assert found == expected.to_dict()
 
 
@@ -55,7 +55,7 @@ def test_the_matrix_is_the_library_s(client: TestClient) -> None:
     found = client.post("/v1/matrix", json={"candidates": texts, "references": others, "model": "words"}).json()
     assert found == softset.Scorer("words").matrix(texts, others).to_dict()
     own = client.post("/v1/matrix", json={"candidates": texts, "model": "words"}).json()
-    assert own["f1"][0][0] == pytest.approx(1)
+    assert own["score"][0][0] == pytest.approx(1)
 
 
 @pytest.mark.parametrize(
@@ -146,9 +146,9 @@ def test_scores_beside_others_are_the_same(client: TestClient) -> None:
 
     def f1(text: str) -> float:
         asked = {"candidates": [text], "references": [PAIR[0]], "layer": 4}
-        return client.post("/v1/score", json=asked).json()["f1"]
+        return client.post("/v1/score", json=asked).json()["score"]
 
     with ThreadPoolExecutor(8) as pool:
         together = list(pool.map(f1, texts))
-    alone = softset.score(texts, [PAIR[0]] * len(texts), layer=4).f1
+    alone = softset.score(texts, [PAIR[0]] * len(texts), layer=4).score
     assert together == pytest.approx(alone.tolist(), abs=1e-6)

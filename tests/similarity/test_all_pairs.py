@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from softset import Idf, metric
 from softset.similarity.kernels import all_pairs
 from softset.similarity.metrics import PRF
-from softset.similarity.metrics.subspace import Subspace
+from softset.similarity.metrics.subspace import SubspaceBertScore
 from softset.similarity.pairs import Pairs
 from tests.similarity.cases import EVERY, TEXTS, TRANSPORT, ToyEncoder, moment_of, rows_of, sets_of
 
@@ -95,4 +95,7 @@ def test_zero_vectors() -> None:
     A = sets_of(np.zeros((1, 3)), np.array([[1.0, 0, 0], [0, 0, 0]]))
     for name in ("softset(weights=none)", "subspace", "bertscore", "average"):
         assert_same(name, A, A)
-    assert Subspace().of_all(A, A).f1.tolist() == [[1, 0], [0, 1]]  # what has no direction is as good as empty
+    assert SubspaceBertScore().of_all(A, A).score.tolist() == [
+        [1, 0],
+        [0, 1],
+    ]  # a zero vector has no direction

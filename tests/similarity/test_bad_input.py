@@ -175,8 +175,8 @@ def test_pot_that_is_not_there_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (lambda: Scorer(several="all"), "several is 'all', but one of best, mean, union was wanted"),
-        (lambda: Scorer(several=None), "several is None"),
+        (lambda: Scorer(multi_reference="all"), "multi_reference is 'all', but one of best, mean, union was wanted"),
+        (lambda: Scorer(multi_reference=None), "multi_reference is None"),
         (lambda: Scorer(idf={"a": 1}), r"idf is of type dict, but softset.Idf.fit\(texts\) was wanted"),
         (lambda: Scorer(metric="nearest"), "there is no metric 'nearest'"),
         (lambda: Scorer(metric="subspace(aperture=-2)"), "the aperture must be from 1e-06 to inf"),
@@ -226,7 +226,7 @@ TEXTS = ["a king", "a queen", "the park"]
         pytest.param(lambda: list(Scorer(ToyEncoder()).stream(7)), id="a stream of a number"),
         pytest.param(lambda: list(Scorer(ToyEncoder()).stream([("a", "b")], block=2.5)), id="half a block"),
         pytest.param(lambda: list(Scorer(ToyEncoder()).stream([("a", "b")], block="2")), id="a block in letters"),
-        pytest.param(lambda: Scorer(ToyEncoder(), several=np.array(["best", "mean"])), id="several as an array"),
+        pytest.param(lambda: Scorer(ToyEncoder(), multi_reference=np.array(["best", "mean"])), id="an array"),
         pytest.param(lambda: Scorer(ToyEncoder(), rescale=np.ones(2)), id="rescale as an array"),
     ],
 )

@@ -99,7 +99,7 @@ def test_a_stream_takes_one_block_at_a_time() -> None:
 def test_a_stream_takes_lists_of_references() -> None:
     scorer = Scorer(ToyEncoder())
     rows = list(scorer.stream([("a king", ["park", "a king"]), ("red", ["red"])]))
-    assert [row.best_reference for row in rows] == [1, 0] and rows[0].f1 == pytest.approx(1, abs=1e-6)
+    assert [row.best_reference for row in rows] == [1, 0] and rows[0].score == pytest.approx(1, abs=1e-6)
 
 
 def test_a_stream_with_idf_wants_the_weights_first() -> None:
@@ -107,5 +107,5 @@ def test_a_stream_with_idf_wants_the_weights_first() -> None:
         next(Scorer(ToyEncoder(), metric="tfidf").stream([("a", "b")]))
     idf = Idf.fit(RIGHT, model=ToyEncoder())
     scorer = Scorer(ToyEncoder(), metric="tfidf", idf=idf)
-    found = [row.f1 for row in scorer.stream(zip(LEFT, RIGHT, strict=True), block=2)]
-    assert found == pytest.approx(scorer.score(LEFT, RIGHT).f1.tolist())
+    found = [row.score for row in scorer.stream(zip(LEFT, RIGHT, strict=True), block=2)]
+    assert found == pytest.approx(scorer.score(LEFT, RIGHT).score.tolist())

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from softset import Scorer, TokenSets
 from softset.runtime import jit as compiling
 from softset.similarity.kernels import compiled, gram
-from softset.similarity.metrics.subspace import Subspace
+from softset.similarity.metrics.subspace import SubspaceBertScore
 from softset.similarity.pairs import Pairs
 from tests.similarity import literal
 
@@ -102,7 +102,7 @@ def test_scores_are_those_of_stacks(metric: str, dtype: str, monkeypatch: pytest
     quick = scorer.score(A, B)
     monkeypatch.setattr(gram, "can_compile", lambda: False)
     slow = scorer.score(A, B)
-    for name in ("precision", "recall", "f1"):
+    for name in ("precision", "recall", "score"):
         assert np.abs(getattr(quick, name) - getattr(slow, name)).max() < (1e-5 if dtype == "float32" else 1e-10)
 
 
@@ -113,7 +113,7 @@ def test_a_pair_has_the_same_bits_alone_in_a_batch_and_turned_round() -> None:
     scorer = Scorer(None, metric="subspace")
     batch, turned = scorer.score(A, B), scorer.score(B, A)
     for at in range(60):
-        assert scorer.score([A[at]], [B[at]]).f1[0] == batch.f1[at]
+        assert scorer.score([A[at]], [B[at]]).score[0] == batch.score[at]
     assert (batch.precision == turned.recall).all() and (batch.recall == turned.precision).all()
 
 
@@ -128,7 +128,7 @@ def test_only_small_pairs_of_plain_rows_are_compiled(monkeypatch: pytest.MonkeyP
     def taken(k: int, dtype: str) -> Counter[str]:
         rows = [rng.standard_normal((k, 160)).astype(dtype) for _ in range(3)]
         tally: Counter[str] = Counter()
-        Subspace(aperture=1.0).memberships(Pairs.of(*([TokenSets.from_arrays(rows)] * 2)), tally)
+        SubspaceBertScore(aperture=1.0).memberships(Pairs.of(*([TokenSets.from_arrays(rows)] * 2)), tally)
         return tally
 
     assert taken(20, "float32")["fast"] == 3 and seen == [3]
@@ -146,14 +146,14 @@ def test_rows_of_a_file_are_read_where_they_lie(tmp_path: Path) -> None:
     scorer = Scorer(None, metric="subspace")
     again = [2, 1, 0]
     found = scorer.score(mapped, TokenSets.from_arrays([mapped[at] for at in again]))
-    assert (found.f1 == scorer.score(sets, TokenSets.from_arrays([sets[at] for at in again])).f1).all()
+    assert (found.score == scorer.score(sets, TokenSets.from_arrays([sets[at] for at in again])).score).all()
 
 
 @pytest.mark.usefixtures("only_stacks")
 def test_without_numba_stacks_do_the_work() -> None:
     rng = np.random.default_rng(7)
     A, B = rng.standard_normal((5, 16)), rng.standard_normal((7, 16))
-    found = Subspace().memberships(Pairs.of(TokenSets.from_arrays([A]), TokenSets.from_arrays([B])))
+    found = SubspaceBertScore().memberships(Pairs.of(TokenSets.from_arrays([A]), TokenSets.from_arrays([B])))
     assert np.abs(found - literal.memberships(A, B, 1e-12)).max() < 1e-10
 
 

@@ -13,8 +13,8 @@ from softset.encoders.moments import second_moment
 from softset.errors import FileError, InputError
 from softset.similarity.chance import Levels
 from softset.similarity.metrics.bertscore import BertScore
-from softset.similarity.metrics.softset import SoftSet
-from softset.similarity.metrics.subspace import Subspace as SubspaceMetric
+from softset.similarity.metrics.softset import SoftsetScore
+from softset.similarity.metrics.subspace import SubspaceBertScore
 from softset.similarity.pairs import Pairs
 from tests.similarity import literal
 from tests.similarity.cases import EVERY, FILLED, TRANSPORT, IsotropicEncoder, KnownEncoder, ToyEncoder, sets_of
@@ -39,19 +39,19 @@ def test_idf_is_the_formula_of_bert_score(texts: list[str]) -> None:
 def test_idf_never_makes_nan(name: str, references: list[str]) -> None:
     """With one reference, or a token in all of them, every weight is 0: then tokens count equally."""
     scores = Scorer(ToyEncoder(), metric=name).score(references, references)
-    assert np.abs(scores.f1 - metric(name).BEST).max() < 1e-6 or "aperture" in name
+    assert np.abs(scores.score - metric(name).BEST).max() < 1e-6 or "aperture" in name
     other = Scorer(ToyEncoder(), metric=name).score(["a queen"] * len(references), references)
-    assert np.isfinite(other.precision).all() and np.isfinite(other.f1).all()
+    assert np.isfinite(other.precision).all() and np.isfinite(other.score).all()
 
 
 def test_weights_of_zero_count_equally() -> None:
     plain = Scorer(ToyEncoder(), metric="subspace")
     idf = Idf.fit(["a red king of the park"], model=ToyEncoder())
     weighted = Scorer(ToyEncoder(), metric="subspace(weights=idf)", idf=idf)
-    assert weighted.score(["a red king"], ["the park"]).f1 == pytest.approx(
-        plain.score(["a red king"], ["the park"]).f1
+    assert weighted.score(["a red king"], ["the park"]).score == pytest.approx(
+        plain.score(["a red king"], ["the park"]).score
     )
-    assert plain.score(["a red king"], ["a red king"]).f1[0] == pytest.approx(1, abs=1e-6)
+    assert plain.score(["a red king"], ["a red king"]).score[0] == pytest.approx(1, abs=1e-6)
 
 
 def test_idf_is_fitted_on_the_references() -> None:
@@ -59,9 +59,9 @@ def test_idf_is_fitted_on_the_references() -> None:
     own = Scorer(ToyEncoder(), metric="subspace(weights=idf)").score(TEXTS[::-1], references)
     given_ones = Scorer(ToyEncoder(), metric="subspace(weights=idf)", idf=Idf.fit(references, model=ToyEncoder()))
     found = given_ones.score(TEXTS[::-1], references)
-    assert np.array_equal(own.f1, found.f1) and own.signature == found.signature
+    assert np.array_equal(own.score, found.score) and own.signature == found.signature
     plain = Scorer(ToyEncoder(), metric="subspace").score(TEXTS[::-1], references)
-    assert np.abs(own.f1 - plain.f1).max() > 1e-3  # the weights do something
+    assert np.abs(own.score - plain.score).max() > 1e-3  # the weights do something
 
 
 def test_idf_saved_and_read_back(tmp_path: Path) -> None:
@@ -89,7 +89,7 @@ def test_idf_of_another_encoder_is_refused() -> None:
 def test_idf_of_another_layer_of_the_same_model_fits() -> None:
     idf = Idf.fit(["a red book", "a pen"], model="minilm", layer=1)
     scorer = Scorer("minilm", layer=2, metric="tfidf", idf=idf)
-    assert scorer.score(["a pen"], ["a pen"]).f1[0] == pytest.approx(1)
+    assert scorer.score(["a pen"], ["a pen"]).score[0] == pytest.approx(1)
     words = Scorer("minilm", layer=1, unit="word", metric="tfidf", idf=idf)
     with pytest.raises(InputError, match="fit them with the same model"):
         words.score(["a pen"], ["a pen"])
@@ -97,7 +97,7 @@ def test_idf_of_another_layer_of_the_same_model_fits() -> None:
 
 GOOD_IDF = '{"softset": "Idf", "encoder": "own", "documents": 4, "counts": {"a": 3}}'
 GOOD_CALIBRATION = (
-    '{"softset": "Calibration", "precision": 0.4, "recall": 0.4, "f1": 0.4, "pairs": 10, '
+    '{"softset": "Calibration", "precision": 0.4, "recall": 0.4, "score": 0.4, "pairs": 10, '
     '"signature": "metric:subspace"}'
 )
 
@@ -153,13 +153,13 @@ def test_a_calibration_is_what_unrelated_texts_score() -> None:
     apart = ~np.eye(5, dtype=bool)
     assert calibration.pairs == 20
     assert calibration.levels == pytest.approx(
-        [M.precision[apart].mean(), M.recall[apart].mean(), M.f1[apart].mean()], abs=1e-5
+        [M.precision[apart].mean(), M.recall[apart].mean(), M.score[apart].mean()], abs=1e-5
     )
 
 
 def test_no_text_is_its_own_neighbour() -> None:
     calibration = Calibration.fit(["king"] * 30 + ["queen"], model=ToyEncoder(), rounds=50)
-    assert calibration.pairs == 2 and calibration.f1 < 0.9
+    assert calibration.pairs == 2 and calibration.score < 0.9
     assert Calibration.fit(TEXTS, model=ToyEncoder(), rounds=2).pairs == 10
 
 
@@ -177,9 +177,9 @@ def test_rescaled_identical_texts_score_one(name: str) -> None:
     calibration = Calibration.fit(TEXTS, model=encoder, metric=name)
     scorer = Scorer(encoder, metric=name, rescale=calibration)
     scores = scorer.score(TEXTS, TEXTS)
-    for values in (scores.precision, scores.recall, scores.f1):
+    for values in (scores.precision, scores.recall, scores.score):
         assert np.abs(values - 1).max() < 1e-5
-    assert np.abs(np.diag(scorer.matrix(TEXTS).f1) - 1).max() < 1e-4
+    assert np.abs(np.diag(scorer.matrix(TEXTS).score) - 1).max() < 1e-4
     assert "rescale" in scores.signature
 
 
@@ -187,7 +187,7 @@ def test_rescaled_unrelated_texts_score_zero_on_the_mean() -> None:
     encoder = ToyEncoder()
     scorer = Scorer(encoder, rescale=Calibration.fit(TEXTS, model=encoder, rounds=9))
     M = scorer.matrix(TEXTS)
-    assert M.f1[~np.eye(5, dtype=bool)].mean() == pytest.approx(0, abs=1e-5)
+    assert M.score[~np.eye(5, dtype=bool)].mean() == pytest.approx(0, abs=1e-5)
 
 
 @pytest.mark.parametrize("name", ["softset", "subspace", "johnson", "bertscore", "johnson-symbolic"])
@@ -217,8 +217,8 @@ def test_rescaling_leaves_empty_texts_alone() -> None:
     A = TokenSets.from_arrays([np.eye(3)[:2], np.zeros((0, 3)), np.zeros((1, 3))])
     rescale = Calibration(0.4, 0.4, 0.4, 10, "metric:softset(weights=none)|encoder:own")
     scorer = Scorer(None, rescale=rescale)
-    M = scorer.matrix(A).f1
-    pairs = np.array([[scorer.score(A[[i]], A[[j]]).f1[0] for j in range(3)] for i in range(3)])
+    M = scorer.matrix(A).score
+    pairs = np.array([[scorer.score(A[[i]], A[[j]]).score[0] for j in range(3)] for i in range(3)])
     assert pairs == pytest.approx(np.array([[1, 0, 0], [0, 1, 1], [0, 1, 1]]))
     assert M == pytest.approx(pairs)
 
@@ -237,7 +237,7 @@ def test_the_closed_form_is_the_mean_over_vectors() -> None:
         np.repeat(rng.standard_normal((2, 10)), 3, 0),
     ):
         pairs = Pairs.of(sets_of(rows), sets_of(np.eye(10)[:4]))
-        levels, ranks = SubspaceMetric().chance(pairs, S)
+        levels, ranks = SubspaceBertScore().chance(pairs, S)
         for side, members in enumerate((rows, np.eye(10)[:4])):
             Q = literal.subspace(members, 1e-7)
             squares = [literal.soft_membership(v, Q) ** 2 for v in V]
@@ -250,7 +250,7 @@ def test_random_directions_are_members_to_the_root_of_k_over_d(k: int) -> None:
     rng = np.random.default_rng(1)
     d = 12
     rows = rng.standard_normal((k, d))
-    levels, _ = SubspaceMetric().chance(Pairs.of(sets_of(rows), sets_of(rows)), np.eye(d) / d)
+    levels, _ = SubspaceBertScore().chance(Pairs.of(sets_of(rows), sets_of(rows)), np.eye(d) / d)
     assert levels == pytest.approx(np.sqrt(k / d))
     Q = literal.subspace(rows, 1e-7)
     V = literal.units(rng.standard_normal((20_000, d)))
@@ -263,7 +263,7 @@ def test_chance_of_graded_sets() -> None:
     rng = np.random.default_rng(1)
     V, rows = rng.standard_normal((300, 8)), rng.standard_normal((4, 8))
     S = second_moment([sets_of(V)])
-    levels, _ = SubspaceMetric(aperture=1.5).chance(Pairs.of(sets_of(rows), sets_of(rows)), S)
+    levels, _ = SubspaceBertScore(aperture=1.5).chance(Pairs.of(sets_of(rows), sets_of(rows)), S)
     members = GradedSubspace.of(rows, aperture=1.5).membership(literal.units(V))
     assert levels[0] == pytest.approx(np.sqrt((members**2).mean()), abs=1e-6)
 
@@ -278,20 +278,20 @@ def test_rescaling_by_chance() -> None:
     for value, x, c in (
         (found.precision, raw.precision, of_B),
         (found.recall, raw.recall, of_A),
-        (found.f1, raw.f1, 2 * of_A * of_B / (of_A + of_B)),
+        (found.score, raw.score, 2 * of_A * of_B / (of_A + of_B)),
     ):
         assert value == pytest.approx((x - c) / (1 - c), abs=1e-5)
     same = scorer.score(TEXTS, TEXTS)
-    assert np.abs(same.f1 - 1).max() < 1e-5
-    assert np.abs(np.diag(scorer.matrix(TEXTS, TEXTS[::-1]).f1) - found.f1).max() < 1e-4
-    assert scorer.score([""], ["a"]).f1.tolist() == [0]
+    assert np.abs(same.score - 1).max() < 1e-5
+    assert np.abs(np.diag(scorer.matrix(TEXTS, TEXTS[::-1]).score) - found.score).max() < 1e-4
+    assert scorer.score([""], ["a"]).score.tolist() == [0]
 
 
 def test_rescaling_by_chance_with_the_bundled_models() -> None:
     for model, options in (("words", {}), ("minilm", {"layer": 1})):
         scorer = Scorer(model, metric="subspace", rescale="chance", **options)
         scores = scorer.score(["A boy walks in this park.", "royalty"], ["A boy walks in this park.", "A pen is red."])
-        assert scores.f1[0] == pytest.approx(1, abs=1e-5) and scores.f1[1] < 0.6
+        assert scores.score[0] == pytest.approx(1, abs=1e-5) and scores.score[1] < 0.6
         S = load_encoder(model, **options).second_moment
         assert np.trace(S) == pytest.approx(1, abs=1e-4)
         assert not scores.saturated.any()
@@ -301,7 +301,7 @@ def test_saturated_by_chance_or_by_rank() -> None:
     rows = [np.eye(8)[:k] for k in (1, 4, 5, 8)]
     pairs = Pairs.of(sets_of(*rows), sets_of(*[np.eye(8)[:1]] * 4))
     lopsided = np.diag([0.97, *[0.03 / 7] * 7])  # one direction has nearly all of every vector
-    for one in (SubspaceMetric(), SoftSet(), SoftSet(weights="none", ridge=3)):
+    for one in (SubspaceBertScore(), SoftsetScore(), SoftsetScore(weights="none", ridge=3)):
         assert Levels.of(one, pairs, None).saturated.tolist() == [False, False, True, True]
         assert Levels.of(one, pairs, np.eye(8) / 8).saturated.tolist() == [False, False, True, True]
         assert Levels.of(one, pairs, lopsided).saturated.all()
@@ -312,11 +312,11 @@ def test_a_level_of_one_leaves_nothing_to_count() -> None:
     encoder = IsotropicEncoder(d=3)
     scorer = Scorer(encoder, metric="subspace", rescale="chance")
     scores = scorer.score(["a king of the park"], ["red"])
-    assert np.isfinite([scores.precision[0], scores.recall[0], scores.f1[0]]).all()
+    assert np.isfinite([scores.precision[0], scores.recall[0], scores.score[0]]).all()
     plain = Scorer(encoder, metric="subspace").score(["a king of the park"], ["red"])
     assert scores.recall[0] == plain.recall[0] and scores.saturated[0]
     same = scorer.score(["a king of the park"], ["a king of the park"])
-    assert same.f1[0] == pytest.approx(1, abs=1e-6) and same.saturated[0]
+    assert same.score[0] == pytest.approx(1, abs=1e-6) and same.saturated[0]
 
 
 @pytest.mark.parametrize(

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from softset.similarity.kernels import gram
 from softset.similarity.kernels.bases import bases
 from softset.similarity.kernels.gram import memberships, relative_memberships
-from softset.similarity.metrics.subspace import Subspace
+from softset.similarity.metrics.subspace import SubspaceBertScore
 from softset.similarity.pairs import Pairs
 from tests.similarity import literal
 from tests.similarity.cases import KINDS, Pair, cut_of, pairs, rows_of, separate, sets_of
 
 
 def ours(A: np.ndarray, B: np.ndarray, tally: Counter[str] | None = None) -> np.ndarray:
-    return Subspace().memberships(Pairs.of(sets_of(A), sets_of(B)), tally)
+    return SubspaceBertScore().memberships(Pairs.of(sets_of(A), sets_of(B)), tally)
 
 
 def ends(*sets: np.ndarray) -> np.ndarray:
@@ -63,7 +63,7 @@ def batch(dtype: str = "float32") -> tuple[list[np.ndarray], list[np.ndarray]]:
 def test_all_three_paths_run_and_each_agrees() -> None:
     left, right = batch()
     tally: Counter[str] = Counter()
-    found = Subspace().memberships(Pairs.of(sets_of(*left), sets_of(*right)), tally)
+    found = SubspaceBertScore().memberships(Pairs.of(sets_of(*left), sets_of(*right)), tally)
     assert tally == {"fast": 3, "wide": 2, "revealing": 3}
     expected = np.concatenate([literal.memberships(A, B, cut_of(A)) for A, B in zip(left, right, strict=True)])
     assert np.abs(found - expected).max() < 1e-5
@@ -72,7 +72,7 @@ def test_all_three_paths_run_and_each_agrees() -> None:
 def test_float64_needs_no_wide_path() -> None:
     left, right = batch("float64")
     tally: Counter[str] = Counter()
-    Subspace().memberships(Pairs.of(sets_of(*left), sets_of(*right)), tally)
+    SubspaceBertScore().memberships(Pairs.of(sets_of(*left), sets_of(*right)), tally)
     assert tally["fast"] == 5 and tally["revealing"] == 3 and not tally["wide"]
 
 
@@ -88,7 +88,7 @@ def test_every_path_gives_the_same(path: str, dtype: str, monkeypatch: pytest.Mo
     pairs = Pairs.of(sets_of(*left), sets_of(*right))
     monkeypatch.setattr(gram, "FAST", {"float32": limits[0], "float64": limits[1]})
     tally: Counter[str] = Counter()
-    found = Subspace().memberships(pairs, tally)
+    found = SubspaceBertScore().memberships(pairs, tally)
     assert tally[path] == 9 == sum(tally.values())
     expected = np.concatenate([literal.memberships(A, B, cut_of(A)) for A, B in zip(left, right, strict=True)])
     assert np.abs(found - expected).max() < (1e-6 if dtype == "float32" else 1e-12)
@@ -150,7 +150,7 @@ def test_alone_is_as_in_any_batch(many: list[Pair], random: object) -> None:
     d = many[0].A.shape[1]
     some = [pair for pair in many if pair.A.shape[1] == d]
     random.shuffle(some)
-    together = Subspace().memberships(Pairs.of(sets_of(*(p.A for p in some)), sets_of(*(p.B for p in some))))
+    together = SubspaceBertScore().memberships(Pairs.of(sets_of(*(p.A for p in some)), sets_of(*(p.B for p in some))))
     alone = np.concatenate([ours(*pair) for pair in some])
     assert np.abs(together - alone).max() < 1e-6
 
@@ -162,7 +162,7 @@ def test_one_bad_matrix_does_not_spoil_its_bucket() -> None:
     right = [separate(rng, 3, 8) for _ in range(41)]
     left[17][3] = left[17][0] + left[17][1] - left[17][2]
     tally: Counter[str] = Counter()
-    found = Subspace().memberships(Pairs.of(sets_of(*left), sets_of(*right)), tally)
+    found = SubspaceBertScore().memberships(Pairs.of(sets_of(*left), sets_of(*right)), tally)
     assert tally == {"fast": 40, "revealing": 1, "wide": 0}
     expected = np.concatenate([literal.memberships(A, B, cut_of(A)) for A, B in zip(left, right, strict=True)])
     assert np.abs(found - expected).max() < 1e-7
@@ -276,7 +276,7 @@ def test_zero_vectors_are_members_of_nothing_and_change_nothing() -> None:
     A, B = np.array([[1.0, 0, 0], [0, 0, 0], [0, 1, 0]]), np.array([[0, 0, 0], [0.6, 0, 0.8]])
     pairs = Pairs.of(sets_of(A), sets_of(B))
     assert pairs.counts.tolist() == [2, 1]
-    P, R, _ = Subspace().of_pairs(pairs)
+    P, R, _ = SubspaceBertScore().of_pairs(pairs)
     assert P[0] == pytest.approx(0.3) and R[0] == pytest.approx(0.6)
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from softset import GradedSubspace, Idf, Subspace, TokenSets, metric
 from softset.similarity.metrics import METRICS, PRF
 from softset.similarity.metrics.bertscore import BertScore
-from softset.similarity.metrics.subspace import Subspace as SubspaceMetric
+from softset.similarity.metrics.subspace import SubspaceBertScore
 from softset.similarity.pairs import Pairs
 from tests.similarity import literal
 from tests.similarity.cases import (
@@ -80,9 +80,9 @@ def test_precision_and_recall_are_exchanged_with_the_sides(name: str) -> None:
     back = metric(name).of_pairs(Pairs.of(B, A, idf=idf, moment=moment_of(12)))
     assert np.abs(there.precision - back.recall).max() < 1e-6
     assert np.abs(there.recall - back.precision).max() < 1e-6
-    assert np.abs(there.f1 - back.f1).max() < 1e-6
+    assert np.abs(there.score - back.score).max() < 1e-6
     if name in SYMMETRIC or name in TRANSPORT:
-        assert np.array_equal(there.precision, there.recall) and np.array_equal(there.precision, there.f1)
+        assert np.array_equal(there.precision, there.recall) and np.array_equal(there.precision, there.score)
     elif name.startswith(("subspace", "softset")):
         assert np.abs(there.precision - there.recall).max() > 1e-3  # else the test above says nothing
 
@@ -103,9 +103,9 @@ def test_the_score_is_the_harmonic_mean_the_mean_or_the_sum(name: str) -> None:
 def test_subspace_scores_are_between_0_and_1_and_at_least_the_cosine(pair: Pair) -> None:
     """A projection onto a span is at least as long as one onto any of its vectors."""
     both = Pairs.of(sets_of(pair.A), sets_of(pair.B))
-    in_span, nearest = SubspaceMetric().memberships(both), BertScore().memberships(both)
+    in_span, nearest = SubspaceBertScore().memberships(both), BertScore().memberships(both)
     assert (in_span >= np.abs(nearest) - 1e-5).all()
-    for values in SubspaceMetric().of_pairs(both):
+    for values in SubspaceBertScore().of_pairs(both):
         assert (values >= 0).all() and (values <= 1 + 1e-12).all()
 
 
@@ -119,7 +119,7 @@ def test_the_score_of_opposite_precision_and_recall_stays_a_score() -> None:
     """Cosines of .2 and -.6002 make P = -.2001 and R = .2: a harmonic mean would be 800."""
     at = [np.arccos(0.2), np.arccos(-0.6002)]
     A = np.array([[np.cos(angle), np.sin(angle)] for angle in at])
-    F = BertScore().of_pairs(Pairs.of(sets_of(A), sets_of(np.array([[1.0, 0.0]])))).f1
+    F = BertScore().of_pairs(Pairs.of(sets_of(A), sets_of(np.array([[1.0, 0.0]])))).score
     assert abs(F[0]) <= 1
 
 
@@ -155,7 +155,7 @@ def test_weighted_means(name: str, weights: str) -> None:
 def test_graded_membership_is_that_of_the_algebra(pair: Pair, aperture: float) -> None:
     """Copies count: three times the same word is more of it."""
     both = Pairs.of(sets_of(pair.A), sets_of(pair.B))
-    found = SubspaceMetric(aperture=aperture).memberships(both)
+    found = SubspaceBertScore(aperture=aperture).memberships(both)
     A, B = (literal.units(rows) for rows in pair)
     in_B = GradedSubspace.of(B, aperture=aperture).membership(A)
     in_A = GradedSubspace.of(A, aperture=aperture).membership(B)
@@ -167,7 +167,8 @@ def test_copies_count_in_graded_sets_only() -> None:
     once, thrice = np.array([[1.0, 0, 0], [0, 1, 0]]), np.array([[1.0, 0, 0], [0, 1, 0], [1, 0, 0], [1, 0, 0]])
     for aperture, same in ((float("inf"), True), (2.0, False)):
         a, b = (
-            SubspaceMetric(aperture=aperture).memberships(Pairs.of(sets_of(v), sets_of(B)))[0] for B in (once, thrice)
+            SubspaceBertScore(aperture=aperture).memberships(Pairs.of(sets_of(v), sets_of(B)))[0]
+            for B in (once, thrice)
         )
         assert (abs(a - b) < 1e-9) == same
 
@@ -179,7 +180,7 @@ def test_a_graded_set_tends_to_the_crisp_one(kind: str, dtype: str, aperture: fl
     rng = np.random.default_rng(2)
     A, B = rows_of(kind, rng, 8, dtype), rows_of("apart", rng, 8, dtype)
     both = Pairs.of(sets_of(A), sets_of(B))
-    crisp, graded = SubspaceMetric(), SubspaceMetric(aperture=aperture)
+    crisp, graded = SubspaceBertScore(), SubspaceBertScore(aperture=aperture)
     assert np.abs(graded.memberships(both) - crisp.memberships(both)).max() < 1e-4
 
 
@@ -187,7 +188,7 @@ def test_a_graded_set_tends_to_the_crisp_one(kind: str, dtype: str, aperture: fl
 def test_grassmann_is_the_distance_of_the_algebra(distance: str) -> None:
     rng = np.random.default_rng(6)
     A, B = rows_of("apart", rng, 8), rows_of("combined", rng, 8)
-    found = metric(f"grassmann(distance={distance})").of_pairs(Pairs.of(sets_of(A), sets_of(B))).f1[0]
+    found = metric(f"grassmann(distance={distance})").of_pairs(Pairs.of(sets_of(A), sets_of(B))).score[0]
     V, W = Subspace.span(A), Subspace.span(B)
     largest = Subspace.span(np.eye(16)[: max(V.dim, W.dim)]).distance(
         Subspace.span(np.eye(16)[8:][: max(V.dim, W.dim)]), distance
@@ -196,7 +197,7 @@ def test_grassmann_is_the_distance_of_the_algebra(distance: str) -> None:
     right_angles = metric(f"grassmann(distance={distance})").of_pairs(
         Pairs.of(sets_of(np.eye(8)[:3]), sets_of(np.eye(8)[4:7]))
     )
-    assert right_angles.f1[0] == pytest.approx(0, abs=1e-12)
+    assert right_angles.score[0] == pytest.approx(0, abs=1e-12)
 
 
 @given(TEXTS, TEXTS)
@@ -206,9 +207,9 @@ def test_symbolic_metrics_are_those_of_python_sets(a: str, b: str) -> None:
     R = len(A & B) / len(B) if B else float(not A)
     found = numbers("symbolic", [a], [b])
     assert [float(values[0]) for values in found] == pytest.approx([P, R, literal.harmonic(P, R)])
-    assert numbers("johnson-symbolic", [a], [b]).f1[0] == pytest.approx(P + R)
+    assert numbers("johnson-symbolic", [a], [b]).score[0] == pytest.approx(P + R)
     jaccard = len(A & B) / len(A | B) if A | B else 1.0
-    assert numbers("jaccard", [a], [b]).f1[0] == pytest.approx(jaccard)
+    assert numbers("jaccard", [a], [b]).score[0] == pytest.approx(jaccard)
 
 
 @given(FILLED, FILLED, st.lists(FILLED, min_size=1, max_size=4))
@@ -231,7 +232,7 @@ def test_symbolic_with_idf_is_a_weighted_share(a: str, b: str, corpus: list[str]
 def test_average_is_the_cosine_of_weighted_means(weights: str) -> None:
     rng = np.random.default_rng(0)
     A, B = rng.standard_normal((4, 6)), rng.standard_normal((3, 6))
-    found = metric(f"average(weights={weights})").of_pairs(Pairs.of(sets_of(A), sets_of(B))).f1[0]
+    found = metric(f"average(weights={weights})").of_pairs(Pairs.of(sets_of(A), sets_of(B))).score[0]
     w = {
         "none": lambda X: np.ones(len(X)),
         "l2": lambda X: np.linalg.norm(X, axis=1),
@@ -244,7 +245,7 @@ def test_average_is_the_cosine_of_weighted_means(weights: str) -> None:
 def test_cls_is_the_cosine_of_the_marks() -> None:
     encoder = ToyEncoder()
     A, B = encoder.encode(["a king", "red"]), encoder.encode(["the park", "queen"])
-    found = metric("cls").of_pairs(Pairs.of(A, B)).f1
+    found = metric("cls").of_pairs(Pairs.of(A, B)).score
     assert A.special is not None and B.special is not None
     a, b = literal.units(A.special.vectors), literal.units(B.special.vectors)
     assert np.abs(found - (a * b).sum(axis=1)).max() < 1e-6
@@ -276,14 +277,14 @@ def test_weights_at_the_end_of_the_type(weights: str) -> None:
 def test_wmd_of_vectors_that_are_far_apart_is_near_zero() -> None:
     pytest.importorskip("ot")
     A, B = np.array([[1e300, 0], [0, 1e300]]), np.array([[1.0, 1.0]])
-    assert metric("wmd").of_pairs(Pairs.of(sets_of(A), sets_of(B))).f1[0] == pytest.approx(0, abs=1e-9)
-    assert metric("wmd").of_pairs(Pairs.of(sets_of(A), sets_of(A))).f1[0] == pytest.approx(1, abs=1e-9)
+    assert metric("wmd").of_pairs(Pairs.of(sets_of(A), sets_of(B))).score[0] == pytest.approx(0, abs=1e-9)
+    assert metric("wmd").of_pairs(Pairs.of(sets_of(A), sets_of(A))).score[0] == pytest.approx(1, abs=1e-9)
 
 
 @pytest.mark.parametrize("index", ["jaccard", "otsuka", "dice"])
 def test_dynamax_of_texts_of_very_different_size_is_a_number(index: str) -> None:
     A, B = np.array([[1e-200, 0.0]]), np.array([[0.0, 1.0]])
-    assert metric(f"dynamax(index={index})").of_pairs(Pairs.of(sets_of(A), sets_of(B))).f1[0] == 0
+    assert metric(f"dynamax(index={index})").of_pairs(Pairs.of(sets_of(A), sets_of(B))).score[0] == 0
 
 
 def test_a_float32_side_is_no_more_exact_beside_a_float64_one() -> None:
@@ -295,7 +296,7 @@ def test_a_float32_side_is_no_more_exact_beside_a_float64_one() -> None:
         A = np.vstack([X, X[0] + X[1], X[2] - 3 * X[3], 7 * X[0] + X[2]]).astype(np.float32)
         B = rng.standard_normal((3, 8))
         alike, mixed = (
-            SubspaceMetric().of_pairs(Pairs.of(sets_of(A), sets_of(Y))).f1[0] for Y in (B.astype(np.float32), B)
+            SubspaceBertScore().of_pairs(Pairs.of(sets_of(A), sets_of(Y))).score[0] for Y in (B.astype(np.float32), B)
         )
         worst = max(worst, abs(alike - mixed))
     assert worst < 1e-5
@@ -314,7 +315,7 @@ def test_more_of_the_same_words_is_more_alike() -> None:
     """A ladder that every token metric must climb."""
     steps = ["zebra quark", "red quark", "the red quark", "the red book"]
     for name in ("softset", "subspace", "bertscore", "symbolic", "jaccard", "tfidf", "dynamax"):
-        F: Any = numbers(name, steps, ["the red book"] * 4, ToyEncoder(d=48, lean=0)).f1
+        F: Any = numbers(name, steps, ["the red book"] * 4, ToyEncoder(d=48, lean=0)).score
         assert all(a < b + 1e-12 for a, b in pairwise(F)), name
 
 

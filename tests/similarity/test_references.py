@@ -11,8 +11,8 @@ from tests.similarity.cases import FILLED, TEXTS, ToyEncoder
 JOBS = st.lists(st.tuples(TEXTS, st.lists(TEXTS, min_size=1, max_size=4)), min_size=1, max_size=5)
 
 
-def score(several: str, candidates, references, **options):
-    return Scorer(ToyEncoder(), several=several, **options).score(candidates, references)
+def score(multi_reference: str, candidates, references, **options):
+    return Scorer(ToyEncoder(), multi_reference=multi_reference, **options).score(candidates, references)
 
 
 @given(JOBS)
@@ -21,10 +21,10 @@ def test_the_best_is_the_first_of_the_largest_f(job) -> None:
     for at, (candidate, some) in enumerate(job):
         each = score("best", [candidate] * len(some), some)
         best = int(found.best_reference[at])
-        assert each.f1[best] >= each.f1.max() - 1e-6
-        if not (np.abs(np.delete(each.f1, best) - each.f1[best]) < 1e-6).any():  # rounding may choose among equals
-            assert best == int(np.argmax(each.f1))
-        for name in ("precision", "recall", "f1", "reference_tokens", "candidate_tokens", "empty", "saturated"):
+        assert each.score[best] >= each.score.max() - 1e-6
+        if not (np.abs(np.delete(each.score, best) - each.score[best]) < 1e-6).any():  # no tie
+            assert best == int(np.argmax(each.score))
+        for name in ("precision", "recall", "score", "reference_tokens", "candidate_tokens", "empty", "saturated"):
             assert getattr(found, name)[at] == pytest.approx(getattr(each, name)[best], abs=1e-6)
 
 
@@ -33,7 +33,7 @@ def test_the_mean_is_the_mean_of_each(job) -> None:
     found = score("mean", [one for one, _ in job], [some for _, some in job])
     for at, (candidate, some) in enumerate(job):
         each = score("best", [candidate] * len(some), some)
-        for name in ("precision", "recall", "f1"):
+        for name in ("precision", "recall", "score"):
             assert getattr(found, name)[at] == pytest.approx(getattr(each, name).mean(), abs=1e-6)
         assert found.reference_tokens[at] == sum(len(one.split()) for one in some)
         assert found.candidate_tokens[at] == len(candidate.split())
@@ -42,7 +42,9 @@ def test_the_mean_is_the_mean_of_each(job) -> None:
 @given(FILLED, st.lists(FILLED, min_size=1, max_size=3))
 def test_the_union_is_that_of_the_algebra(candidate: str, some: list[str]) -> None:
     encoder = ToyEncoder(d=24)
-    found = Scorer(encoder, metric="subspace", several="union").score([candidate, candidate], [some, ["a king", "red"]])
+    found = Scorer(encoder, metric="subspace", multi_reference="union").score(
+        [candidate, candidate], [some, ["a king", "red"]]
+    )
     union = Subspace.empty(24)
     for rows in encoder.encode(some):
         union = union | Subspace.span(rows)  # in its own type: sums rounded to float32 are no new directions
@@ -64,50 +66,52 @@ def test_a_union_holds_more_than_its_parts() -> None:
 @given(JOBS, st.sampled_from([1, 2, 100]))
 def test_blocks_change_nothing(job, block: int) -> None:
     candidates, references = [one for one, _ in job], [some for _, some in job]
-    for several in ("best", "mean", "union"):
-        whole = score(several, candidates, references)
+    for multi_reference in ("best", "mean", "union"):
+        whole = score(multi_reference, candidates, references)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("softset.similarity.scorer.BLOCK", block)
-            found = score(several, candidates, references)
-        for name in ("precision", "recall", "f1"):
+            found = score(multi_reference, candidates, references)
+        for name in ("precision", "recall", "score"):
             assert np.abs(getattr(found, name) - getattr(whole, name)).max() < 1e-6
         for name in ("candidate_tokens", "reference_tokens", "empty", "saturated", "best_reference"):
-            assert getattr(found, name).tolist() == getattr(whole, name).tolist(), (several, name)
+            assert getattr(found, name).tolist() == getattr(whole, name).tolist(), (multi_reference, name)
         assert found.signature == whole.signature
 
 
 def test_which_reference_counted_does_not_depend_on_the_others() -> None:
     """All of one reference counted, alone and beside a candidate with two."""
-    for several in ("best", "mean", "union"):
-        alone = score(several, ["a king"], [["a queen"]]).best_reference[0]
-        beside = score(several, ["a king", "red"], [["a queen"], ["park", "book"]]).best_reference[0]
-        assert alone == beside, several
+    for multi_reference in ("best", "mean", "union"):
+        alone = score(multi_reference, ["a king"], [["a queen"]]).best_reference[0]
+        beside = score(multi_reference, ["a king", "red"], [["a queen"], ["park", "book"]]).best_reference[0]
+        assert alone == beside, multi_reference
 
 
 def test_one_reference_is_the_same_in_a_list_and_by_itself() -> None:
-    for several in ("best", "mean", "union"):
-        assert score(several, ["a king"], [["a queen"]]).f1 == pytest.approx(score("best", ["a king"], ["a queen"]).f1)
+    for multi_reference in ("best", "mean", "union"):
+        assert score(multi_reference, ["a king"], [["a queen"]]).score == pytest.approx(
+            score("best", ["a king"], ["a queen"]).score
+        )
 
 
 def test_empty_references_among_others() -> None:
     best = score("best", ["a king", ""], [["", "a king"], ["red", ""]])
-    assert best.f1.tolist() == pytest.approx([1, 1]) and best.best_reference.tolist() == [1, 1]
+    assert best.score.tolist() == pytest.approx([1, 1]) and best.best_reference.tolist() == [1, 1]
     assert best.empty.tolist() == [False, True]
-    assert score("union", ["a king"], [["", "a king"]]).f1[0] == pytest.approx(1)
+    assert score("union", ["a king"], [["", "a king"]]).score[0] == pytest.approx(1)
     assert not score("union", ["a king"], [["", "a king"]]).empty[0]
     mean = score("mean", ["a king"], [["", "a king"]])
-    assert mean.f1[0] == pytest.approx(0.5) and mean.empty[0]
+    assert mean.score[0] == pytest.approx(0.5) and mean.empty[0]
 
 
 def test_token_sets_as_streams_of_references() -> None:
     encoder = ToyEncoder()
     candidates = ["a king", "red park", "the book"]
     first, second = ["the king", "a park", "book"], ["queen", "red red", "in the book"]
-    for several in ("best", "mean", "union"):
-        scorer = Scorer(encoder, several=several)
+    for multi_reference in ("best", "mean", "union"):
+        scorer = Scorer(encoder, multi_reference=multi_reference)
         expected = scorer.score(candidates, [list(pair) for pair in zip(first, second, strict=True)])
         found = scorer.score(candidates, [scorer.encode(first), scorer.encode(second)])
-        assert np.abs(found.f1 - expected.f1).max() < 1e-6
+        assert np.abs(found.score - expected.score).max() < 1e-6
         assert found.best_reference.tolist() == expected.best_reference.tolist()
 
 
@@ -116,15 +120,15 @@ def test_token_sets_as_streams_of_references() -> None:
 )
 def test_unions_work_for_every_kind_of_metric(name: str) -> None:
     encoder = ToyEncoder(lean=0)
-    found = Scorer(encoder, metric=name, several="union").score(["the red king"], [["the red", "king"]])
-    assert found.f1[0] == pytest.approx(1, abs=1e-6)
+    found = Scorer(encoder, metric=name, multi_reference="union").score(["the red king"], [["the red", "king"]])
+    assert found.score[0] == pytest.approx(1, abs=1e-6)
 
 
 def test_own_vectors_as_streams() -> None:
     A, B, C = (TokenSets.from_arrays([row[None, :]]) for row in np.eye(3))
     assert Scorer(None).score(A, [B, A, C]).best_reference.tolist() == [1]
-    assert Scorer(None, several="union").score(A, [B, C]).f1.tolist() == [0]
-    assert Scorer(None, several="mean").score(A, [B, A]).f1.tolist() == [0.5]
+    assert Scorer(None, multi_reference="union").score(A, [B, C]).score.tolist() == [0]
+    assert Scorer(None, multi_reference="mean").score(A, [B, A]).score.tolist() == [0.5]
 
 
 def test_the_first_of_equals_is_the_best() -> None:

@@ -8,7 +8,7 @@ import pytest
 import softset
 from softset import Idf, Scorer, TokenSets, metric
 from softset.encoders.signature import parse_signature
-from softset.similarity.metrics.subspace import Subspace as SubspaceMetric
+from softset.similarity.metrics.subspace import SubspaceBertScore
 from softset.similarity.pairs import Pairs
 from tests.similarity import literal
 from tests.similarity.cases import (
@@ -33,7 +33,7 @@ def test_scores_are_the_literal_ones() -> None:
         P, R = found[: len(A[at])].mean(), found[len(A[at]) :].mean()
         assert scores.precision[at] == pytest.approx(P, abs=1e-5)
         assert scores.recall[at] == pytest.approx(R, abs=1e-5)
-        assert scores.f1[at] == pytest.approx(literal.harmonic(P, R), abs=1e-5)
+        assert scores.score[at] == pytest.approx(literal.harmonic(P, R), abs=1e-5)
 
 
 @pytest.mark.parametrize("known", [True, False])
@@ -44,7 +44,7 @@ def test_scores_of_the_default_are_the_literal_ones(known: bool) -> None:
     A, B = encoder.encode(LEFT), encoder.encode(RIGHT)
     for at in (0, 1, 3, 5):
         of_A, of_B = (literal.rarity(rows, moment_of(12)) if known else np.ones(len(rows)) for rows in (A[at], B[at]))
-        found = [scores.precision[at], scores.recall[at], scores.f1[at]]
+        found = [scores.precision[at], scores.recall[at], scores.score[at]]
         assert found == pytest.approx(literal.softset(A[at], B[at], of_A, of_B), abs=1e-6)
 
 
@@ -53,7 +53,7 @@ def test_facts_and_flags() -> None:
     assert scores.candidate_tokens.tolist() == [3, 2, 0, 4, 3, 10]
     assert scores.reference_tokens.tolist() == [3, 6, 0, 1, 0, 1]
     assert scores.empty.tolist() == [False, False, True, False, True, False]
-    assert scores.f1[[2, 4]].tolist() == [1, 0]
+    assert scores.score[[2, 4]].tolist() == [1, 0]
     assert scores.saturated.tolist() == [False, False, False, False, False, True]  # 8 different words of 12 dimensions
     assert scores.truncated.tolist() == [0] * 6 and scores.best_reference.tolist() == [0] * 6
     assert "2 empty" in repr(scores) and "1 saturated" in repr(scores)
@@ -75,7 +75,7 @@ def test_saturated_is_a_matter_of_rank(k: int, saturated: bool) -> None:
 def test_vectors_without_direction_count_as_empty() -> None:
     """A text of zero vectors scores as an empty one: the flag must say why."""
     scores = Scorer(None).score([np.zeros((2, 3))], [np.eye(3)])
-    assert scores.f1[0] == 0
+    assert scores.score[0] == 0
     assert scores.empty[0]
 
 
@@ -102,7 +102,7 @@ def test_own_vectors_need_no_model() -> None:
     assert "encoder" not in scorer.__dict__  # nothing was loaded
     for at in range(2):
         P, R, F = literal.softset(A[at], B[at], np.ones(len(A[at])), np.ones(len(B[at])))
-        assert [found.precision[at], found.recall[at], found.f1[at]] == pytest.approx([P, R, F], abs=1e-9)
+        assert [found.precision[at], found.recall[at], found.score[at]] == pytest.approx([P, R, F], abs=1e-9)
     assert_same(scorer.score(TokenSets.from_arrays(A), B), found)
     assert_same(scorer.score([one.tolist() for one in A], [one.tolist() for one in B]), found)
     assert_same(scorer.score(np.array([A[1], A[1]]), [B[1], B[1]]), scorer.score([A[1], A[1]], [B[1], B[1]]))
@@ -113,7 +113,7 @@ def test_own_vectors_need_no_model() -> None:
 
 def test_arrays_without_rows_are_empty_texts() -> None:
     A, none = np.eye(3)[:2], np.zeros((0, 3))
-    assert Scorer(None).score([A, none, none], [none, none, A]).f1.tolist() == [0, 1, 0]
+    assert Scorer(None).score([A, none, none], [none, none, A]).score.tolist() == [0, 1, 0]
 
 
 def test_numpy_strings_are_texts() -> None:
@@ -163,11 +163,11 @@ def test_the_matrix_has_the_scores() -> None:
         scorer = Scorer(KnownEncoder(), metric=name, idf=Idf.fit(RIGHT, model=ToyEncoder()))
         M = scorer.matrix(LEFT, RIGHT)
         scores = scorer.score(LEFT, RIGHT)
-        assert np.abs(np.diag(M.f1) - scores.f1).max() < 1e-5
+        assert np.abs(np.diag(M.score) - scores.score).max() < 1e-5
         assert np.abs(np.diag(M.precision) - scores.precision).max() < 1e-5
         assert M.signature == scores.signature
     assert repr(M) == "ScoreMatrix(6 candidates, 6 references)"
-    assert np.abs(scorer.matrix(LEFT).f1 - scorer.matrix(LEFT, LEFT).f1).max() < 1e-9
+    assert np.abs(scorer.matrix(LEFT).score - scorer.matrix(LEFT, LEFT).score).max() < 1e-9
 
 
 def test_distances_go_into_scipys_clustering() -> None:
@@ -193,7 +193,7 @@ def test_distances_of_metrics_that_go_to_two(name: str) -> None:
 def test_pairwise_is_the_matrix() -> None:
     encoder = ToyEncoder()
     F = softset.pairwise(LEFT, RIGHT, model=encoder, metric="bertscore")
-    assert np.array_equal(F, Scorer(encoder, metric="bertscore").matrix(LEFT, RIGHT).f1)
+    assert np.array_equal(F, Scorer(encoder, metric="bertscore").matrix(LEFT, RIGHT).score)
     assert np.array_equal(
         softset.pairwise(LEFT, RIGHT, model=encoder, metric="bertscore", distance=True), np.maximum(1 - F, 0)
     )
@@ -206,8 +206,8 @@ def test_json_parses_back() -> None:
     scores = Scorer(ToyEncoder()).score(LEFT, RIGHT)
     facts = json.loads(scores.to_json())
     assert facts["signature"] == scores.signature
-    assert facts["f1"] == pytest.approx(scores.f1.mean())
-    assert [one["f1"] for one in facts["segments"]] == scores.f1.tolist()
+    assert facts["score"] == pytest.approx(scores.score.mean())
+    assert [one["score"] for one in facts["segments"]] == scores.score.tolist()
     assert [one["empty"] for one in facts["segments"]] == scores.empty.tolist()
     assert [row._asdict() for row in scores] == facts["segments"]
     assert len(list(scores)) == len(scores) == 6
@@ -220,7 +220,7 @@ def test_the_signature_names_the_metric_and_parses_back(name: str) -> None:
     scores = Scorer(KnownEncoder(), metric=name).score(["a king", "red"], [["a king", "park"], ["a book"]])
     facts = parse_signature(scores.signature)
     assert metric(facts["metric"]) == metric(name)
-    assert facts["encoder"] == "toy" and facts["several"] == "best" and facts["softset"] == softset.__version__
+    assert facts["encoder"] == "toy" and facts["multi_reference"] == "best" and facts["softset"] == softset.__version__
     assert ("idf" in facts) == metric(name).needs_idf
 
 
@@ -233,7 +233,7 @@ def test_the_signature_says_what_changes_numbers() -> None:
         Scorer(KnownEncoder()).score(["a"], ["b"]).signature,
         Scorer(ToyEncoder(name="other")).score(["a"], ["b"]).signature,
         Scorer(encoder).score(["a"], [["b", "c"]]).signature,
-        Scorer(encoder, several="mean").score(["a"], [["b", "c"]]).signature,
+        Scorer(encoder, multi_reference="mean").score(["a"], [["b", "c"]]).signature,
         Scorer(encoder, metric="tfidf").score(["a"], ["b"]).signature,
         Scorer(encoder, metric="tfidf").score(["a"], ["c"]).signature,
     ]
@@ -259,9 +259,9 @@ def test_truncated_tokens_are_counted() -> None:
 def test_nothing_to_score_is_no_error() -> None:
     for name in [one for one in EVERY if one not in TRANSPORT]:
         scores = Scorer(KnownEncoder(), metric=name).score([], [])
-        assert len(scores) == 0 and scores.means() == {"precision": 0, "recall": 0, "f1": 0}
+        assert len(scores) == 0 and scores.means() == {"precision": 0, "recall": 0, "score": 0}
         assert json.loads(scores.to_json())["segments"] == []
-        assert Scorer(KnownEncoder(), metric=name).matrix([], []).f1.shape == (0, 0)
+        assert Scorer(KnownEncoder(), metric=name).matrix([], []).score.shape == (0, 0)
 
 
 def test_progress_ends_at_the_end() -> None:
@@ -274,10 +274,12 @@ def test_progress_ends_at_the_end() -> None:
 
 def test_another_metric_with_the_same_model() -> None:
     encoder = ToyEncoder()
-    scorer = Scorer(encoder, several="mean")
-    other = scorer.using(metric="bertscore")
-    assert other.metric == metric("bertscore") and other.encoder is scorer.encoder and other.several == "mean"
-    assert_same(other.score(LEFT, RIGHT), Scorer(encoder, metric="bertscore", several="mean").score(LEFT, RIGHT))
+    scorer = Scorer(encoder, multi_reference="mean")
+    other = scorer.with_options(metric="bertscore")
+    assert other.metric == metric("bertscore") and other.encoder is scorer.encoder and other.multi_reference == "mean"
+    assert_same(
+        other.score(LEFT, RIGHT), Scorer(encoder, metric="bertscore", multi_reference="mean").score(LEFT, RIGHT)
+    )
 
 
 def test_a_model_is_loaded_when_it_is_needed_and_once_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -286,7 +288,7 @@ def test_a_model_is_loaded_when_it_is_needed_and_once_for_all(monkeypatch: pytes
         "softset.similarity.scorer.load_encoder", lambda model, **_: loaded.append(model) or ToyEncoder()
     )
     scorer = Scorer("toy", metric="bertscore")
-    other = scorer.using(metric="average").using(metric="johnson")
+    other = scorer.with_options(metric="average").with_options(metric="johnson")
     vectors = [np.eye(3)[:2], np.eye(3)[1:]]
     other.score(vectors, vectors)
     assert not loaded  # vectors of one's own need no model
@@ -303,7 +305,7 @@ def test_kernel_rows_are_those_of_the_sets() -> None:
     rng = np.random.default_rng(0)
     sets = TokenSets.from_arrays([rows_of("apart", rng, 6) for _ in range(4)])
     left, right = np.array([3, 0, 0, 2]), np.array([1, 0, 3, 2])
-    found = SubspaceMetric().of_pairs(Pairs.of(sets, sets, left, right))
+    found = SubspaceBertScore().of_pairs(Pairs.of(sets, sets, left, right))
     for at, (i, j) in enumerate(zip(left, right, strict=True)):
         members = literal.memberships(sets[int(i)], sets[int(j)], 1e-7)
         assert found.precision[at] == pytest.approx(members[: len(sets[int(i)])].mean(), abs=1e-9)
@@ -314,6 +316,6 @@ def test_a_text_of_unknown_tokens_is_like_itself_in_pairs_and_in_a_matrix() -> N
     for name in ("softset", "subspace", "johnson", "bertscore", "average"):
         scorer = Scorer("words", metric=name)
         best = scorer.metric.BEST
-        assert scorer.score(texts, texts).f1 == pytest.approx(np.full(4, best))
-        for found in (scorer.matrix(texts).f1, scorer.matrix(texts, list(texts)).f1):
+        assert scorer.score(texts, texts).score == pytest.approx(np.full(4, best))
+        for found in (scorer.matrix(texts).score, scorer.matrix(texts, list(texts)).score):
             assert np.diag(found) == pytest.approx(np.full(4, best)) and found[2, 3] == found[3, 2] == 0

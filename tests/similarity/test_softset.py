@@ -9,7 +9,7 @@ import softset
 from softset import Calibration, Idf, Scorer, TokenSets, metric
 from softset.encoders.signature import parse_signature
 from softset.similarity.metrics import PRF
-from softset.similarity.metrics.softset import SoftSet
+from softset.similarity.metrics.softset import SoftsetScore
 from softset.similarity.pairs import Pairs
 from tests.similarity import literal
 from tests.similarity.cases import (
@@ -29,10 +29,10 @@ from tests.similarity.cases import (
 )
 
 RIDGES = (1e-3, 0.5, 1.0, 30.0)
-PLAIN = SoftSet(weights="none")
+PLAIN = SoftsetScore(weights="none")
 
 
-def of_rows(A: np.ndarray, B: np.ndarray, one: SoftSet = PLAIN, moment: np.ndarray | None = None) -> PRF:
+def of_rows(A: np.ndarray, B: np.ndarray, one: SoftsetScore = PLAIN, moment: np.ndarray | None = None) -> PRF:
     return one.of_pairs(Pairs.of(sets_of(A), sets_of(B), moment=moment))
 
 
@@ -58,7 +58,7 @@ def test_scores_are_the_literal_ones(pair: Pair, ridge: float, weights: str) -> 
         }[weights](rows.astype(np.float64))
         for rows in pair
     )
-    found = of_rows(*pair, SoftSet(weights=weights, ridge=ridge), S)
+    found = of_rows(*pair, SoftsetScore(weights=weights, ridge=ridge), S)
     expected = literal.softset(*pair, of_A, of_B, ridge)
     assert [float(values[0]) for values in found] == pytest.approx(expected, abs=within(pair.A.dtype))
 
@@ -70,7 +70,7 @@ def test_every_kind_of_set_at_every_ridge(kind: str, dtype: str, ridge: float) -
     rng = np.random.default_rng(7)
     for d in (3, 8, 16):
         A, B = rows_of(kind, rng, d, dtype), rows_of("apart", rng, d, dtype)
-        found = SoftSet(weights="none", ridge=ridge).memberships(Pairs.of(sets_of(A), sets_of(B)))
+        found = SoftsetScore(weights="none", ridge=ridge).memberships(Pairs.of(sets_of(A), sets_of(B)))
         assert np.abs(found - literal.relative_memberships(A, B, ridge)).max() < 1e-6
 
 
@@ -82,7 +82,7 @@ def test_a_row_for_each_occurrence(copies: int, dtype: str) -> None:
     rows, B = rows_of("apart", rng, 8, dtype), rows_of("combined", rng, 8, dtype)
     A = np.vstack([rows, *[rows[:1]] * (copies - 1), rows[1:2]])
     for ridge in (1e-3, 1.0):
-        found = [float(one[0]) for one in of_rows(A, B, SoftSet(weights="none", ridge=ridge))]
+        found = [float(one[0]) for one in of_rows(A, B, SoftsetScore(weights="none", ridge=ridge))]
         assert found == pytest.approx(literal.softset(A, B, np.ones(len(A)), np.ones(len(B)), ridge), abs=1e-6)
 
 
@@ -106,7 +106,7 @@ def test_rare_tokens_count_more() -> None:
     rare = literal.rarity(np.eye(2), S)
     share = rare / rare.sum()
     for kept in (0, 1):
-        P = of_rows(np.eye(2), np.eye(2)[[kept]], SoftSet(), S).precision[0]
+        P = of_rows(np.eye(2), np.eye(2)[[kept]], SoftsetScore(), S).precision[0]
         assert pytest.approx(share[kept] ** 2, abs=1e-12) == P
     assert share[1] == pytest.approx(0.75)
 
@@ -120,7 +120,7 @@ def test_identical_texts_score_one_in_any_order_with_any_copies(pair: Pair, ridg
     A = pair.A[np.concatenate([np.arange(len(pair.A)), rng.integers(0, len(pair.A), int(rng.integers(0, 5)))])]
     S = moment_of(A.shape[1])
     for weights in ("none", "l2", "rare"):
-        for values in of_rows(A, A[rng.permutation(len(A))], SoftSet(weights=weights, ridge=ridge), S):
+        for values in of_rows(A, A[rng.permutation(len(A))], SoftsetScore(weights=weights, ridge=ridge), S):
             assert abs(float(values[0]) - 1) < 1e-9
 
 
@@ -128,14 +128,14 @@ def test_identical_texts_score_one_in_any_order_with_any_copies(pair: Pair, ridg
 def test_identical_texts_of_repeated_words_score_one(text: str) -> None:
     for name in ("softset", "softset(weights=none)", "softset(ridge=0.5)"):
         scores = Scorer(KnownEncoder(), metric=name).score([text], [text])
-        assert [scores.precision[0], scores.recall[0], scores.f1[0]] == pytest.approx([1, 1, 1], abs=1e-9)
+        assert [scores.precision[0], scores.recall[0], scores.score[0]] == pytest.approx([1, 1, 1], abs=1e-9)
 
 
 def test_identical_texts_score_one_with_the_bundled_models() -> None:
     texts = ["The the the king, and the queen!", "royalty", "A boy walks in this park. A boy walks in this park."]
     for model, options in (("words", {}), ("minilm", {"layer": 1})):
         scores = Scorer(model, **options).score(texts, texts)
-        for values in (scores.precision, scores.recall, scores.f1):
+        for values in (scores.precision, scores.recall, scores.score):
             assert np.abs(values - 1).max() < 1e-9
         assert parse_signature(scores.signature)["metric"] == "softset"
 
@@ -144,21 +144,21 @@ def test_identical_texts_score_one_with_the_bundled_models() -> None:
 def test_scores_are_between_0_and_1_and_the_sides_may_be_exchanged(pair: Pair, ridge: float) -> None:
     S = moment_of(pair.A.shape[1])
     for weights in ("none", "rare"):
-        one = SoftSet(weights=weights, ridge=ridge)
+        one = SoftsetScore(weights=weights, ridge=ridge)
         there, back = of_rows(pair.A, pair.B, one, S), of_rows(pair.B, pair.A, one, S)
         for values in there:
             assert 0 <= values[0] <= 1
         atol = 1e-12 if pair.A.dtype == np.float64 else 1e-6
         assert there.precision == pytest.approx(back.recall, abs=atol)
         assert there.recall == pytest.approx(back.precision, abs=atol)
-        assert there.f1 == pytest.approx(back.f1, abs=atol)
+        assert there.score == pytest.approx(back.score, abs=atol)
 
 
 @given(pairs(dtypes=("float64",)), st.sampled_from(RIDGES), st.integers(0, 1000))
 def test_turning_all_vectors_changes_nothing(pair: Pair, ridge: float, seed: int) -> None:
     d = pair.A.shape[1]
     Q = np.linalg.qr(np.random.default_rng(seed).standard_normal((d, d)))[0]
-    one, rare = SoftSet(weights="none", ridge=ridge), SoftSet(ridge=ridge)
+    one, rare = SoftsetScore(weights="none", ridge=ridge), SoftsetScore(ridge=ridge)
     S = moment_of(d)
     A, B = (rows / np.abs(rows).max() for rows in pair)
     for before, after in (
@@ -175,7 +175,7 @@ def test_the_lengths_of_vectors_change_nothing(pair: Pair, seed: int) -> None:
     rng = np.random.default_rng(seed)
     A, B = ((rows * 2.0 ** rng.integers(-2, 3, (len(rows), 1))).astype(rows.dtype) for rows in pair)
     S = moment_of(A.shape[1])
-    for one in (SoftSet(weights="none"), SoftSet(), SoftSet(ridge=0.01)):
+    for one in (SoftsetScore(weights="none"), SoftsetScore(), SoftsetScore(ridge=0.01)):
         for values, others in zip(of_rows(*pair, one, S), of_rows(A, B, one, S), strict=True):
             assert abs(float(values[0] - others[0])) < within(pair.A.dtype)
 
@@ -183,7 +183,7 @@ def test_the_lengths_of_vectors_change_nothing(pair: Pair, seed: int) -> None:
 def test_lengths_count_where_they_are_the_weights() -> None:
     A, B = np.eye(3)[:2] * [[1.0], [9.0]], np.eye(3)[:1]
     for weights, share in (("none", 0.5), ("l2", 0.1), ("l1", 0.1)):
-        assert of_rows(A, B, SoftSet(weights=weights)).precision[0] == pytest.approx(share**2, abs=1e-12)
+        assert of_rows(A, B, SoftsetScore(weights=weights)).precision[0] == pytest.approx(share**2, abs=1e-12)
 
 
 @given(pairs(dtypes=("float64",)), st.integers(0, 1000))
@@ -199,12 +199,12 @@ def test_a_token_that_is_repeated_in_both_texts_belongs_to_both(pair: Pair, n: i
     """A set with n copies of u has at least n / (n + ridge) of it, and no set more than 1."""
     u = pair.A[:1]
     A, B = np.vstack([pair.A[1:], *[u] * n]), np.vstack([pair.B, *[u] * n])
-    m = SoftSet(weights="none", ridge=ridge).memberships(Pairs.of(sets_of(A), sets_of(B)))
+    m = SoftsetScore(weights="none", ridge=ridge).memberships(Pairs.of(sets_of(A), sets_of(B)))
     copies = np.concatenate([m[len(A) - n : len(A)], m[len(m) - n :]])
     assert copies.min() >= np.sqrt(n / (n + ridge)) - 1e-6
     assert np.ptp(copies[:n]) < 1e-12 and np.ptp(copies[n:]) < 1e-12
     expected = literal.softset(A, B, np.ones(len(A)), np.ones(len(B)), ridge)
-    found = of_rows(A, B, SoftSet(weights="none", ridge=ridge))
+    found = of_rows(A, B, SoftsetScore(weights="none", ridge=ridge))
     assert [float(one[0]) for one in found] == pytest.approx(expected, abs=within(A.dtype))
 
 
@@ -214,8 +214,8 @@ def test_alone_is_as_in_any_batch_to_the_last_digits(name: str) -> None:
     idf = Idf.fit(RIGHT, model=encoder)
     scorer = Scorer(encoder, metric=name, idf=idf)
     left, right = [a for a in LEFT for _ in RIGHT] * 20, RIGHT * len(LEFT) * 20
-    together = scorer.score(left, right).f1.reshape(20, -1)
-    alone = np.array([scorer.score([a], [b]).f1[0] for a in LEFT for b in RIGHT])
+    together = scorer.score(left, right).score.reshape(20, -1)
+    alone = np.array([scorer.score([a], [b]).score[0] for a in LEFT for b in RIGHT])
     assert np.abs(together - alone).max() < 1e-11
 
 
@@ -234,7 +234,7 @@ def test_without_a_second_moment_all_tokens_count_the_same(ridge: str) -> None:
         assert found.signature == expected.signature
         assert metric(parse_signature(found.signature)["metric"]) == metric(plain)
         matrices = [Scorer(model, metric=name).matrix(left, right) for name in (asked, plain)]
-        assert np.array_equal(matrices[0].f1, matrices[1].f1) and matrices[0].signature == matrices[1].signature
+        assert np.array_equal(matrices[0].score, matrices[1].score) and matrices[0].signature == matrices[1].signature
         views = [Scorer(model, metric=name).explain(left[0], right[0]) for name in (asked, plain)]
         assert views[0].to_json() == views[1].to_json()
 
@@ -242,25 +242,25 @@ def test_without_a_second_moment_all_tokens_count_the_same(ridge: str) -> None:
 def test_with_a_second_moment_rare_tokens_count() -> None:
     encoder = KnownEncoder()
     found, plain = (Scorer(encoder, metric=name).score(LEFT, RIGHT) for name in ("softset", "softset(weights=none)"))
-    assert np.abs(found.f1 - plain.f1).max() > 1e-3
+    assert np.abs(found.score - plain.score).max() > 1e-3
     assert parse_signature(found.signature)["metric"] == "softset"
     A, B = encoder.encode(LEFT), encoder.encode(RIGHT)
     assert_same(Scorer(encoder).score(A, B), found, 1e-12)  # sets of that encoder are as good as texts
 
 
 def test_served() -> None:
-    assert SoftSet().served(moment=True) == SoftSet()
-    assert SoftSet(ridge=2).served(moment=False) == SoftSet(weights="none", ridge=2)
-    assert SoftSet(weights="idf").served(moment=False) == SoftSet(weights="idf")
+    assert SoftsetScore().served(moment=True) == SoftsetScore()
+    assert SoftsetScore(ridge=2).served(moment=False) == SoftsetScore(weights="none", ridge=2)
+    assert SoftsetScore(weights="idf").served(moment=False) == SoftsetScore(weights="idf")
     assert metric("subspace(weights=rare)").served(moment=False) == metric("subspace(weights=rare)")
     for one, needs in (("softset", True), ("softset(weights=l2)", False), ("subspace(weights=rare)", True)):
         assert metric(one).needs_moment is needs
     encoder = KnownEncoder()
     sets = encoder.encode(["a king"])
     served, S = Scorer(encoder).served(sets)
-    assert served == SoftSet() and np.array_equal(S, encoder.second_moment)
+    assert served == SoftsetScore() and np.array_equal(S, encoder.second_moment)
     assert Scorer(encoder, metric="bertscore").served(sets) == (metric("bertscore"), None)
-    assert Scorer(encoder).served(TokenSets.from_arrays([np.eye(12)])) == (SoftSet(weights="none"), None)
+    assert Scorer(encoder).served(TokenSets.from_arrays([np.eye(12)])) == (SoftsetScore(weights="none"), None)
 
 
 def test_a_calibration_fits_the_metric_as_it_was_served() -> None:
@@ -268,10 +268,10 @@ def test_a_calibration_fits_the_metric_as_it_was_served() -> None:
     plain = Calibration.fit(texts, model=ToyEncoder())
     known = Calibration.fit(texts, model=KnownEncoder())
     assert plain.signature.startswith("metric:softset(weights=none)|") and known.signature.startswith("metric:softset|")
-    assert Scorer(ToyEncoder(), rescale=plain).score(texts, texts).f1 == pytest.approx(np.ones(3))
-    assert Scorer(ToyEncoder(), metric="softset(weights=none)", rescale=plain).score(texts, texts).f1 == pytest.approx(
-        1
-    )
+    assert Scorer(ToyEncoder(), rescale=plain).score(texts, texts).score == pytest.approx(np.ones(3))
+    assert Scorer(ToyEncoder(), metric="softset(weights=none)", rescale=plain).score(
+        texts, texts
+    ).score == pytest.approx(1)
     with pytest.raises(softset.SoftsetError, match="this calibration was fitted with"):
         Scorer(KnownEncoder(), rescale=plain).score(texts, texts)
 
@@ -280,5 +280,5 @@ def test_rows_that_are_covered_alike_count_by_their_weights() -> None:
     """Two occurrences of one word have one share each, wherever they stand."""
     rows = np.eye(3)[[0, 0, 1]]
     sets = TokenSets.from_arrays([rows])
-    shares = SoftSet(weights="none").shares(Pairs.of(sets, sets))
+    shares = SoftsetScore(weights="none").shares(Pairs.of(sets, sets))
     assert shares == pytest.approx(np.full(6, 1 / 3))

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from softset.similarity.kernels.closest import largest_cosines
 from softset.similarity.kernels.gram import memberships, relative_memberships
+from softset.similarity.kernels.max_cosine import largest_cosines
 from tests.similarity import literal
 from tests.similarity.cases import Pair, pairs, rows_of, separate
 

@@ -63,7 +63,7 @@ def test_weights_and_calibrations(version: str) -> None:
     idf = Idf.load(FILES / version / "idf.json")
     assert idf.documents == 3 and idf["sea"] == pytest.approx(np.log(2))
     chance = Calibration.load(FILES / version / "calibration.json")
-    assert 0 < chance.f1 < 1 and "subspace" in chance.signature
+    assert 0 < chance.score < 1 and "subspace" in chance.signature
 
 
 def test_a_later_version_s_file_is_refused_in_one_sentence(tmp_path: Path) -> None:

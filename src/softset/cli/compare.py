@@ -33,8 +33,8 @@ __all__ = ["compare"]
 @click.option(
     "--score",
     "part",
-    type=click.Choice(["f1", "precision", "recall"]),
-    default="f1",
+    type=click.Choice(["score", "precision", "recall"]),
+    default="score",
     show_default=True,
     help="Which score of the metrics to compare.",
 )
@@ -50,7 +50,7 @@ def compare(
     systems: tuple[str, ...],
     references: tuple[str, ...],
     metrics: tuple[str, ...],
-    part: Literal["f1", "precision", "recall"],
+    part: Literal["score", "precision", "recall"],
     samples: int,
     swaps: int,
     seed: int,
@@ -59,7 +59,7 @@ def compare(
     as_latex: bool,
     model: str,
     rescale: str | None,
-    several: str,
+    multi_reference: str,
     idf: str | None,
     **options: Any,
 ) -> None:
@@ -86,9 +86,9 @@ def compare(
     significance.check_confidence(confidence)
     _check_names(systems, references)
     columns = _read((*references, *systems))
-    chosen = read_metric_options(rescale, several, idf)
+    chosen = read_metric_options(rescale, multi_reference, idf)
     scorer = Scorer(model, metric=metrics[0], **chosen, **options)
-    scorers = [scorer.using(metric=one, rescale=chosen["rescale"]) for one in metrics]
+    scorers = [scorer.with_options(metric=one, rescale=chosen["rescale"]) for one in metrics]
     if idf and not any(one.metric.needs_idf for one in scorers):
         named = ", ".join(str(one.metric) for one in scorers)
         raise click.UsageError(f"--idf has no effect on {named}: give a metric weights=idf, or leave --idf out")

@@ -44,8 +44,8 @@ def _show_texts() -> None:
     pairs = [("Royalty rules.", "The king and the queen."), ("A bicycle race.", "The king and the queen.")]
     click.echo("\nHow alike two texts are, counted from chance (all-MiniLM-L6-v2, bundled and offline):\n")
     for (candidate, reference), row in zip(pairs, scorer.stream(pairs), strict=True):
-        click.echo(f"{candidate:16} {reference:25} P {row.precision:.2f}  R {row.recall:.2f}  F {row.f1:.2f}")
-    why = scorer.using(rescale=None).explain(*pairs[0])
+        click.echo(f"{candidate:16} {reference:25} P {row.precision:.2f}  R {row.recall:.2f}  F {row.score:.2f}")
+    why = scorer.with_options(rescale=None).explain(*pairs[0])
     told = zip(why.candidate.tokens, why.views[0].candidate_membership, strict=True)
     click.echo(f"\nHow much each token of {pairs[0][0]!r} belongs to {pairs[0][1]!r}:\n")
     click.echo("  ".join(f"{token} {share:.2f}" for token, share in told))

@@ -59,4 +59,6 @@ def calibration(texts: str, out: str, metric: str, rounds: int, seed: int, model
 
     fitted = Calibration.fit(read_lines(texts), model=model, metric=metric, rounds=rounds, seed=seed, **options)
     fitted.save(out)
-    click.echo(f"{out}: P {fitted.precision:.4f}  R {fitted.recall:.4f}  F {fitted.f1:.4f} of {fitted.pairs:,} pairs")
+    click.echo(
+        f"{out}: P {fitted.precision:.4f}  R {fitted.recall:.4f}  F {fitted.score:.4f} of {fitted.pairs:,} pairs"
+    )

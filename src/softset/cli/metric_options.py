@@ -15,11 +15,11 @@ OPTIONS = (
         help="Count from chance: chance for the closed form, or the file of a saved Calibration.",
     ),
     click.option(
-        "--several",
+        "--multi-reference",
         type=click.Choice(["best", "mean", "union"]),
         default="best",
         show_default=True,
-        help="What several references make: the best by F, the mean, or the union of their sets.",
+        help="How to combine several references: the best score, the mean, or the union of their sets.",
     ),
     click.option(
         "--idf", type=click.Path(), help="Weights for weights=idf, a saved Idf.  [default: of the references]"
@@ -34,7 +34,9 @@ def metric_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def read_metric_options(rescale: str | None, several: str, idf: str | os.PathLike[str] | None) -> dict[str, Any]:
+def read_metric_options(
+    rescale: str | None, multi_reference: str, idf: str | os.PathLike[str] | None
+) -> dict[str, Any]:
     """Return the arguments of `Scorer` that the options stand for; files are read."""
     from softset.similarity.calibration import Calibration
     from softset.similarity.idf import Idf
@@ -42,6 +44,6 @@ def read_metric_options(rescale: str | None, several: str, idf: str | os.PathLik
     known = rescale in (None, "chance")
     return {
         "rescale": rescale if known else Calibration.load(str(rescale)),
-        "several": several,
+        "multi_reference": multi_reference,
         "idf": None if idf is None else Idf.load(idf),
     }

@@ -94,7 +94,7 @@ def score(
     drop: bool,
     metric: str,
     rescale: str | None,
-    several: str,
+    multi_reference: str,
     idf: str | None,
     as_json: bool,
     threads: int | None,
@@ -125,7 +125,7 @@ def score(
             drop=drop,
             metric=metric,
             threads=threads or 1,
-            **read_metric_options(rescale, several, idf),
+            **read_metric_options(rescale, multi_reference, idf),
             **options,
         )
     _report(report, output, as_json=as_json)

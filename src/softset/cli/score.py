@@ -19,7 +19,7 @@ from softset.errors import InputError
 __all__ = ["score"]
 
 BLOCK = 1_024  # pairs: what is scored, and with --out written, at once
-PARTS = ("precision", "recall", "f1")
+PARTS = ("precision", "recall", "score")
 
 
 @click.command(short_help="Score texts against references.")
@@ -44,7 +44,7 @@ def score(
     text: bool,
     metric: str,
     rescale: str | None,
-    several: str,
+    multi_reference: str,
     idf: str | None,
     as_lines: bool,
     as_json: bool,
@@ -61,7 +61,7 @@ def score(
     \b
     Examples:
       softset score -c system.txt -r reference.txt
-      softset score -c system.txt -r one.txt -r two.txt --several union --json
+      softset score -c system.txt -r one.txt -r two.txt --multi-reference union --json
       softset score -c system.txt -r reference.txt --metric 'subspace(weights=l2)' --layer 4 --rescale chance
       softset score --text -c 'A red book.' -r 'The book is red.'
       softset score -c system.txt -r reference.txt --out scores.tsv --resume
@@ -72,12 +72,12 @@ def score(
     columns = _columns(candidates, references, literal=text)
     if out:
         _check_not_read(out, () if text else (candidates, *references))
-    scorer = Scorer(model, metric=metric, **read_metric_options(rescale, several, idf), **options)
+    scorer = Scorer(model, metric=metric, **read_metric_options(rescale, multi_reference, idf), **options)
     if idf and not scorer.metric.needs_idf:
         raise click.UsageError(f"--idf has no effect on {scorer.metric}: give it weights=idf, or leave --idf out")
     scorer.idf = scorer.weights_for(line for column in columns[1:] for line in column)
-    show = Printer(as_lines=as_lines, as_json=as_json, only_summary=only_summary, several=len(references) > 1)
-    show.signature = scorer.signature(idf=scorer.idf, several=len(references) > 1)
+    show = Printer(as_lines=as_lines, as_json=as_json, only_summary=only_summary, multi_reference=len(references) > 1)
+    show.signature = scorer.signature(idf=scorer.idf, multi_reference=len(references) > 1)
     rows = _rows(scorer, columns)
     if out:
         show.to_file(rows, out, _inputs(columns), len(columns[0]), resume=resume)
@@ -150,8 +150,13 @@ def _rows(scorer: Any, columns: Sequence[Any]) -> Any:
 class Printer:
     """Prints rows as they come, and counts what the summary tells."""
 
-    def __init__(self, *, as_lines: bool, as_json: bool, only_summary: bool, several: bool) -> None:
-        self.as_lines, self.as_json, self.only_summary, self.several = as_lines, as_json, only_summary, several
+    def __init__(self, *, as_lines: bool, as_json: bool, only_summary: bool, multi_reference: bool) -> None:
+        self.as_lines, self.as_json, self.only_summary, self.multi_reference = (
+            as_lines,
+            as_json,
+            only_summary,
+            multi_reference,
+        )
         self.signature = ""
         self.count, self.sums = 0, dict.fromkeys((*PARTS, *FLAGS), 0.0)
         self.kept: list[dict[str, Any]] = []
@@ -187,7 +192,7 @@ class Printer:
         if self.as_lines:
             return json.dumps(fields)
         numbers = [f"{fields[name]:.6f}" for name in PARTS]
-        return "\t".join([*numbers, str(fields["best_reference"])] if self.several else numbers)
+        return "\t".join([*numbers, str(fields["best_reference"])] if self.multi_reference else numbers)
 
     def _count(self, fields: dict[str, Any]) -> None:
         self.count += 1

@@ -29,7 +29,7 @@ ALL = (
     *("subspace+chance", "subspace(weights=l2)+chance", "johnson", "johnson(weights=l2)"),
     *("symbolic", "symbolic(weights=idf)", "johnson-symbolic", "jaccard", "tfidf", "grassmann"),
 )
-PARTS = {"P": "precision", "R": "recall", "F": "f1"}
+PARTS = {"P": "precision", "R": "recall", "F": "score"}
 COMMA = re.compile(r",(?![^(]*\))")  # not the one between a metric's parameters
 
 

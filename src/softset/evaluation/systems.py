@@ -26,7 +26,7 @@ def score_systems(
     systems: Mapping[str, Sequence[str]],
     references: Sequence[Sequence[str]],
     *,
-    part: Literal["f1", "precision", "recall"] = "f1",
+    part: Literal["score", "precision", "recall"] = "score",
     progress: Progress | None = None,
     flags: Counter[str] | None = None,
 ) -> tuple[dict[str, dict[str, np.ndarray]], dict[str, str]]:
@@ -42,7 +42,7 @@ def score_systems(
 
     >>> scorer = Scorer("words")
     >>> scores, signatures = score_systems([scorer], {"a": ["red"], "b": ["pen"]}, [["red"]])
-    >>> scores["a"]["softset f1"].round(3).tolist()
+    >>> scores["a"]["softset score"].round(3).tolist()
     [1.0]
     """
     columns = [*references, *systems.values()]
@@ -77,7 +77,7 @@ def _check(scorers: Sequence[Scorer], columns: Sequence[Sequence[str]], referenc
 def _weighted(scorer: Scorer, references: Sequence[Sequence[str]]) -> Scorer:
     """Return the scorer with the idf weights of all references, where it needs some: a block has only its own."""
     idf = scorer.weights_for([text for column in references for text in column])
-    return scorer if idf is None else scorer.using(rescale=scorer.rescale, idf=idf)
+    return scorer if idf is None else scorer.with_options(rescale=scorer.rescale, idf=idf)
 
 
 def _encoded(scorer: Scorer, columns: Sequence[Sequence[str]], progress: Progress | None) -> Iterator[list[TokenSets]]:

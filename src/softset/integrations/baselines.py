@@ -46,7 +46,7 @@ class Baselines:
         ...     path = Path(folder) / "mine.tsv"
         ...     _ = path.write_text("LAYER,P,R,F\\n4,0.5,0.5,0.5\\n")
         ...     one = np.array([0.75, 0.0])
-        ...     Baselines(path).rescale(PRF(one, one, one), np.array([False, True]), 4).f1.tolist()
+        ...     Baselines(path).rescale(PRF(one, one, one), np.array([False, True]), 4).score.tolist()
         [0.5, 0.0]
         """
         levels = PRF(*(np.full(len(empty), level) for level in self.at(layer)))

@@ -11,8 +11,8 @@ from softset.encoders.signature import format_signature, parse_signature
 from softset.encoders.tokensets import TokenSets, strings
 from softset.similarity.idf import Idf
 from softset.similarity.metrics.bertscore import BertScore
+from softset.similarity.metrics.weights import weigh
 from softset.similarity.pairs import Pairs
-from softset.similarity.weights import weigh
 
 __all__ = ["Mark", "MatchedBertScore", "MatchingEncoder", "fitted"]
 
@@ -116,7 +116,7 @@ class MatchedBertScore(BertScore):
 
     >>> from softset.encoders.tokensets import TokenSets
     >>> A = TokenSets.from_arrays([[[1.0, 0.0], [0.6, 0.8]]], tokens=[[Mark("[CLS]"), "red"]])
-    >>> MatchedBertScore().of_pairs(Pairs.of(A, A)).f1.tolist()
+    >>> MatchedBertScore().of_pairs(Pairs.of(A, A)).score.tolist()
     [1.0]
     """
 

@@ -25,7 +25,7 @@ from softset.similarity.idf import Idf
 from softset.similarity.metrics import PRF, Metric
 from softset.similarity.metrics import metric as named
 from softset.similarity.metrics.bertscore import BertScore
-from softset.similarity.metrics.subspace import Johnson, Subspace
+from softset.similarity.metrics.subspace import Johnson, SubspaceBertScore
 from softset.similarity.scorer import Scorer
 from softset.similarity.scores import Scores
 
@@ -181,7 +181,7 @@ class BERTScorer:
         for scorer in self._scorers():
             if self.idf and weights is None:
                 weights = fitted(flat, scorer.encoder)
-            using = scorer.using(rescale=scorer.rescale, idf=weights)
+            using = scorer.with_options(rescale=scorer.rescale, idf=weights)
             scores = using.score(candidates, references, progress=_told if verbose else None)
             found.append(self._rescaled(scores, depth_of(scorer.encoder)))
         if verbose:
@@ -201,7 +201,7 @@ class BERTScorer:
         ('[CLS]', 'a', 'book', '.', '[SEP]')
         """
         check_texts([candidate, reference])
-        scorer = self._scorer.using(rescale=self._scorer.rescale, idf=self._weights)
+        scorer = self._scorer.with_options(rescale=self._scorer.rescale, idf=self._weights)
         explanation = scorer.explain(candidate.strip(), reference.strip())
         if os.fspath(fname):
             from softset.similarity.explain.plot import save_png
@@ -238,7 +238,7 @@ class BERTScorer:
 
     def _rescaled(self, scores: Scores, layer: int | None) -> tuple[PRF, str]:
         """Return the numbers counted from the baseline file, if there is one, and the signature that says so."""
-        numbers = PRF(scores.precision, scores.recall, scores.f1)
+        numbers = PRF(scores.precision, scores.recall, scores.score)
         if self._baselines is None:
             return numbers, scores.signature
         facts = parse_signature(scores.signature)
@@ -273,7 +273,7 @@ def _more(metric: Metric, *names: str) -> bool:
 
 
 def _must_have_chance(metric: Metric) -> None:
-    if not isinstance(metric, Subspace) or isinstance(metric, Johnson):
+    if not isinstance(metric, SubspaceBertScore) or isinstance(metric, Johnson):
         raise InputError(
             f"rescale_with_baseline for {metric} and this model needs baseline_path=..., a file with the header "
             "LAYER,P,R,F; or give "

@@ -22,7 +22,7 @@ def read_texts(cands: Any, refs: Any) -> tuple[list[str], list[str] | list[list[
     candidates, flat = job.candidates, job.references
     if isinstance(candidates, TokenSets) or isinstance(flat, TokenSets):
         raise InputError("lists of texts were wanted, but vectors were given: softset.score takes them")
-    if not job.several:
+    if not job.multi_reference:
         return candidates, flat, flat
     grouped: list[list[str]] = [[] for _ in candidates]
     for owner, text in zip(job.owner.tolist(), flat, strict=True):

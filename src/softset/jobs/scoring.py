@@ -59,7 +59,7 @@ class Scoring:
             name: pa.array([getattr(rows[at], name) if at in rows else None for at in range(len(texts))], kinds[kind])
             for name, kind in Row.__annotations__.items()
         }
-        signature = self.scorer.signature(idf=self.scorer.idf, several=_several(references))
+        signature = self.scorer.signature(idf=self.scorer.idf, multi_reference=_several(references))
         found = pa.table({"id": ids, **made, "problem": pa.array(problems, pa.string())})
         return found.replace_schema_metadata({"softset": signature})
 
@@ -133,6 +133,7 @@ def score_files(
     wanted = Columns(*columns)
     scorer = Scorer(**{"threads": 1, **options})
     _check(scorer)
-    signature = f"{scorer.signature(idf=scorer.idf)}|several:{scorer.several}|columns:{','.join(wanted)}|block:{block}"
+    layout = f"multi_reference:{scorer.multi_reference}|columns:{','.join(wanted)}|block:{block}"
+    signature = f"{scorer.signature(idf=scorer.idf)}|{layout}"
     job = Job(output_folder(output), signature, wanted, block, Scoring, {"columns": wanted, **options})
     return run(job, pattern, address=address, workers=workers, progress=progress, drop=drop)

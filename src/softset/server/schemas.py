@@ -224,7 +224,7 @@ class ScoreRequest(EncoderRequest):
     references: Texts | Annotated[list[Texts], Field(fail_fast=True), BeforeValidator(_bounded)]
     metric: Text = Field("softset", description="A metric, such as subspace(weights=l2).")
     rescale: Literal["chance"] | None = None
-    several: Literal["best", "mean", "union"] = "best"
+    multi_reference: Literal["best", "mean", "union"] = "best"
     model_config = _shown(
         {"candidates": ["A red book."], "references": ["The book is red."], "layer": 4},
         {"candidates": ["It rains."], "references": [["Rain falls.", "It is dry."]], "metric": "bertscore"},
@@ -255,7 +255,7 @@ class Segment(BaseModel):
 
     precision: float
     recall: float
-    f1: float
+    score: float
     candidate_tokens: int
     reference_tokens: int
     truncated: int
@@ -271,7 +271,7 @@ class ScoreAnswer(BaseModel):
     signature: str
     precision: float
     recall: float
-    f1: float
+    score: float
     pairs: int
     segments: list[Segment]
 
@@ -282,7 +282,7 @@ class MatrixAnswer(BaseModel):
     signature: str
     precision: list[list[float]]
     recall: list[list[float]]
-    f1: list[list[float]]
+    score: list[list[float]]
 
 
 class Side(BaseModel):
@@ -298,7 +298,7 @@ class Level(BaseModel):
 
     precision: float
     recall: float
-    f1: float
+    score: float
     how: str
 
 
@@ -308,7 +308,7 @@ class View(BaseModel):
     metric: str
     precision: float
     recall: float
-    f1: float
+    score: float
     candidate_membership: list[float]
     reference_membership: list[float]
     candidate_weights: list[float]

@@ -27,7 +27,7 @@ class Calibration:
     Attributes:
         precision: the mean precision of the unrelated pairs.
         recall: their mean recall.
-        f1: their mean F.
+        score: their mean F.
         pairs: how many pairs were scored.
         signature: the model and metric, which must be those of the scores that are rescaled.
 
@@ -35,13 +35,13 @@ class Calibration:
     >>> texts = ["A red book.", "Dogs bark.", "Rain falls in May.", "The train was late."]
     >>> calibration = softset.Calibration.fit(texts, model="words")
     >>> scores = softset.score(["A red book."], ["A red book."], model="words", rescale=calibration)
-    >>> scores.f1.round(6).tolist()
+    >>> scores.score.round(6).tolist()
     [1.0]
     """
 
     precision: float
     recall: float
-    f1: float
+    score: float
     pairs: int
     signature: str
 
@@ -91,7 +91,7 @@ class Calibration:
         filled = ~scores.empty
         if not filled.any():
             raise InputError("every text of the calibration is empty: give texts with words")
-        P, R, F = (float(values[filled].mean()) for values in (scores.precision, scores.recall, scores.f1))
+        P, R, F = (float(values[filled].mean()) for values in (scores.precision, scores.recall, scores.score))
         of_metric = "metric:" + scores.signature.partition("|metric:")[2]  # of any version of softset
         return cls(P, R, F, int(filled.sum()), of_metric)
 
@@ -115,13 +115,14 @@ class Calibration:
         FileNotFoundError: [Errno 2] No such file or directory: 'missing.json'
         """
         facts = read_json(path, "Calibration")
-        numbers = [facts.get(name) for name in ("precision", "recall", "f1")]
+        facts.setdefault("score", facts.get("f1"))  # the name up to version 0.6
+        numbers = [facts.get(name) for name in ("precision", "recall", "score")]
         good = all(isinstance(one, float) and -1 <= one < most for one, most in zip(numbers, (1, 1, 2), strict=True))
         pairs = facts.get("pairs")
         counted = isinstance(pairs, int) and not isinstance(pairs, bool) and pairs > 0
         if not good or not counted or not isinstance(facts.get("signature"), str):
             raise FileError(f"{path} holds no calibration that makes sense: fit and save it again")
-        return cls(facts["precision"], facts["recall"], facts["f1"], facts["pairs"], facts["signature"])
+        return cls(facts["precision"], facts["recall"], facts["score"], facts["pairs"], facts["signature"])
 
     def must_fit(self, signature: str) -> None:
         """Refuse to rescale the scores of another model or metric.
@@ -139,7 +140,7 @@ class Calibration:
     @property
     def levels(self) -> tuple[float, float, float]:
         """What chance gives: precision, recall, F."""
-        return self.precision, self.recall, self.f1
+        return self.precision, self.recall, self.score
 
 
 def rescaled(numbers: PRF, chance: PRF, best: float = 1.0) -> PRF:

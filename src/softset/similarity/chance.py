@@ -13,8 +13,8 @@ from softset.encoders.tokensets import TokenSets
 from softset.errors import InputError
 from softset.similarity.calibration import Calibration, rescaled
 from softset.similarity.metrics.base import PRF, Metric, harmonic_mean
-from softset.similarity.metrics.softset import SoftSet
-from softset.similarity.metrics.subspace import Johnson, Subspace
+from softset.similarity.metrics.softset import SoftsetScore
+from softset.similarity.metrics.subspace import Johnson, SubspaceBertScore
 from softset.similarity.pairs import Pairs, alone
 
 __all__ = ["Levels", "Rescaling", "rescaling"]
@@ -32,10 +32,10 @@ class Levels:
     @classmethod
     def of(cls, metric: Metric, pairs: Pairs, moment: np.ndarray | None) -> "Levels":
         """Return the levels of pairs; without a second moment only what their ranks tell."""
-        if not isinstance(metric, Subspace | SoftSet):
+        if not isinstance(metric, SubspaceBertScore | SoftsetScore):
             return cls(None, np.zeros(len(pairs), dtype=bool))
         levels, ranks = None, pairs.counts
-        span = metric if isinstance(metric, Subspace) else Subspace()
+        span = metric if isinstance(metric, SubspaceBertScore) else SubspaceBertScore()
         if moment is not None:
             levels, ranks = span.chance(pairs, moment)
         elif (pairs.counts > pairs.dimensions / 2).any():  # else no rank can be so large
@@ -68,7 +68,7 @@ def rescaling(given: Any, metric: Metric) -> Rescaling | None:
         return _Measured(given, metric.BEST)
     if not isinstance(given, str) or given != "chance":
         raise InputError(f'rescale is {given!r}, but "chance", a softset.Calibration or None was wanted')
-    if not isinstance(metric, Subspace) or isinstance(metric, Johnson):
+    if not isinstance(metric, SubspaceBertScore) or isinstance(metric, Johnson):
         raise InputError(
             f"the chance level of {metric} has no closed form: use metric subspace, or measure the level with "
             "softset.Calibration.fit(texts, metric=...), on the command line with softset fit calibration"
@@ -81,7 +81,7 @@ class _Chance:
 
     name = "chance"
 
-    def __init__(self, metric: Subspace) -> None:
+    def __init__(self, metric: SubspaceBertScore) -> None:
         self.metric = metric
 
     def of_pairs(self, numbers: PRF, pairs: Pairs, levels: Levels, signature: str) -> PRF:  # noqa: ARG002 (Rescaling's)
@@ -95,7 +95,7 @@ class _Chance:
         assert moment is not None  # noqa: S101 (it was asked for)
         left, right = alone(A, None), alone(B, None)
         of_A, of_B = self.metric.chance(left, moment)[0][::2], self.metric.chance(right, moment)[0][::2]
-        shape = numbers.f1.shape
+        shape = numbers.score.shape
         chance = _level(np.broadcast_to(of_B[None, :], shape), np.broadcast_to(of_A[:, None], shape))
         return _kept(numbers, rescaled(numbers, chance), left.empty[::2, None] | right.empty[None, ::2])
 
@@ -105,7 +105,7 @@ class _Measured:
 
     def __init__(self, calibration: Calibration, best: float) -> None:
         self.calibration, self.best = calibration, best
-        self.name = f"measured({calibration.precision:.6g},{calibration.recall:.6g},{calibration.f1:.6g})"
+        self.name = f"measured({calibration.precision:.6g},{calibration.recall:.6g},{calibration.score:.6g})"
 
     def of_pairs(self, numbers: PRF, pairs: Pairs, levels: Levels, signature: str) -> PRF:  # noqa: ARG002 (Rescaling's)
         """Return the rescaled numbers of pairs; those with an empty side stay as they are."""
@@ -118,7 +118,7 @@ class _Measured:
 
     def _rescaled(self, numbers: PRF, signature: str) -> PRF:
         self.calibration.must_fit(signature)
-        levels = PRF(*(np.full(numbers.f1.shape, level) for level in self.calibration.levels))
+        levels = PRF(*(np.full(numbers.score.shape, level) for level in self.calibration.levels))
         return rescaled(numbers, levels, self.best)
 
 

@@ -29,7 +29,7 @@ class Job:
         return len(self.candidates)
 
     @property
-    def several(self) -> bool:
+    def multi_reference(self) -> bool:
         """Whether a candidate has more than one reference."""
         return len(self.owner) > len(self.candidates)
 

@@ -1,4 +1,4 @@
-"""Several references for one candidate: the best of them, their mean, or their union."""
+"""MultiReference references for one candidate: the best of them, their mean, or their union."""
 
 from dataclasses import replace
 from typing import Literal
@@ -8,10 +8,10 @@ import numpy as np
 from softset.encoders.tokensets import TokenSets
 from softset.similarity.metrics.base import PRF
 
-__all__ = ["SEVERAL", "Several", "reduced", "united"]
+__all__ = ["MULTI_REFERENCE", "MultiReference", "reduced", "united"]
 
-Several = Literal["best", "mean", "union"]
-SEVERAL = ("best", "mean", "union")
+MultiReference = Literal["best", "mean", "union"]
+MULTI_REFERENCE = ("best", "mean", "union")
 
 
 def united(sets: TokenSets, right: np.ndarray, owner: np.ndarray) -> TokenSets:
@@ -33,20 +33,20 @@ def united(sets: TokenSets, right: np.ndarray, owner: np.ndarray) -> TokenSets:
 
 
 def reduced(
-    numbers: PRF, facts: dict[str, np.ndarray], owner: np.ndarray, n: int, several: str
+    numbers: PRF, facts: dict[str, np.ndarray], owner: np.ndarray, n: int, multi_reference: str
 ) -> tuple[PRF, dict[str, np.ndarray], np.ndarray]:
     """Return the numbers and facts of n candidates from those of all their pairs, and which reference counted.
 
     The best is by F, with the precision and recall of that same reference; the first of equals. Pairs are in the order
     of their owners, and each candidate has at least one.
     """
-    alone = len(numbers.f1) == n  # one reference each, or united ones
+    alone = len(numbers.score) == n  # one reference each, or united ones
     if alone:
-        return numbers, facts, np.full(n, 0 if several == "best" else -1)
+        return numbers, facts, np.full(n, 0 if multi_reference == "best" else -1)
     first = np.flatnonzero(np.concatenate([[True], np.diff(owner) > 0]))
-    if several == "best":
+    if multi_reference == "best":
         # What differs by less than scores are exact to is equal: the first counts.
-        order = np.lexsort((np.arange(len(owner)), -numbers.f1.round(6), owner))[first]
+        order = np.lexsort((np.arange(len(owner)), -numbers.score.round(6), owner))[first]
         best = {name: values[order] for name, values in facts.items()}
         return PRF(*(values[order] for values in numbers)), best, order - first
     counts = np.diff(np.append(first, len(owner)))

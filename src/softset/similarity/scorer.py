@@ -23,7 +23,7 @@ from softset.similarity.inputs import Job, Side, read_job, read_side
 from softset.similarity.metrics import DEFAULT, PRF, Metric
 from softset.similarity.metrics import metric as named
 from softset.similarity.pairs import Pairs, block_bounds
-from softset.similarity.references import SEVERAL, Several, reduced, united
+from softset.similarity.references import MULTI_REFERENCE, MultiReference, reduced, united
 from softset.similarity.scores import Row, ScoreMatrix, Scores
 
 __all__ = ["Rescale", "Scorer"]
@@ -41,14 +41,14 @@ class Scorer:
         model: as in `load_encoder`; it is loaded when the first text comes, and never for vectors of one's own.
         metric: a metric or its name, such as "subspace(weights=l2)"; "softset" is the default, "subspace" the paper's.
         rescale: "chance" counts scores from the closed-form chance level, a `Calibration` from a measured one.
-        several: of several references take the "best" by F, the "mean", or the "union" of their sets.
+        multi_reference: how to combine several references: the "best" by F, the "mean", or the "union" of their sets.
         idf: weights of tokens for metrics that use them; fitted on the references unless they are given.
         options: those of `load_encoder`, such as layer=4.
 
     >>> import softset
     >>> scorer = softset.Scorer("minilm", layer=4, metric="subspace(weights=l2)")
     >>> scorer.score(["A red book."], ["The book is red."])
-    Scores(1 pair, precision=0.838, recall=0.795, f1=0.816)
+    Scores(1 pair, precision=0.838, recall=0.795, score=0.816)
     """
 
     def __init__(
@@ -57,12 +57,14 @@ class Scorer:
         *,
         metric: str | Metric = DEFAULT,
         rescale: Rescale = None,
-        several: Several = "best",
+        multi_reference: MultiReference = "best",
         idf: Idf | None = None,
         **options: Any,
     ) -> None:
-        if not isinstance(several, str) or several not in SEVERAL:
-            raise InputError(f"several is {several!r}, but one of {', '.join(SEVERAL)} was wanted")
+        if not isinstance(multi_reference, str) or multi_reference not in MULTI_REFERENCE:
+            raise InputError(
+                f"multi_reference is {multi_reference!r}, but one of {', '.join(MULTI_REFERENCE)} was wanted"
+            )
         if idf is not None and not isinstance(idf, Idf):
             raise InputError(f"idf is of type {type(idf).__name__}, but softset.Idf.fit(texts) was wanted")
         unknown = sorted(set(options) - set(inspect.signature(load_encoder).parameters))
@@ -70,7 +72,7 @@ class Scorer:
             raise InputError(f"there is no option {unknown[0]!r}: beside its own, a Scorer takes those of load_encoder")
         self.model, self.options = model, options
         self.metric = named(metric)
-        self.several: Several = several
+        self.multi_reference: MultiReference = multi_reference
         self.rescale, self.idf = rescale, idf
         self._rescaling = rescaling(rescale, self.metric)
         self._moments: dict[str, np.ndarray | None] = {}
@@ -89,7 +91,7 @@ class Scorer:
         """
         return load_encoder(self.model, **self.options) if self._like is None else self._like.encoder
 
-    def using(
+    def with_options(
         self,
         *,
         metric: str | Metric | None = None,
@@ -100,14 +102,14 @@ class Scorer:
 
         >>> import softset
         >>> scorer = softset.Scorer("words")
-        >>> scorer.using(metric="bertscore").metric
+        >>> scorer.with_options(metric="bertscore").metric
         bertscore
         """
         other = Scorer(
             self.model,
             metric=self.metric if metric is None else metric,
             rescale=self.rescale if rescale == "same" else rescale,
-            several=self.several,
+            multi_reference=self.multi_reference,
             idf=idf or self.idf,
             **self.options,
         )
@@ -141,7 +143,7 @@ class Scorer:
             job = self._encoded_first(job)
         idf = self.weights_for(job.references)
         parts = []
-        united = job.several and self.several == "union"
+        united = job.multi_reference and self.multi_reference == "union"
         size = BLOCK if job.texts or united else GIVEN
         for start, stop in _blocks(len(job), size):
             parts.append(self._block(job, start, stop, idf))
@@ -154,7 +156,7 @@ class Scorer:
 
         >>> import softset
         >>> pairs = ((f"line {n}", "line 1") for n in range(3))
-        >>> [round(row.f1, 2) for row in softset.Scorer("words").stream(pairs, block=2)]
+        >>> [round(row.score, 2) for row in softset.Scorer("words").stream(pairs, block=2)]
         [0.64, 1.0, 0.9]
         """
         if not isinstance(block, int) or block < 1:
@@ -173,7 +175,7 @@ class Scorer:
         """Return the scores (n, m) of every candidate with every reference; with the candidates themselves if none.
 
         >>> import softset
-        >>> softset.Scorer("words").matrix(["red", "blue"], ["red", "green", "pen"]).f1.round(2)
+        >>> softset.Scorer("words").matrix(["red", "blue"], ["red", "green", "pen"]).score.round(2)
         array([[1.  , 0.78, 0.33],
                [0.84, 0.76, 0.35]])
         """
@@ -189,7 +191,8 @@ class Scorer:
             numbers = self._rescaling.of_all(numbers, A, B, moment, self._base_signature(A.signature, idf))
         if isinstance(left, list) and isinstance(right, list) and left is not right:
             numbers = _same_texts_alike(numbers, left, right, A.counts == 0, metric.BEST)
-        return ScoreMatrix(*numbers, signature=self._signature(A.signature, idf, several=False))
+        signature = self._signature(A.signature, idf, multi_reference=False)
+        return ScoreMatrix(*numbers, signature=signature, score_kind=metric.SCORE_KIND)
 
     def explain(self, candidate: Any, reference: Any, *, metrics: Sequence[str | Metric] | None = None) -> Explanation:
         """Return why a candidate scores what it does: each token's membership and where it comes from.
@@ -215,7 +218,7 @@ class Scorer:
         A, left, B, right = self._encoded(job, start, stop, job.right[here])
         _must_agree(A, B)
         owner = job.owner[here] - start
-        if self.several == "union" and job.several:
+        if self.multi_reference == "union" and job.multi_reference:
             B, right = united(B, right, owner), np.arange(stop - start)
         else:
             left = left[owner]
@@ -228,9 +231,13 @@ class Scorer:
             "empty": empty,
             "saturated": saturated,
         }
-        numbers, facts, best = reduced(numbers, facts, owner, stop - start, self.several)
+        numbers, facts, best = reduced(numbers, facts, owner, stop - start, self.multi_reference)
         return Scores(
-            *numbers, **facts, best_reference=best, signature=self._signature(A.signature, idf, several=job.several)
+            *numbers,
+            **facts,
+            best_reference=best,
+            signature=self._signature(A.signature, idf, multi_reference=job.multi_reference),
+            score_kind=self.metric.SCORE_KIND,
         )
 
     def _encoded(
@@ -341,20 +348,24 @@ class Scorer:
         facts = {"metric": metric, "idf": idf.checksum if idf is not None else None}
         return f"{format_signature(facts)}|{as_facts(of_sets)}"
 
-    def signature(self, *, idf: Idf | None = None, several: bool = False) -> str:
-        """Return what makes the scores of texts, in one line that parses back; `several` if they have more references.
+    def signature(self, *, idf: Idf | None = None, multi_reference: bool = False) -> str:
+        """Return what makes the scores of texts, in one line that parses back.
 
         >>> import softset
         >>> softset.Scorer("minilm", layer=4).signature().split("|")[1:4]
         ['metric:softset', 'encoder:minilm@f80c23cd', 'layer:4']
         """
-        return self._signature(self.encoder.signature, idf, several=several)
+        return self._signature(self.encoder.signature, idf, multi_reference=multi_reference)
 
-    def _signature(self, of_sets: str, idf: Idf | None, *, several: bool) -> str:
+    def _signature(self, of_sets: str, idf: Idf | None, *, multi_reference: bool) -> str:
         from softset import __version__
 
         how = None if self._rescaling is None else self._rescaling.name
-        facts = {"softset": __version__, "rescale": how, "several": self.several if several else None}
+        facts = {
+            "softset": __version__,
+            "rescale": how,
+            "multi_reference": self.multi_reference if multi_reference else None,
+        }
         return f"{format_signature(facts)}|{self._base_signature(of_sets, idf)}"
 
 

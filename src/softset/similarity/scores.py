@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from softset.errors import InputError
+from softset.similarity.metrics.base import ScoreKind
 
 __all__ = ["Row", "ScoreMatrix", "Scores"]
 
@@ -17,7 +18,7 @@ class Row(NamedTuple):
 
     precision: float
     recall: float
-    f1: float
+    score: float
     candidate_tokens: int
     reference_tokens: int
     truncated: int
@@ -34,7 +35,7 @@ class Scores:
     Attributes:
         precision: (n,) over the candidate's tokens.
         recall: (n,) over the reference's tokens.
-        f1: (n,) the score.
+        score: (n,) the score.
         candidate_tokens: (n,) how many tokens the candidate has.
         reference_tokens: (n,) how many the reference has, or of several the one that counted, or all of them.
         truncated: (n,) how many tokens of both were cut away.
@@ -43,18 +44,19 @@ class Scores:
         saturated: (n,) whether so much of the space is spanned that anything would be a member.
         best_reference: (n,) which of several references counted, from 0; -1 where all of them did.
         signature: what made the numbers, in one line that parses back.
+        score_kind: what the score is: "f1", the "mean" or "sum" of precision and recall, or a "similarity".
 
     >>> import softset
     >>> scores = softset.score(["A red book.", ""], ["The book is red.", "A pen."], layer=4)
     >>> scores
-    Scores(2 pairs, precision=0.414, recall=0.373, f1=0.393, 1 empty)
-    >>> scores.f1.round(3).tolist()
+    Scores(2 pairs, precision=0.414, recall=0.373, score=0.393, 1 empty)
+    >>> scores.score.round(3).tolist()
     [0.787, 0.0]
     """
 
     precision: np.ndarray
     recall: np.ndarray
-    f1: np.ndarray
+    score: np.ndarray
     candidate_tokens: np.ndarray
     reference_tokens: np.ndarray
     truncated: np.ndarray
@@ -63,6 +65,17 @@ class Scores:
     saturated: np.ndarray
     best_reference: np.ndarray
     signature: str
+    score_kind: ScoreKind
+
+    @property
+    def f1(self) -> np.ndarray:
+        """The score (n,), for metrics whose score is F1, the harmonic mean of precision and recall.
+
+        >>> import softset
+        >>> softset.score(["a pen"], ["a pen"], model="words", metric="bertscore").f1.round(6)
+        array([1.])
+        """
+        return _f1(self)
 
     @classmethod
     def concatenate(cls, parts: Sequence["Scores"]) -> "Scores":
@@ -75,11 +88,11 @@ class Scores:
         """
         if not parts:
             raise InputError("there is nothing to concatenate: give at least one Scores")
-        columns = {one.name: [getattr(part, one.name) for part in parts] for one in fields(cls)[:-1]}
-        return cls(**{name: np.concatenate(column) for name, column in columns.items()}, signature=parts[0].signature)
+        columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in Row._fields}
+        return cls(**columns, signature=parts[0].signature, score_kind=parts[0].score_kind)
 
     def __len__(self) -> int:
-        return len(self.f1)
+        return len(self.score)
 
     def __getitem__(self, at: int) -> Row:
         return Row(*(getattr(self, name)[at].item() for name in Row._fields))
@@ -93,17 +106,19 @@ class Scores:
         """Return the means of precision, recall and F over all pairs; 0 where there are none.
 
         >>> import softset
-        >>> softset.score(["a red book"], ["a red book"], model="words").means()["f1"].__round__(6)
+        >>> softset.score(["a red book"], ["a red book"], model="words").means()["score"].__round__(6)
         1.0
         """
-        return {name: float(getattr(self, name).mean()) if len(self) else 0.0 for name in ("precision", "recall", "f1")}
+        return {
+            name: float(getattr(self, name).mean()) if len(self) else 0.0 for name in ("precision", "recall", "score")
+        }
 
     def to_dict(self) -> dict[str, Any]:
         """Return the signature, the means, and the numbers of each pair under "segments".
 
         >>> import softset
         >>> sorted(softset.score(["a"], ["a"], model="words").to_dict())
-        ['f1', 'pairs', 'precision', 'recall', 'segments', 'signature']
+        ['pairs', 'precision', 'recall', 'score', 'segments', 'signature']
         """
         return {
             "signature": self.signature,
@@ -138,18 +153,35 @@ class ScoreMatrix:
 
     precision: np.ndarray
     recall: np.ndarray
-    f1: np.ndarray
+    score: np.ndarray
     signature: str
+    score_kind: ScoreKind
+
+    @property
+    def f1(self) -> np.ndarray:
+        """The score (n, m), for metrics whose score is F1.
+
+        >>> import softset
+        >>> softset.Scorer("words", metric="bertscore").matrix(["a", "b"]).f1.shape
+        (2, 2)
+        """
+        return _f1(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the signature and the three matrices as lists of rows.
 
         >>> import softset
-        >>> softset.Scorer("words").matrix(["a", "b"]).to_dict()["f1"][0][0].__round__(6)
+        >>> softset.Scorer("words").matrix(["a", "b"]).to_dict()["score"][0][0].__round__(6)
         1.0
         """
-        numbers = {name: getattr(self, name).tolist() for name in ("precision", "recall", "f1")}
+        numbers = {name: getattr(self, name).tolist() for name in ("precision", "recall", "score")}
         return {"signature": self.signature, **numbers}
 
     def __repr__(self) -> str:
-        return f"ScoreMatrix({self.f1.shape[0]} candidates, {self.f1.shape[1]} references)"
+        return f"ScoreMatrix({self.score.shape[0]} candidates, {self.score.shape[1]} references)"
+
+
+def _f1(scores: Scores | ScoreMatrix) -> np.ndarray:
+    if scores.score_kind != "f1":
+        raise AttributeError(f"the score of this metric is not F1 but a {scores.score_kind}: use .score", name="f1")
+    return scores.score

@@ -7,7 +7,7 @@ import numpy as np
 from softset.encoders.base import Progress
 from softset.similarity.idf import Idf
 from softset.similarity.metrics import DEFAULT, Metric
-from softset.similarity.references import Several
+from softset.similarity.references import MultiReference
 from softset.similarity.scorer import Rescale, Scorer
 from softset.similarity.scores import Scores
 
@@ -21,7 +21,7 @@ def score(
     model: Any = "minilm",
     metric: str | Metric = DEFAULT,
     rescale: Rescale = None,
-    several: Several = "best",
+    multi_reference: MultiReference = "best",
     idf: Idf | None = None,
     progress: Progress | None = None,
     **options: Any,
@@ -34,16 +34,16 @@ def score(
         model: as in `load_encoder`.
         metric: a metric or its name: see `softset.metric`.
         rescale: "chance", a `Calibration`, or None for the raw numbers.
-        several: what several references make: the "best" by F, the "mean", or the "union" of their sets.
+        multi_reference: how to combine several references: "best" score, "mean", or "union" of their sets.
         idf: weights of tokens; fitted on the references where the metric needs them and none are given.
         progress: is told how many pairs are done, of how many.
         options: those of `load_encoder`, such as layer=4.
 
     >>> import softset
     >>> softset.score(["A red book."], ["The book is red."], layer=4, metric="bertscore")
-    Scores(1 pair, precision=0.818, recall=0.768, f1=0.792)
+    Scores(1 pair, precision=0.818, recall=0.768, score=0.792)
     """
-    scorer = Scorer(model, metric=metric, rescale=rescale, several=several, idf=idf, **options)
+    scorer = Scorer(model, metric=metric, rescale=rescale, multi_reference=multi_reference, idf=idf, **options)
     return scorer.score(candidates, references, progress=progress)
 
 
@@ -68,7 +68,7 @@ def pairwise(
            [0.67, 0.65, 0.  ]])
     """
     scorer = Scorer(model, metric=metric, **options)
-    values = scorer.matrix(X, Y).f1
+    values = scorer.matrix(X, Y).score
     if not distance:
         return values
     values = values / scorer.metric.BEST

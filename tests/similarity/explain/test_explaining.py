@@ -16,8 +16,8 @@ def test_memberships_times_weights_are_precision_and_recall(name: str) -> None:
     why = Scorer(KnownEncoder(), metric=name).explain(*PAIR)
     view = why.views[0]
     scores = Scorer(KnownEncoder(), metric=name).score([PAIR[0]], [PAIR[1]])
-    assert (view.precision, view.recall, view.f1) == pytest.approx(
-        (scores.precision[0], scores.recall[0], scores.f1[0]), abs=1e-9
+    assert (view.precision, view.recall, view.score) == pytest.approx(
+        (scores.precision[0], scores.recall[0], scores.score[0]), abs=1e-9
     )
     assert view.candidate_membership @ view.candidate_weights == pytest.approx(view.precision, abs=1e-6)
     assert view.reference_membership @ view.reference_weights == pytest.approx(view.recall, abs=1e-6)
@@ -33,7 +33,7 @@ def test_memberships_of_softset_are_the_literal_ones(candidate: str, reference: 
     assert found == pytest.approx(literal.relative_memberships(A, B, 1.0), abs=1e-5)
     assert view.candidate_membership @ view.candidate_weights == pytest.approx(view.precision, abs=1e-9)
     assert view.reference_membership @ view.reference_weights == pytest.approx(view.recall, abs=1e-9)
-    assert view.f1 == pytest.approx((view.precision + view.recall) / 2, abs=1e-12)
+    assert view.score == pytest.approx((view.precision + view.recall) / 2, abs=1e-12)
 
 
 def test_the_less_a_token_belongs_the_more_it_counts() -> None:
@@ -63,7 +63,7 @@ def test_links_of_what_shares_nothing_are_zero() -> None:
     view = Scorer(None).explain(np.eye(4)[:2], np.eye(4)[2:]).views[0]
     assert view.candidate_links.tolist() == [[0, 0], [0, 0]] and view.precision == view.recall == 0
     empty = Scorer(None).explain(np.eye(4)[:2], np.zeros((0, 4))).views[0]
-    assert empty.candidate_links.shape == (2, 0) and empty.f1 == 0
+    assert empty.candidate_links.shape == (2, 0) and empty.score == 0
 
 
 def test_the_view_is_named_by_what_was_done() -> None:

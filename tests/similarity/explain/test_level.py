@@ -15,9 +15,9 @@ PAIR = ("Royalty rules.", "The king and the queen.")
 def test_the_closed_form_is_what_rescaling_counts_from() -> None:
     scorer = Scorer("minilm", metric="subspace(weights=l2)", layer=4)
     view = scorer.explain(*PAIR).views[0]
-    level, counted = view.chance, next(iter(scorer.using(rescale="chance").score([PAIR[0]], [PAIR[1]])))
+    level, counted = view.chance, next(iter(scorer.with_options(rescale="chance").score([PAIR[0]], [PAIR[1]])))
     assert level.how == "closed form"
-    for name in ("precision", "recall", "f1"):
+    for name in ("precision", "recall", "score"):
         plain, chance = getattr(view, name), getattr(level, name)
         assert getattr(counted, name) == pytest.approx((plain - chance) / (1 - chance), abs=1e-6)
 
@@ -35,7 +35,7 @@ def test_measured_levels_are_those_of_unrelated_sentences(metric: str) -> None:
     scorer = Scorer("minilm", metric=metric)
     level = scorer.explain(texts[0], others[0]).views[0].chance
     assert level.how.startswith("measured on 4,000 pairs")
-    assert scorer.score(texts, others).f1.mean() == pytest.approx(level.f1, abs=0.1)
+    assert scorer.score(texts, others).score.mean() == pytest.approx(level.score, abs=0.1)
 
 
 def test_no_level_where_none_is_known() -> None:
@@ -53,7 +53,7 @@ def test_no_level_where_none_is_known() -> None:
 
 def test_it_is_in_the_json() -> None:
     shown = Scorer("minilm").explain(*PAIR, metrics=["softset", "bertscore(weights=idf)"]).to_dict()["metrics"]
-    assert sorted(shown[0]["chance"]) == ["f1", "how", "precision", "recall"] and shown[1]["chance"] is None
+    assert sorted(shown[0]["chance"]) == ["how", "precision", "recall", "score"] and shown[1]["chance"] is None
 
 
 def test_every_layer_has_its_rows() -> None:

@@ -5,7 +5,7 @@ import { curl, python, shell } from "./copying.js";
 import { $, $$, busy, copied, fixed, h, percent, settled, showError, sized } from "./dom.js";
 
 const METRICS = ["bertscore", "subspace", "softset"];
-const PARTS = { precision: "Precision", recall: "Recall", f1: "F" };
+const PARTS = { precision: "Precision", recall: "Recall", score: "F" };
 const WEAK = 0.5; // of the strongest: a counterpart below that is marked lightly
 
 export class Sentences {
@@ -66,7 +66,7 @@ export class Sentences {
     const why = await post("explain", this.asked, signal);
     showError($("#sentences-error"), null);
     $("#views").replaceChildren(...why.metrics.map((view) => viewOf(why, view)));
-    $("#sentences-status").textContent = why.metrics.map((view) => `${view.metric} F ${fixed(view.f1)}`).join(", ");
+    $("#sentences-status").textContent = why.metrics.map((view) => `${view.metric} F ${fixed(view.score)}`).join(", ");
   }
 
   link() { return location.href; }

@@ -34,7 +34,7 @@ def texts_routes(service: Service) -> APIRouter:
             wanted = metric(asked.metric)
             references = [text for one in asked.references for text in ([one] if isinstance(one, str) else one)]
             encoder = _encoder(service, asked, [*asked.candidates, *references])
-            scorer = Scorer(encoder, metric=wanted, rescale=asked.rescale, several=asked.several)
+            scorer = Scorer(encoder, metric=wanted, rescale=asked.rescale, multi_reference=asked.multi_reference)
             return scorer.score(asked.candidates, asked.references).to_dict()
 
         return await service.answer(request, work)

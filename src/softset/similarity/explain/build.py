@@ -32,7 +32,7 @@ def explain(scorer: "Scorer", candidate: Any, reference: Any, metrics: Sequence[
     rows, others = _units(pairs)
     names = [str(at) for at in range(len(pairs.norms))] if pairs.tokens is None else pairs.tokens.tolist()
     sides = _side(candidate, A, names[: len(rows)]), _side(reference, B, names[len(rows) :])
-    first = scorer.using(metric=metrics[0]).score(A, B)
+    first = scorer.with_options(metric=metrics[0]).score(A, B)
     return Explanation(*sides, rows @ others.T, views, first.signature)
 
 
@@ -47,7 +47,7 @@ def _set(scorer: "Scorer", given: Any, what: str) -> TokenSets:
 
 
 def _view(scorer: "Scorer", A: TokenSets, B: TokenSets, wanted: MembershipMetric) -> View:
-    of_metric = scorer.using(metric=wanted)
+    of_metric = scorer.with_options(metric=wanted)
     numbers = next(iter(of_metric.score(A, B)))
     metric, moment = of_metric.served(A)
     assert isinstance(metric, MembershipMetric)  # noqa: S101 (what serves it is of its kind)
@@ -59,7 +59,7 @@ def _view(scorer: "Scorer", A: TokenSets, B: TokenSets, wanted: MembershipMetric
         repr(metric),
         numbers.precision,
         numbers.recall,
-        numbers.f1,
+        numbers.score,
         memberships[:k],
         memberships[k:],
         shares[:k],

@@ -29,7 +29,7 @@ class View:
         metric: the metric, as it parses back.
         precision: the weighted mean of `candidate_membership`, rescaled if that was asked for.
         recall: that of `reference_membership`.
-        f1: the score of the pair.
+        score: the score of the pair.
         candidate_membership: (k,) how much each candidate token belongs to the reference.
         reference_membership: (l,) how much each reference token belongs to the candidate.
         candidate_weights: (k,) each token's share in precision; they sum to 1.
@@ -45,7 +45,7 @@ class View:
     metric: str
     precision: float
     recall: float
-    f1: float
+    score: float
     candidate_membership: np.ndarray
     reference_membership: np.ndarray
     candidate_weights: np.ndarray
@@ -81,7 +81,7 @@ class Explanation:
     signature: str
 
     def __repr__(self) -> str:
-        told = ", ".join(f"{one.metric} {one.f1:.3f}" for one in self.views)
+        told = ", ".join(f"{one.metric} {one.score:.3f}" for one in self.views)
         return f"Explanation({len(self.candidate.tokens)} and {len(self.reference.tokens)} tokens, {told})"
 
     def to_text(self, *, colour: bool = False, width: int = 100) -> str:

@@ -114,7 +114,7 @@ def _section(explanation: Explanation, view: View, key: str) -> Iterator[str]:
 def _scores(view: View) -> Iterator[str]:
     """Return precision, recall and F1, each as a number and a bar."""
     yield f"<table>\n<caption>Scores</caption>\n{_heads('score', 'value', 'of 1')}\n<tbody>"
-    for name, value in (("precision", view.precision), ("recall", view.recall), ("F1", view.f1)):
+    for name, value in (("precision", view.precision), ("recall", view.recall), ("F1", view.score)):
         filled = 100 * min(max(float(np.nan_to_num(value)), 0.0), 1.0)
         bar = f'<rect class="fill" width="{filled:.1f}" height="8"/><rect class="track" width="100" height="8"/>'
         yield f'<tr><th scope="row">{name}</th><td class="n">{value:z.3f}</td><td>'

@@ -12,7 +12,7 @@ from softset.encoders.signature import parse_signature
 from softset.io.assets import bundled_file
 from softset.similarity.metrics import Metric
 from softset.similarity.metrics.base import harmonic_mean
-from softset.similarity.metrics.subspace import Johnson, Subspace
+from softset.similarity.metrics.subspace import Johnson, SubspaceBertScore
 from softset.similarity.pairs import Pairs
 
 __all__ = ["Level", "chance_level"]
@@ -25,7 +25,7 @@ class Level(NamedTuple):
 
     precision: float
     recall: float
-    f1: float
+    score: float
     how: str
 
 
@@ -34,10 +34,10 @@ def chance_level(metric: Metric, pairs: Pairs, moment: np.ndarray | None, signat
 
     The closed form is that of these two sets; what was measured is a mean over many pairs of sentences.
     """
-    if isinstance(metric, Subspace) and not isinstance(metric, Johnson) and moment is not None:
+    if isinstance(metric, SubspaceBertScore) and not isinstance(metric, Johnson) and moment is not None:
         of_candidate, of_reference = metric.chance(pairs, moment)[0]
-        f1 = harmonic_mean(of_reference, of_candidate)
-        return Level(float(of_reference), float(of_candidate), float(f1), "closed form")
+        score = harmonic_mean(of_reference, of_candidate)
+        return Level(float(of_reference), float(of_candidate), float(score), "closed form")
     plain = all(getattr(metric, one.name) == one.default for one in fields(metric))
     if not plain or not signature.startswith(f"encoder:{BUNDLED}@"):
         return None

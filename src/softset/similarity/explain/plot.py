@@ -176,7 +176,7 @@ def _draw(panel: Panel, view: View, rows: Sequence[str] | None, head: Sequence[s
     _margin(panel.axes(0, room.high + 0.06, room.wide, room.bars), view.reference_membership, small, upright=True)
     top = room.high + room.bars + room.number
     name = _names([view.metric], panel.fonts, TITLE)[0]
-    scores = f"P {view.precision:z.3f}  R {view.recall:z.3f}  F {view.f1:z.3f}"
+    scores = f"P {view.precision:z.3f}  R {view.recall:z.3f}  F {view.score:z.3f}"
     rule = "cosine: the framed one of a row counts" if view.links == "cosine" else "share: a row sums to 1, all counts"
     for text, x, y, letters in (
         (f"{name}\n{scores}", 0, top + 0.05, panel.letters(9)),

@@ -175,7 +175,7 @@ def _legend() -> str:
 
 def _scores(view: View, width: int) -> list[str]:
     """Return the metric's name and its numbers, on one line if they fit."""
-    numbers = f"P {view.precision:z.3f}  R {view.recall:z.3f}  F {view.f1:z.3f}"
+    numbers = f"P {view.precision:z.3f}  R {view.recall:z.3f}  F {view.score:z.3f}"
     name = clip(visible(view.metric), width)
     line = f"{name}  {numbers}"
     return [line] if columns(line) <= width else [name, INDENT + numbers]

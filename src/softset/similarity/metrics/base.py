@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -10,13 +10,14 @@ from softset.encoders.tokensets import TokenSets
 from softset.errors import InputError
 from softset.runtime.threads import on_one_thread
 from softset.similarity.idf import Idf
+from softset.similarity.metrics.weights import WEIGHTS, Weights, weigh
 from softset.similarity.pairs import Pairs, blocks
-from softset.similarity.weights import WEIGHTS, Weights, weigh
 
 __all__ = [
     "PRF",
     "MembershipMetric",
     "Metric",
+    "ScoreKind",
     "SimilarityMetric",
     "Summed",
     "Weighted",
@@ -25,12 +26,15 @@ __all__ = [
 ]
 
 
+ScoreKind = Literal["f1", "mean", "sum", "similarity"]
+
+
 class PRF(NamedTuple):
-    """Precision over the candidates, recall over the references, and their F; arrays of one shape."""
+    """Precision over the candidates, recall over the references, and the score; arrays of one shape."""
 
     precision: np.ndarray
     recall: np.ndarray
-    f1: np.ndarray
+    score: np.ndarray
 
 
 @dataclass(frozen=True, repr=False)
@@ -44,6 +48,7 @@ class Metric(ABC):
     NAME: ClassVar[str]
     ABOUT: ClassVar[str]
     BEST: ClassVar[float] = 1.0  # what identical texts score
+    SCORE_KIND: ClassVar[ScoreKind] = "f1"  # what the third number is
 
     @abstractmethod
     def _of_pairs(self, pairs: Pairs) -> PRF:
@@ -145,6 +150,7 @@ class Summed(Metric):
     """A metric whose score is the sum of precision and recall, from 0 to 2: the form of the paper's code."""
 
     BEST: ClassVar[float] = 2.0
+    SCORE_KIND: ClassVar[ScoreKind] = "sum"
 
     def combined(self, P: np.ndarray, R: np.ndarray) -> np.ndarray:
         """Return the sum of precision and recall."""
@@ -153,7 +159,9 @@ class Summed(Metric):
 
 
 class SimilarityMetric(Metric):
-    """A metric with one number a pair, which stands for precision, recall and F alike."""
+    """A metric with one number a pair, which is precision, recall and score at once."""
+
+    SCORE_KIND: ClassVar[ScoreKind] = "similarity"
 
     @abstractmethod
     def similarity(self, pairs: Pairs) -> np.ndarray:

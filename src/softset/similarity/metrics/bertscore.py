@@ -8,7 +8,7 @@ import numpy as np
 from softset.encoders.tokensets import TokenSets
 from softset.similarity.idf import Idf
 from softset.similarity.kernels.all_pairs import mean_closest
-from softset.similarity.kernels.closest import largest_cosines
+from softset.similarity.kernels.max_cosine import largest_cosines
 from softset.similarity.metrics.base import PRF, MembershipMetric
 from softset.similarity.pairs import Pairs, alike_all, alone
 

@@ -18,18 +18,18 @@ from softset.similarity.idf import Idf
 from softset.similarity.kernels.all_pairs import mean_of_two
 from softset.similarity.kernels.bases import bases
 from softset.similarity.kernels.gram import relative_memberships
-from softset.similarity.metrics.base import PRF, MembershipMetric, must_be_one_of, parts_of_memberships
+from softset.similarity.metrics.base import PRF, MembershipMetric, ScoreKind, must_be_one_of, parts_of_memberships
+from softset.similarity.metrics.weights import WEIGHTS, Weights, weigh
 from softset.similarity.pairs import Pairs, alike_all, alone
-from softset.similarity.weights import WEIGHTS, Weights, weigh
 
-__all__ = ["SoftSet"]
+__all__ = ["SoftsetScore"]
 
 TINY = 1e-30
 LEAST_RIDGE, MOST_RIDGE = 1e-3, 1e4  # of larger ones, what a row has in its own set would have no digits left
 
 
 @dataclass(frozen=True, repr=False)
-class SoftSet(MembershipMetric):
+class SoftsetScore(MembershipMetric):
     """How much two tokens of a text are both in the other text's graded set; rare tokens count more.
 
     Where the encoder's second moment is not known, and with it what is rare, all tokens count the same.
@@ -38,6 +38,7 @@ class SoftSet(MembershipMetric):
     NAME: ClassVar[str] = "softset"
     ABOUT: ClassVar[str] = "membership of any two tokens in the other text's graded set, rare ones first (the default)"
     LINKS: ClassVar[str] = "share"
+    SCORE_KIND: ClassVar[ScoreKind] = "mean"
 
     weights: Weights = "rare"
     ridge: float = 1.0
@@ -50,7 +51,7 @@ class SoftSet(MembershipMetric):
             raise InputError(f"the ridge must be a number {wanted}, but {str(self.ridge)[:80]} was given")
         object.__setattr__(self, "ridge", float(self.ridge))  # 1 and 1.0 are one metric
 
-    def served(self, *, moment: bool) -> "SoftSet":
+    def served(self, *, moment: bool) -> "SoftsetScore":
         """Return the metric for an encoder whose second moment is known or not."""
         return self if moment or self.weights != "rare" else replace(self, weights="none")
 

@@ -16,11 +16,11 @@ from softset.similarity.kernels.gram import memberships
 from softset.similarity.metrics.base import PRF, MembershipMetric, Summed, parts_of_memberships
 from softset.similarity.pairs import Distinct, Pairs, alike_all, alone
 
-__all__ = ["Johnson", "Subspace"]
+__all__ = ["Johnson", "SubspaceBertScore"]
 
 
 @dataclass(frozen=True, repr=False)
-class Subspace(MembershipMetric):
+class SubspaceBertScore(MembershipMetric):
     """The paper's P, R and F; graded sets instead of crisp ones with a finite `aperture`.
 
     A graded set holds no token in full, so that identical texts score below 1 with a finite aperture.
@@ -104,7 +104,7 @@ class Subspace(MembershipMetric):
 
 
 @dataclass(frozen=True, repr=False)
-class Johnson(Summed, Subspace):
+class Johnson(Summed, SubspaceBertScore):
     """The sum form of the paper's code: P + R, from 0 to 2."""
 
     NAME: ClassVar[str] = "johnson"

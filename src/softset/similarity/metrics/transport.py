@@ -8,8 +8,8 @@ import numpy as np
 
 from softset.errors import MissingExtraError
 from softset.similarity.metrics.base import SimilarityMetric, must_be_one_of
+from softset.similarity.metrics.weights import weigh
 from softset.similarity.pairs import Pairs
-from softset.similarity.weights import weigh
 
 __all__ = ["Wmd", "Wrd", "require_transport"]
 

@@ -13,8 +13,8 @@ from softset import Scorer, metric
 from softset.encoders.signature import format_signature, parse_signature
 from softset.errors import InputError
 from softset.similarity.metrics import METRICS, Metric
-from softset.similarity.metrics.softset import SoftSet
-from softset.similarity.metrics.subspace import Subspace
+from softset.similarity.metrics.softset import SoftsetScore
+from softset.similarity.metrics.subspace import SubspaceBertScore
 from tests.similarity.cases import DISTANCES, EVERY
 
 CHOICES: dict[str, dict[str, st.SearchStrategy[Any]]] = {
@@ -65,7 +65,7 @@ def test_every_name_of_the_tests_is_its_own_repr_or_the_default(name: str) -> No
         ("softset(ridge=2)", "softset(ridge=2)"),
         ("softset(weights=none)", "softset(weights=none)"),
         ("softset(ridge=0.5, weights=idf)", "softset(weights=idf, ridge=0.5)"),
-        (SoftSet(ridge=2), "softset(ridge=2)"),
+        (SoftsetScore(ridge=2), "softset(ridge=2)"),
     ],
 )
 def test_the_names_of_the_default_metric(given: Any, shown: str) -> None:
@@ -73,11 +73,11 @@ def test_the_names_of_the_default_metric(given: Any, shown: str) -> None:
 
 
 def test_the_default_is_softset() -> None:
-    assert Scorer(None).metric == SoftSet() == metric("softset")
+    assert Scorer(None).metric == SoftsetScore() == metric("softset")
 
 
 def test_an_object_is_its_own_name() -> None:
-    one = Subspace(weights="l2")
+    one = SubspaceBertScore(weights="l2")
     assert metric(one) is one
 
 
@@ -114,7 +114,7 @@ def test_an_object_is_its_own_name() -> None:
         ("grassmann(distance=l1)", "grassmann has no distance 'l1': use one of geodesic"),
         ("subspace(aperture=2, aperture=3)", "aperture"),  # which of them would count?
         (None, "a metric is given by its name or as an object, but NoneType was given"),
-        (Subspace, "a metric is given by its name or as an object"),
+        (SubspaceBertScore, "a metric is given by its name or as an object"),
         (3, "but int was given"),
     ],
 )
@@ -137,15 +137,15 @@ def test_no_name_does_worse_than_a_sentence(name: str) -> None:
 def test_an_aperture_that_is_no_number_is_refused(aperture: Any) -> None:
     """True would be shown as a number that does not parse back, and 10**400 fits no float."""
     with pytest.raises(InputError, match="aperture"):
-        Subspace(aperture=aperture)
+        SubspaceBertScore(aperture=aperture)
 
 
 @pytest.mark.parametrize("ridge", ["2", None, [2.0], True, 10**400, -(10**400)], ids=lambda one: repr(one)[:9])
 def test_a_ridge_that_is_no_number_is_refused(ridge: Any) -> None:
     with pytest.raises(InputError, match=r"the ridge must be a number from 0\.001 to 10000, but") as caught:
-        SoftSet(ridge=ridge)
+        SoftsetScore(ridge=ridge)
     assert "\n" not in str(caught.value) and len(str(caught.value)) < 200
 
 
 def test_the_bounds_of_the_ridge_are_ridges() -> None:
-    assert [SoftSet(ridge=one).ridge for one in (1e-3, 1, np.float32(2), 10**4)] == [1e-3, 1.0, 2.0, 1e4]
+    assert [SoftsetScore(ridge=one).ridge for one in (1e-3, 1, np.float32(2), 10**4)] == [1e-3, 1.0, 2.0, 1e4]

@@ -10,8 +10,8 @@ from softset.encoders.tokensets import TokenSets
 from softset.errors import InputError
 from softset.similarity.idf import Idf
 from softset.similarity.metrics.base import PRF, SimilarityMetric, Weighted
+from softset.similarity.metrics.weights import weigh
 from softset.similarity.pairs import Pairs, alike_all, alone
-from softset.similarity.weights import weigh
 
 __all__ = ["Average", "Cls"]
 

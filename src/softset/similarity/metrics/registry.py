@@ -9,17 +9,17 @@ from softset.similarity.metrics.base import Metric
 from softset.similarity.metrics.bertscore import BertScore
 from softset.similarity.metrics.dynamax import DynaMax
 from softset.similarity.metrics.grassmann import Grassmann
-from softset.similarity.metrics.softset import SoftSet
-from softset.similarity.metrics.subspace import Johnson, Subspace
-from softset.similarity.metrics.symbols import Jaccard, JohnsonSymbolic, Symbolic, TfIdf
+from softset.similarity.metrics.lexical import Jaccard, JohnsonSymbolic, Symbolic, TfIdf
+from softset.similarity.metrics.pooled import Average, Cls
+from softset.similarity.metrics.softset import SoftsetScore
+from softset.similarity.metrics.subspace import Johnson, SubspaceBertScore
 from softset.similarity.metrics.transport import Wmd, Wrd
-from softset.similarity.metrics.vectors import Average, Cls
 
 __all__ = ["DEFAULT", "METRICS", "metric"]
 
 KINDS: tuple[type[Metric], ...] = (
-    SoftSet,
-    Subspace,
+    SoftsetScore,
+    SubspaceBertScore,
     BertScore,
     Johnson,
     Average,
@@ -34,7 +34,7 @@ KINDS: tuple[type[Metric], ...] = (
     Grassmann,
 )
 METRICS: dict[str, type[Metric]] = {kind.NAME: kind for kind in KINDS}
-DEFAULT = SoftSet.NAME
+DEFAULT = SoftsetScore.NAME
 SPELLING = re.compile(r"\s*([a-z-]+)\s*(?:\((.*)\))?\s*", re.DOTALL)
 
 
