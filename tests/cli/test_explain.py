@@ -21,7 +21,7 @@ ROYALTY = ("explain", "royalty", "We are the king and queen")
 
 @pytest.fixture(autouse=True)
 def _width(monkeypatch) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("COLUMNS", "100")
 
 
 def test_both_metrics_side_by_side(run) -> None:
@@ -29,7 +29,7 @@ def test_both_metrics_side_by_side(run) -> None:
     assert code == 0 and err == "" and "\x1b" not in out
     why = Scorer().explain(*ROYALTY[1:], metrics=["bertscore", "softset"])
     for view in why.views:
-        assert f"{view.metric}  P {view.precision:.3f}  R {view.recall:.3f}  F {view.score:.3f}\n" in out
+        assert f"{view.metric}  P {view.precision:.3f}  R {view.recall:.3f}  F {view.score:.3f}  (unrelated" in out
     row = next(line for line in out.splitlines() if line.startswith("royalty"))
     assert row.count("queen") == row.count("king") == 2
 
@@ -95,9 +95,9 @@ def test_a_page_and_a_picture_are_written_over_old_ones(run) -> None:
         (("a", "b", "--metric", "fuzzy"), "there is no metric 'fuzzy'"),
         (("a", "b", "--metric", "dynamax"), "dynamax has no membership of single tokens"),
         (("a", "b", "--layer", "9"), "the model has layers 0 to 6"),
-        (("red " * 201, "b", "--html", "x"), "at most 200 tokens a side, but the candidate has 201"),
-        (("b", "red " * 201, "--html", "x", "--png", "y"), "at most 200 tokens a side, but the reference has 201"),
-        (("red " * 1001, "b", "--png", "x"), "at most 1,000 tokens a side"),
+        (("red " * 201, "b", "--html", "x"), "at most 200 tokens of a text, but the candidate has 201"),
+        (("b", "red " * 201, "--html", "x", "--png", "y"), "at most 200 tokens of a text, but the reference has 201"),
+        (("red " * 1001, "b", "--png", "x"), "at most 1,000 tokens of a text"),
     ],
 )
 def test_bad_input_is_one_sentence_and_exit_code_2(run, arguments, sentence) -> None:
@@ -136,7 +136,7 @@ def test_a_closed_folder_is_refused(run) -> None:
 def test_matplotlib_that_is_missing_is_told_before_the_work(run, monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.setattr(Scorer, "explain", lambda *_, **__: pytest.fail("the work was done"))
-    assert run(*ROYALTY, "--png", "x") == (2, "", "softset: pictures need matplotlib: pip install 'softset[plot]'\n")
+    assert run(*ROYALTY, "--png", "x") == (2, "", "softset: images need matplotlib: pip install 'softset[plot]'\n")
 
 
 def test_nothing_heavy_is_loaded_for_the_terminal() -> None:
@@ -155,8 +155,8 @@ def test_nothing_heavy_is_loaded_for_the_terminal() -> None:
 
 def test_the_help_says_the_limits_and_the_defaults_are_those_of_python() -> None:
     told = {one.name: one.help for one in explain.params if isinstance(one.name, str) and hasattr(one, "help")}
-    assert f"{page.MOST_TOKENS} tokens" in told["html"]
-    assert f"{picture.MOST_TOKENS:,} tokens" in told["png"] and f"{picture.MOST_VIEWS} metrics" in told["png"]
+    assert f"{page.MAX_TOKENS} tokens" in told["html"]
+    assert f"{picture.MAX_TOKENS:,} tokens" in told["png"] and f"{picture.MAX_VIEWS} metrics" in told["png"]
     arguments = {name: one.default for name, one in inspect.signature(load_encoder).parameters.items()}
     options = explain.make_context("explain", ["a", "b"]).params
     del arguments["cache_limit"]

@@ -1,5 +1,5 @@
-"""Why a score is what it is: token by token, for the terminal, a page, a picture or a program."""
+"""Explanations of a score, token by token: as data, terminal text, HTML page or heat map."""
 
-from softset.similarity.explain.data import Explanation, Side, View
+from softset.similarity.explain.data import ChanceLevel, ExplainedText, Explanation, MetricView
 
-__all__ = ["Explanation", "Side", "View"]
+__all__ = ["ChanceLevel", "ExplainedText", "Explanation", "MetricView"]

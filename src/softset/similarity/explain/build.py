@@ -1,84 +1,115 @@
-"""How an explanation is made: the metrics' own memberships, and what each token of the other text gives to them."""
+"""Build an explanation: the memberships of the metrics, and the contribution of each token of the other text."""
 
+import csv
 from collections.abc import Sequence
+from dataclasses import fields
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from softset.encoders.models import BUNDLED
+from softset.encoders.signature import parse_signature
 from softset.encoders.tokensets import TokenSets
 from softset.errors import InputError
-from softset.similarity.explain.data import Explanation, Side, View
-from softset.similarity.explain.level import chance_level
+from softset.io.assets import bundled_file
+from softset.similarity.explain.data import ChanceLevel, ExplainedText, Explanation, MetricView
 from softset.similarity.inputs import read_side
 from softset.similarity.metrics import MembershipMetric, Metric
+from softset.similarity.metrics.base import harmonic_mean
+from softset.similarity.metrics.subspace import Johnson, SubspaceBertScore
 from softset.similarity.pairs import Pairs
 
 if TYPE_CHECKING:
     from softset.similarity.scorer import Scorer
 
-__all__ = ["explain"]
+__all__ = ["CHANCE_LEVELS", "explain"]
+
+CHANCE_LEVELS = "baselines/levels.csv"
 
 
 def explain(scorer: "Scorer", candidate: Any, reference: Any, metrics: Sequence[Metric]) -> Explanation:
-    """Return the explanation of one pair by some metrics."""
-    for one in metrics:
-        if not isinstance(one, MembershipMetric):
-            raise InputError(f"{one} has no membership of single tokens to show: use softset, subspace or bertscore")
+    """Explain the scores that some metrics give to one pair."""
     if not metrics:
         raise InputError("no metric was given to explain: give at least one")
-    A, B = (_set(scorer, given, what) for given, what in ((candidate, "candidate"), (reference, "reference")))
-    views = tuple(_view(scorer, A, B, one) for one in metrics if isinstance(one, MembershipMetric))
+    for metric in metrics:
+        if not isinstance(metric, MembershipMetric):
+            raise InputError(f"{metric} has no membership of single tokens: use softset, subspace or bertscore")
+    A, B = _encode(scorer, candidate, "candidate"), _encode(scorer, reference, "reference")
+    views = tuple(_view(scorer, A, B, metric) for metric in metrics)
     pairs = Pairs.of(A, B)
-    rows, others = _units(pairs)
-    names = [str(at) for at in range(len(pairs.norms))] if pairs.tokens is None else pairs.tokens.tolist()
-    sides = _side(candidate, A, names[: len(rows)]), _side(reference, B, names[len(rows) :])
-    first = scorer.with_options(metric=metrics[0]).score(A, B)
-    return Explanation(*sides, rows @ others.T, views, first.signature)
+    rows, others = _unit_rows(pairs)
+    tokens = [str(index) for index in range(len(pairs.norms))] if pairs.tokens is None else pairs.tokens.tolist()
+    texts = _text(candidate, A, tokens[: len(rows)]), _text(reference, B, tokens[len(rows) :])
+    signature = scorer.with_options(metric=metrics[0]).score(A, B).signature
+    return Explanation(*texts, rows @ others.T, views, signature)
 
 
-def _set(scorer: "Scorer", given: Any, what: str) -> TokenSets:
-    """Return one text, one array of vectors, or token sets of one text, as token sets of one text."""
-    if isinstance(given, TokenSets):
-        if len(given) != 1:
-            raise InputError(f"token sets of one {what} were wanted, but they hold {len(given)}")
-        return given
-    side = read_side([given], what)
+def _encode(scorer: "Scorer", text: Any, role: str) -> TokenSets:
+    """Return one text, one array of vectors or the token sets of one text as token sets of one text."""
+    if isinstance(text, TokenSets):
+        if len(text) != 1:
+            raise InputError(f"the token sets of one {role} were expected, but they hold {len(text)} texts")
+        return text
+    side = read_side([text], role)
     return side if isinstance(side, TokenSets) else scorer.encode(side)
 
 
-def _view(scorer: "Scorer", A: TokenSets, B: TokenSets, wanted: MembershipMetric) -> View:
-    of_metric = scorer.with_options(metric=wanted)
-    numbers = next(iter(of_metric.score(A, B)))
-    metric, moment = of_metric.served(A)
-    assert isinstance(metric, MembershipMetric)  # noqa: S101 (what serves it is of its kind)
-    pairs = Pairs.of(A, B, idf=of_metric.weights_for(B), moment=moment)
+def _view(scorer: "Scorer", A: TokenSets, B: TokenSets, metric: Metric) -> MetricView:
+    scorer = scorer.with_options(metric=metric)
+    row = next(iter(scorer.score(A, B)))
+    resolved, moment = scorer.served(A)
+    assert isinstance(resolved, MembershipMetric)  # noqa: S101 (resolving keeps the kind of metric)
+    pairs = Pairs.of(A, B, idf=scorer.weights_for(B), moment=moment)
     k = int(pairs.counts[0])
-    memberships, shares = metric.memberships(pairs), metric.shares(pairs)
-    rows, others = _units(pairs)
-    return View(
-        repr(metric),
-        numbers.precision,
-        numbers.recall,
-        numbers.score,
-        memberships[:k],
-        memberships[k:],
-        shares[:k],
-        shares[k:],
-        metric.links(rows, others),
-        metric.links(others, rows),
-        metric.LINKS,
-        None if scorer.rescale else chance_level(metric, pairs, of_metric.moment_of(A.signature), A.signature),
+    memberships, weights = resolved.memberships(pairs), resolved.shares(pairs)
+    rows, others = _unit_rows(pairs)
+    return MetricView(
+        metric=repr(resolved),
+        precision=row.precision,
+        recall=row.recall,
+        score=row.score,
+        candidate_membership=memberships[:k],
+        reference_membership=memberships[k:],
+        candidate_weights=weights[:k],
+        reference_weights=weights[k:],
+        candidate_links=resolved.links(rows, others),
+        reference_links=resolved.links(others, rows),
+        links=resolved.LINKS,
+        chance=None if scorer.rescale else _chance_level(resolved, pairs, scorer.moment_of(A.signature), A.signature),
     )
 
 
-def _units(pairs: Pairs) -> tuple[np.ndarray, np.ndarray]:
+def _unit_rows(pairs: Pairs) -> tuple[np.ndarray, np.ndarray]:
     k = int(pairs.counts[0])
     rows = pairs.exact_rows(np.arange(len(pairs.norms)))
     return rows[:k], rows[k:]
 
 
-def _side(given: Any, sets: TokenSets, names: Sequence[str]) -> Side:
-    """Return a side; spans are known only if every token is shown."""
-    spans = sets.spans if sets.spans is not None and len(sets.spans) == len(names) else None
-    places = None if spans is None else tuple((int(start), int(stop)) for start, stop in spans)
-    return Side(given if isinstance(given, str) else None, tuple(names), places)
+def _text(text: Any, sets: TokenSets, tokens: Sequence[str]) -> ExplainedText:
+    """Return a text with its tokens; spans are used only if there is one for every token."""
+    known = sets.spans is not None and len(sets.spans) == len(tokens)
+    spans = tuple((int(start), int(end)) for start, end in sets.spans) if known and sets.spans is not None else None
+    return ExplainedText(text if isinstance(text, str) else None, tuple(tokens), spans)
+
+
+def _chance_level(metric: Metric, pairs: Pairs, moment: np.ndarray | None, signature: str) -> ChanceLevel | None:
+    """Return the score of unrelated text: in closed form for this pair, measured for the bundled encoder, or None."""
+    if isinstance(metric, SubspaceBertScore) and not isinstance(metric, Johnson) and moment is not None:
+        recall, precision = metric.chance(pairs, moment)[0]  # levels of the candidate's set and the reference's set
+        return ChanceLevel(float(precision), float(recall), float(harmonic_mean(precision, recall)), "closed form")
+    default = all(getattr(metric, field.name) == field.default for field in fields(metric))
+    if not default or not signature.startswith(f"encoder:{BUNDLED}@"):
+        return None
+    facts = parse_signature(signature)
+    if facts["unit"] != "token" or facts["special"] != "out":
+        return None
+    levels = _measured_levels().get((metric.NAME, facts["layer"]))
+    return None if levels is None else ChanceLevel(*levels, "measured on 4,000 pairs of unrelated sentences")
+
+
+@cache
+def _measured_levels() -> dict[tuple[str, str], tuple[float, float, float]]:
+    with bundled_file(CHANCE_LEVELS).open(encoding="ascii", newline="") as file:
+        rows = list(csv.DictReader(file))
+    return {(row["METRIC"], row["LAYER"]): (float(row["P"]), float(row["R"]), float(row["F"])) for row in rows}

@@ -1,45 +1,54 @@
-"""What two texts share, token by token, as plain data; the other files of this folder show it."""
+"""The data of an explanation: two texts as tokens, and what each metric computes for every token."""
 
 import json
 import os
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from softset.similarity.explain.level import Level
+from softset.errors import InputError
 
-__all__ = ["Explanation", "Side", "View"]
+__all__ = ["ChanceLevel", "ExplainedText", "Explanation", "MetricView", "check_tokens"]
 
 
 @dataclass(frozen=True, eq=False)
-class Side:
-    """One of the two texts: k tokens, and where each lies in the text if that is known."""
+class ExplainedText:
+    """One of the two texts: its tokens, and the (start, end) of each token in the text where that is known."""
 
     text: str | None
     tokens: tuple[str, ...]
     spans: tuple[tuple[int, int], ...] | None
 
 
+class ChanceLevel(NamedTuple):
+    """Precision, recall and score of unrelated text, and how these numbers were obtained."""
+
+    precision: float
+    recall: float
+    score: float
+    how: str
+
+
 @dataclass(frozen=True, eq=False)
-class View:
-    """What one metric sees in k candidate and l reference tokens.
+class MetricView:
+    """The numbers of one metric for k candidate tokens and l reference tokens.
 
     Attributes:
-        metric: the metric, as it parses back.
-        precision: the weighted mean of `candidate_membership`, rescaled if that was asked for.
-        recall: that of `reference_membership`.
-        score: the score of the pair.
-        candidate_membership: (k,) how much each candidate token belongs to the reference.
-        reference_membership: (l,) how much each reference token belongs to the candidate.
-        candidate_weights: (k,) each token's share in precision; they sum to 1.
-        reference_weights: (l,) each token's share in recall.
-        candidate_links: (k, l) what each reference token gives to a candidate token's membership.
-        reference_links: (l, k) what each candidate token gives to a reference token's membership.
-        links: what a link is: "cosine", the cosine of the two tokens, of which the largest counts; or "share", the
-            token's part in the projection: shares of one row sum to 1, and one may be negative.
-        chance: what unrelated texts score, where that is known: in closed form for subspace, and as it was measured
-            with the bundled encoder for the defaults of softset and bertscore.
+        metric: The metric's name, which parses back to the metric.
+        precision: Weighted mean of `candidate_membership`, rescaled if the scorer rescales.
+        recall: Weighted mean of `reference_membership`, rescaled if the scorer rescales.
+        score: The score of the pair.
+        candidate_membership: (k,) membership of each candidate token in the reference.
+        reference_membership: (l,) membership of each reference token in the candidate.
+        candidate_weights: (k,) weight of each token in precision; the weights sum to 1.
+        reference_weights: (l,) weight of each token in recall; the weights sum to 1.
+        candidate_links: (k, l) contribution of each reference token to a candidate token's membership.
+        reference_links: (l, k) contribution of each candidate token to a reference token's membership.
+        links: The kind of contribution. "cosine": the cosine of the two tokens, and only the largest one counts.
+            "share": the token's share of the projection; a row sums to 1, and a share may be negative.
+        chance: The score of unrelated text, where it is known: in closed form for subspace, measured with the bundled
+            encoder for the defaults of softset and bertscore.
     """
 
     metric: str
@@ -53,75 +62,79 @@ class View:
     candidate_links: np.ndarray
     reference_links: np.ndarray
     links: str
-    chance: Level | None = None
+    chance: ChanceLevel | None = None
 
-    def counterparts(self, side: str, at: int, most: int = 3) -> list[tuple[int, float]]:
-        """Return the other text's tokens that count most for one token of a side, as (place, link), strongest first."""
-        row = (self.candidate_links if side == "candidate" else self.reference_links)[at]
-        order = np.argsort(-row, kind="stable")[:most]
-        return [(int(one), float(row[one])) for one in order]
+    def counterparts(self, side: str, index: int, most: int = 3) -> list[tuple[int, float]]:
+        """Return the tokens of the other text that contribute most to one token, as (index, link), strongest first."""
+        row = (self.candidate_links if side == "candidate" else self.reference_links)[index]
+        return [(int(other), float(row[other])) for other in np.argsort(-row, kind="stable")[:most]]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation:
-    """Two texts, the cosine of every two tokens, and what each metric makes of them.
+    """Two texts, the cosine of every pair of tokens, and the numbers of each metric.
 
     Attributes:
-        candidate: the text whose tokens precision is over.
-        reference: the text whose tokens recall is over.
-        cosines: (k, l) the cosine of each candidate token and each reference token.
-        views: one for each metric.
-        signature: what made the scores of the first view.
+        candidate: The text whose tokens precision averages over.
+        reference: The text whose tokens recall averages over.
+        cosines: (k, l) cosine of each candidate token and each reference token.
+        views: One view for each metric.
+        signature: The signature of the scores of the first view.
     """
 
-    candidate: Side
-    reference: Side
+    candidate: ExplainedText
+    reference: ExplainedText
     cosines: np.ndarray
-    views: tuple[View, ...]
+    views: tuple[MetricView, ...]
     signature: str
 
     def __repr__(self) -> str:
-        told = ", ".join(f"{one.metric} {one.score:.3f}" for one in self.views)
-        return f"Explanation({len(self.candidate.tokens)} and {len(self.reference.tokens)} tokens, {told})"
+        scores = ", ".join(f"{view.metric} {view.score:.3f}" for view in self.views)
+        return f"Explanation({len(self.candidate.tokens)} and {len(self.reference.tokens)} tokens, {scores})"
 
     def to_text(self, *, colour: bool = False, width: int = 100) -> str:
-        """Return it for a terminal."""
+        """Return the explanation as text for a terminal of `width` columns."""
         from softset.similarity.explain.text import as_text
 
         return as_text(self, colour=colour, width=width)
 
     def to_html(self) -> str:
-        """Return it as a page of its own."""
+        """Return the explanation as a self-contained HTML page."""
         from softset.similarity.explain.html import as_html
 
         return as_html(self)
 
     def save_png(self, path: str | os.PathLike[str]) -> None:
-        """Write it as a picture; needs the extra plot."""
+        """Write the explanation as a PNG image; needs the extra `plot`."""
         from softset.similarity.explain.plot import save_png
 
         save_png(self, path)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it as lists and numbers, ready for JSON."""
+        """Return all numbers as lists and floats, ready for JSON."""
         return {
             "signature": self.signature,
-            "candidate": _side(self.candidate),
-            "reference": _side(self.reference),
+            "candidate": vars(self.candidate),
+            "reference": vars(self.reference),
             "cosines": self.cosines.tolist(),
-            "metrics": [_view(one) for one in self.views],
+            "metrics": [_view_to_dict(view) for view in self.views],
         }
 
     def to_json(self) -> str:
-        """Return all of it as one JSON object."""
+        """Return `to_dict` as one JSON object."""
         return json.dumps(self.to_dict(), ensure_ascii=False)
 
 
-def _side(side: Side) -> dict[str, Any]:
-    spans = None if side.spans is None else [list(one) for one in side.spans]
-    return {"text": side.text, "tokens": list(side.tokens), "spans": spans}
+def _view_to_dict(view: MetricView) -> dict[str, Any]:
+    numbers = {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in vars(view).items()}
+    return {**numbers, "chance": None if view.chance is None else view.chance._asdict()}
 
 
-def _view(view: View) -> dict[str, Any]:
-    shown = {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in vars(view).items()}
-    return {**shown, "chance": None if view.chance is None else view.chance._asdict()}
+def check_tokens(explanation: Explanation, most: int, output: str) -> None:
+    """Raise InputError if a text has more tokens than an output can show."""
+    for name, text in (("candidate", explanation.candidate), ("reference", explanation.reference)):
+        if len(text.tokens) > most:
+            raise InputError(
+                f"{output} shows at most {most:,} tokens of a text, but the {name} has {len(text.tokens):,}: "
+                "explain a part of the text, or use the JSON output"
+            )
