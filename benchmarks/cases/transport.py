@@ -28,7 +28,7 @@ def _pairs(vectors: softset.WordVectors, count: int) -> tuple[list[list[str]], l
 
 def _known(vectors: softset.WordVectors, text: str) -> list[str]:
     words = [word.strip(".,;:!?\"'()") for word in text.lower().split()]
-    return [word for word in words if word.isalpha() and vectors.words.place(word) is not None]
+    return [word for word in words if word.isalpha() and vectors.words.get_index(word) is not None]
 
 
 def _distance(metric: str) -> Callable[[bool], Outcome]:

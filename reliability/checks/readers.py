@@ -237,7 +237,7 @@ def _tar(members: list[tuple[str, bytes, str]]) -> bytes:
 
 
 def _archives(short: bool) -> Finding:
-    from softset.vectors.library import import_vectors
+    from softset.vectors.registry import import_vectors
 
     del short
     with tempfile.TemporaryDirectory() as name:

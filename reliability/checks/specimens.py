@@ -91,13 +91,13 @@ def _model2vec(folder: Path) -> list[Specimen]:
 
 def _imported(folder: Path) -> list[Specimen]:
     from softset.search.words import WordVectors, load_words
-    from softset.vectors.store import write_store
+    from softset.vectors.storage import write_vectors
 
     random = np.random.default_rng(0)
     words = [f"w{at}" for at in range(40)]
     place = folder / "store"
     place.mkdir()
-    write_store(place, [(words, random.standard_normal((40, 8)).astype("f4"))], {"name": "a"}, whitened=True)
+    write_vectors(place, [(words, random.standard_normal((40, 8)).astype("f4"))], {"name": "a"}, whiten=True)
 
     def read() -> None:
         vectors: WordVectors = load_words(place)

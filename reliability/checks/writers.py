@@ -57,8 +57,8 @@ def _told(n: int) -> str:
 
 def _imports(folder: Path) -> Writer:
     from softset.search.words import load_words
-    from softset.vectors.library import import_vectors, vectors_folder
-    from softset.vectors.store import verify_store
+    from softset.vectors.registry import import_vectors, vectors_folder
+    from softset.vectors.storage import verify_vectors
 
     files = {}
     for n in (OLD, NEW):
@@ -68,7 +68,7 @@ def _imports(folder: Path) -> Writer:
     name = f"crash-{folder.parent.name}".lower()
 
     def state() -> str:
-        verify_store(vectors_folder(name))
+        verify_vectors(vectors_folder(name))
         found = load_words(name)
         n = len(found)
         expect(abs(float(found["w1"][0]) - round(float(_rows(n, n)[1, 0]), 4)) < 1e-6, "vectors of another file")
@@ -85,11 +85,11 @@ def _imports(folder: Path) -> Writer:
 def _collection(path: Path) -> int:
     """Open a collection, verify all its parts, and return how many items it has."""
     from softset.collections.collection import Collection
-    from softset.vectors.store import verify_store
+    from softset.vectors.storage import verify_vectors
 
     opened = Collection.open(path)
     for segment in json.loads((path / "manifest.json").read_text())["segments"]:
-        verify_store(path / segment)
+        verify_vectors(path / segment)
     n = len(opened)
     expect(opened.find(f"i{n - 1}", 3)[0].text.startswith("text "), "an item without its text")
     return n

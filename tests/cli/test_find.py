@@ -64,7 +64,7 @@ def test_options_reach_the_search(run, home: Path) -> None:
     _, out, _ = run("find", "{red, New York^2, qqzz}", "--skip-unknown", "--plan", "--json")
     found = json.loads(out)
     assert found["sets"][0]["examples"] == [
-        {"text": "red", "weight": 1.0, "how": "as it is"},
+        {"text": "red", "weight": 1.0, "how": "exact match"},
         {"text": "New York", "weight": 2.0, "how": "the mean of new, york"},
     ]
     assert (found["query"], found["logic"], found["unknown"]) == ("{red, New York^2, qqzz}", "logistic", ["qqzz"])

@@ -16,7 +16,8 @@ from softset.encoders.pipeline import ContextualEncoder, PipelineOptions
 from softset.encoders.static import TableNetwork
 from softset.encoders.tokenizer import SubwordTokenizer
 from softset.errors import AmbientError, InputError
-from softset.vectors.rows import BLOCK, group_means
+from softset.vectors.rows import ROWS_PER_SUM as N
+from softset.vectors.rows import group_means
 from tests.encoders.tiny_models import table, tokeniser
 
 D = 1024
@@ -77,7 +78,7 @@ def test_progress_counts_repeated_texts(encoder) -> None:
 
 
 def test_words_are_merged_block_by_block() -> None:
-    rows = np.random.default_rng(0).standard_normal((30 * BLOCK, 32)).astype(np.float32)
+    rows = np.random.default_rng(0).standard_normal((30 * N, 32)).astype(np.float32)
     begins = np.flatnonzero(np.random.default_rng(1).random(len(rows)) < 0.7)
     begins[0] = 0
     with at_most(1.0, lambda: rows.nbytes):  # 0.7 of it is the result
@@ -87,9 +88,9 @@ def test_words_are_merged_block_by_block() -> None:
     assert np.array_equal(means, whole.astype(np.float32))
 
 
-@pytest.mark.parametrize("begins", [[], [0], [0, 1], [0, BLOCK - 1], [0, BLOCK + 1], [0, 1, 3 * BLOCK]])
+@pytest.mark.parametrize("begins", [[], [0], [0, 1], *([0, *rest] for rest in ([N - 1], [N + 1], [1, 3 * N]))])
 def test_groups_of_any_length_have_their_mean(begins: list[int]) -> None:
-    rows = np.random.default_rng(0).standard_normal((3 * BLOCK + 5 if begins else 0, 3))
+    rows = np.random.default_rng(0).standard_normal((3 * N + 5 if begins else 0, 3))
     expected = [part.mean(axis=0) for part in np.split(rows, begins[1:])] if begins else []
     assert np.allclose(group_means(rows, begins, np.float64), np.reshape(expected, (-1, 3)))
 

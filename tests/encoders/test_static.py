@@ -10,7 +10,7 @@ from safetensors.numpy import save_file
 
 from softset import SoftsetError, load_encoder, load_words
 from softset.encoders.static import WordsEncoder
-from softset.vectors.library import import_vectors
+from softset.vectors.registry import import_vectors
 from softset.vectors.vocabulary import Vocabulary
 from tests.encoders.invariance import LISTS, ODD, assert_same_alone, assert_spans_are_in_the_text
 

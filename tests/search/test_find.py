@@ -196,10 +196,10 @@ def test_most_similar_is_gensims_formula(words: WordVectors) -> None:
     target = unit["woman"] + unit["king"] - unit["man"]
     cosines = unit.matrix @ (target / np.linalg.norm(target))
     for word, score in found:
-        assert score == pytest.approx(cosines[words.words.place(word)], abs=1e-5)
+        assert score == pytest.approx(cosines[words.words.get_index(word)], abs=1e-5)
     assert len(words.most_similar("king", topn=3)) == 3
     near = words.most_similar("king", restrict_vocab=1000)
-    assert all(words.words.place(word) < 1000 for word, _ in near)
+    assert all(words.words.get_index(word) < 1000 for word, _ in near)
     with pytest.raises(InputError, match="needs at least one positive or negative"):
         words.most_similar()
 
@@ -323,7 +323,7 @@ def test_many_queries_stay_within_the_memory_of_a_block(words: WordVectors) -> N
 
 
 def test_restrict_searches_fewer_but_looks_up_in_all(words: WordVectors) -> None:
-    assert words.words.place("peach") > 5000
+    assert words.words.get_index("peach") > 5000
     result = words.find("{red, peach}", restrict_vocab=5000)
     assert all(hit.index < 5000 for hit in result) and "|restrict:5000|" in result.signature
     assert names(words.find_many("red")[0]) == names(words.find("red"))

@@ -10,8 +10,8 @@ from softset.errors import InputError
 from softset.query.centroid import Centroid
 from softset.search.thresholds import FEW
 from softset.search.words import WordVectors
-from softset.vectors.store import FEW as FEW_AT_ONCE
-from softset.vectors.store import write_store
+from softset.vectors.storage import ROWS_READ_BACK as FEW_AT_ONCE
+from softset.vectors.storage import write_vectors
 
 RANDOM = np.random.default_rng(5)
 WORDS = [f"w{at}" for at in range(300)]
@@ -129,7 +129,7 @@ def test_equal_vectors_are_as_long_as_each_other_after_whitening(tmp_path, seed:
     """Wherever they stand: in float32 a block of one row, which is the last here, is rounded otherwise."""
     rows = np.random.default_rng(seed).normal(size=(FEW_AT_ONCE + 1, 100)).astype(np.float32)
     rows[-1] = rows[5]
-    write_store(tmp_path, [([str(at) for at in range(len(rows))], rows)], {"name": "equal"}, whitened=True)
+    write_vectors(tmp_path, [([str(at) for at in range(len(rows))], rows)], {"name": "equal"}, whiten=True)
     lengths = WordVectors.open(tmp_path).preprocess("whiten").norms
     assert lengths[-1] == lengths[5]
 

@@ -88,7 +88,7 @@ def _formats() -> Iterator[str]:
     from softset.collections.collection import VERSION as COLLECTION
     from softset.encoders.models import MANIFEST as MODELS
     from softset.encoders.tokensets_file import MANIFEST as TOKENS
-    from softset.vectors.store import MANIFEST as WORDS
+    from softset.vectors.storage import MANIFEST as WORDS
 
     for seal in (MODELS, WORDS, TOKENS):
         yield f"folder {seal.kind} {seal.version}"

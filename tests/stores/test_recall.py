@@ -9,7 +9,7 @@ import pytest
 from benchmarks.cases.scale import RECALL, found_in, recalls
 
 from softset import WordVectors, load_words
-from softset.vectors.library import import_vectors
+from softset.vectors.registry import import_vectors
 
 WINK = os.environ.get("SOFTSET_WINK")
 pytestmark = [

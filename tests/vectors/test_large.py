@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.large, pytest.mark.skipif(not WINK, reason="SOFTSET_WI
 
 IMPORT = """
 import json, sys, time
-import softset.vectors.library as library
+import softset.vectors.registry as library
 start = time.perf_counter()
 facts = library.import_vectors(sys.argv[1], "large")
 print(json.dumps({"words": facts["words"], "seconds": time.perf_counter() - start}))

@@ -50,7 +50,7 @@ def import_(
       softset vectors import glove.6B.zip --member glove.6B.100d.txt --name glove-6b
       softset vectors import vectors.npy --words words.txt --name mine
     """
-    from softset.vectors.library import import_vectors
+    from softset.vectors.registry import import_vectors
 
     progress = Progress() if sys.stderr.isatty() else None
     facts = import_vectors(
@@ -67,9 +67,9 @@ def import_(
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
 def list_(as_json: bool) -> None:
     """List the word vectors that can be used by name."""
-    from softset.vectors.library import BUNDLED, REGISTRY, vectors_folder
+    from softset.vectors.registry import BUNDLED, REGISTRY, vectors_folder
 
-    rows = [_row(name, folder) for name, folder in [(BUNDLED, vectors_folder()), *REGISTRY.imported()]]
+    rows = [_row(name, folder) for name, folder in [(BUNDLED, vectors_folder()), *REGISTRY.items()]]
     if as_json:
         click.echo(json.dumps(rows))
         return
@@ -81,10 +81,10 @@ def list_(as_json: bool) -> None:
 
 
 def _row(name: str, folder: Path | None) -> dict[str, Any]:
-    from softset.vectors.store import open_store
+    from softset.vectors.storage import open_vectors
 
     try:
-        facts = open_store(folder).facts if folder is not None else {}
+        facts = open_vectors(folder).metadata if folder is not None else {}
     except (SoftsetError, OSError):
         facts = {}
     return {"name": name, **{key: facts[key] for key in ("words", "dimensions", "dtype") if key in facts}}
@@ -96,13 +96,13 @@ def _row(name: str, folder: Path | None) -> dict[str, Any]:
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
 def info(name: str, verify: bool, as_json: bool) -> None:
     """Describe the word vectors called NAME."""
-    from softset.vectors.library import vectors_folder
-    from softset.vectors.store import open_store, verify_store
+    from softset.vectors.registry import vectors_folder
+    from softset.vectors.storage import open_vectors, verify_vectors
 
     folder = vectors_folder(name)
-    facts = dict(open_store(folder).facts)
+    facts = dict(open_vectors(folder).metadata)
     if verify:
-        verify_store(folder)
+        verify_vectors(folder)
     files = facts.pop("files")
     facts["folder"] = str(Path(folder).resolve())
     facts["bytes"] = sum(file["bytes"] for file in files.values())
@@ -119,7 +119,7 @@ def info(name: str, verify: bool, as_json: bool) -> None:
 @click.argument("name")
 def remove(name: str) -> None:
     """Delete the imported vectors called NAME."""
-    from softset.vectors.library import REGISTRY
+    from softset.vectors.registry import REGISTRY
 
     REGISTRY.remove(name)
     click.echo(f"{name}: removed")

@@ -1,7 +1,7 @@
 """Your own items, kept in a folder: built once, added to, deleted from, and searched like word vectors.
 
     manifest.json     which segments there are, what is deleted in each, which encoder made the vectors
-    segment-*/        vectors and ids as `softset.vectors.store` keeps them, and text and metadata, a JSON line an item
+    segment-*/        vectors and ids as `softset.vectors.storage` keeps them; text and metadata, a JSON line an item
 
 Every change writes what is new beside what is there and then replaces the manifest at once: whoever opens the folder,
 at whatever moment, sees the state before the change or after it. A new segment takes in those before it that are not
@@ -167,7 +167,7 @@ class Collection(IdCollection):
     @cached_property
     def checksum(self) -> str:
         """A SHA-256 over all vectors and deletions."""
-        parts = [(one.stored.facts["files"]["vectors.npy"]["sha256"], sorted(one.deleted)) for one in self._segments]
+        parts = [(one.stored.metadata["files"]["vectors.npy"]["sha256"], sorted(one.deleted)) for one in self._segments]
         return sha256(json.dumps(parts).encode()).hexdigest()
 
     @property
@@ -212,7 +212,7 @@ class Collection(IdCollection):
     def place(self, name: str) -> int | None:
         """Return where the item with an id stands, or None."""
         for segment, first in zip(self._segments, self._starts, strict=False):
-            found = segment.stored.words.place(name)
+            found = segment.stored.words.get_index(name)
             if found is not None and found not in segment.deleted:
                 return first + found
         return None

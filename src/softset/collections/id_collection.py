@@ -11,7 +11,7 @@ from softset.encoders.signature import parse_signature
 from softset.errors import InputError, UnknownWordError
 from softset.query.plan import Resolved
 from softset.search.find import SearchableSource
-from softset.vectors.library import BUNDLED
+from softset.vectors.registry import BUNDLED
 
 __all__ = ["IdCollection", "text_encoder"]
 

@@ -13,7 +13,7 @@ import numpy as np
 from softset.collections.items import Item
 from softset.errors import FileError, InputError, NotFiniteError, ShapeError
 from softset.io.arrays import read_array
-from softset.vectors.store import Stored, open_store, write_store
+from softset.vectors.storage import StoredVectors, open_vectors, write_vectors
 
 __all__ = ["Embed", "Segment", "with_vectors", "write_segment"]
 
@@ -28,7 +28,7 @@ class Segment:
     def __init__(self, folder: Path, deleted: Iterable[int] = ()) -> None:
         self.name = folder.name
         self.deleted = frozenset(deleted)
-        self.stored: Stored = open_store(folder)
+        self.stored: StoredVectors = open_vectors(folder)
         try:
             self._lines = read_array(folder / "lines.npy", mapped=False)
             # Mapped while it is there: a writer may take this segment into another one, and delete it.
@@ -70,7 +70,7 @@ def write_segment(folder: Path, pairs: Pairs, *, dimensions: int | None = None) 
     target.chmod(folder.stat().st_mode & 0o777)
     blocks = _blocks(target, pairs, dimensions)
     try:
-        write_store(target, blocks, {"name": "items"})
+        write_vectors(target, blocks, {"name": "items"})
     except BaseException:
         with suppress(OSError):  # of a full disk, which has been told already
             blocks.close()

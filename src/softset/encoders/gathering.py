@@ -7,7 +7,7 @@ import numpy as np
 
 from softset.encoders.tokensets import TokenSets
 from softset.errors import AmbientError
-from softset.vectors.rows import GrowingRows
+from softset.vectors.rows import RowBuffer
 
 __all__ = ["gathered"]
 
@@ -18,7 +18,7 @@ def gathered(parts: Iterable[TokenSets]) -> TokenSets:
     >>> gathered(TokenSets.from_arrays([[[1.0, 2.0]]]) for _ in range(3))
     TokenSets(3 texts, 3 tokens, 2 dimensions)
     """
-    vectors, aside, rest = GrowingRows(), GrowingRows(), []
+    vectors, aside, rest = RowBuffer(), RowBuffer(), []
     for part in parts:
         if vectors.rows.shape[1] not in (0, part.dimensions):
             was = vectors.rows.shape[1]

@@ -15,8 +15,8 @@ from softset.encoders.pipeline import ContextualEncoder, Overflow, PipelineOptio
 from softset.encoders.texts import excerpt
 from softset.encoders.threads import thread_count
 from softset.errors import FileError, InputError, MissingExtraError
-from softset.vectors.library import BUNDLED as BUNDLED_WORDS
-from softset.vectors.library import vectors_folder
+from softset.vectors.registry import BUNDLED as BUNDLED_WORDS
+from softset.vectors.registry import vectors_folder
 
 __all__ = ["load_encoder"]
 
@@ -211,7 +211,7 @@ def _hub(name: str, wish: _Wish) -> Encoder:
     try:
         return _transformers(name, None, wish)
     except (FileError, MissingExtraError) as error:
-        known = ", ".join([BUNDLED, "words", *(one for one, _ in REGISTRY.imported())])
+        known = ", ".join([BUNDLED, "words", *REGISTRY.names()])
         raise InputError(
             f"there is no encoder {name!r} here (known are {known}, and paths of folders), and as a hub name: {error}"
         ) from error

@@ -19,7 +19,7 @@ from typing import IO
 from softset.encoders.models import MOMENTS, ONNX_DATA, PICKLED
 from softset.errors import FileError, InputError, MissingExtraError
 from softset.io.text import first_line
-from softset.vectors.formats.stream import CHUNK_BYTES, broken_archive
+from softset.vectors.formats.streams import CHUNK_BYTES, archive_error
 
 __all__ = [
     "ModelFiles",
@@ -82,7 +82,7 @@ class ModelFiles:
         except (*BROKEN, OSError) as error:
             if _is_of_the_disk(error):
                 raise
-            raise broken_archive(str(self.where), error) from error
+            raise archive_error(str(self.where), error) from error
         if done != part.size:
             other = "more" if done > part.size else "fewer"
             raise FileError(
@@ -174,7 +174,7 @@ def _archive(path: Path, file: IO[bytes]) -> zipfile.ZipFile:
         if _is_of_the_disk(error):
             raise
         if begins_as_one:
-            raise broken_archive(str(path), error) from error
+            raise archive_error(str(path), error) from error
         raise FileError(f"{path} is neither a folder nor an archive: {ADVICE}") from error
 
 

@@ -49,9 +49,9 @@ def import_model(
     if path.exists():
         wish = _Wish(str(path), path.resolve().name, name, kind, progress)
         return _import(path, wish, replace=replace)
-    REGISTRY.home.mkdir(parents=True, exist_ok=True)
+    REGISTRY.root.mkdir(parents=True, exist_ok=True)
     # Named as an unfinished import is, so that it will be swept away even if this process is killed.
-    with tempfile.TemporaryDirectory(dir=REGISTRY.home, prefix=f"{name}@") as folder:
+    with tempfile.TemporaryDirectory(dir=REGISTRY.root, prefix=f"{name}@") as folder:
         fetch(source, Path(folder))
         return _import(Path(folder), _Wish(source, source, name, kind, progress), replace=replace)
 
@@ -85,7 +85,8 @@ def _import(path: Path, wish: _Wish, *, replace: bool) -> dict[str, Any]:
         MANIFEST.write(folder, facts | known)
         return {**facts, **known, "tried": found["tried"]}
 
-    return REGISTRY.add(name, fill, replace=replace)
+    with REGISTRY.create(name, replace=replace) as folder:
+        return fill(folder)
 
 
 def _copy(files: ModelFiles, folder: Path, wish: _Wish) -> str:

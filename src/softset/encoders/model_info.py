@@ -12,8 +12,8 @@ from softset.encoders.model_files import CARD, chosen, licence_in, list_folder
 from softset.encoders.models import BUNDLED, MANIFEST, REGISTRY, model_folder, model_kind
 from softset.encoders.signature import parse_signature
 from softset.errors import FileError, InputError, MissingExtraError, SoftsetError
-from softset.vectors import library
-from softset.vectors.store import open_store, verify_store
+from softset.vectors import registry
+from softset.vectors.storage import open_vectors, verify_vectors
 
 __all__ = ["configured", "describe_model", "list_models", "measured", "verify_model"]
 
@@ -24,9 +24,9 @@ BRIEF = ("kind", "dimensions", "layers", "bytes")
 
 def list_models() -> list[dict[str, Any]]:
     """Return name, kind, dimensions, layers and bytes of every model that has a name; a broken one has its problem."""
-    rows = [_row(BUNDLED, model_folder(BUNDLED), _model_facts), _row("words", library.vectors_folder(), _words_facts)]
-    rows += [_row(name, folder, _model_facts) for name, folder in REGISTRY.imported()]
-    return rows + [_row(f"words:{name}", folder, _words_facts) for name, folder in library.REGISTRY.imported()]
+    rows = [_row(BUNDLED, model_folder(BUNDLED), _model_facts), _row("words", registry.vectors_folder(), _words_facts)]
+    rows += [_row(name, folder, _model_facts) for name, folder in REGISTRY.items()]
+    return rows + [_row(f"words:{name}", folder, _words_facts) for name, folder in registry.REGISTRY.items()]
 
 
 def _row(name: str, folder: Path | None, facts_of: Callable[[Path], dict[str, Any]]) -> dict[str, Any]:
@@ -62,7 +62,7 @@ def verify_model(name: str) -> None:
     """Read every file of a model and compare its SHA-256 with the one noted when it was written."""
     folder, words = _located(name)
     if words:
-        verify_store(folder)
+        verify_vectors(folder)
     else:
         MANIFEST.verify(folder)
 
@@ -71,7 +71,7 @@ def _located(name: str) -> tuple[Path, bool]:
     """Return the folder that `load_encoder` opens by this name, and whether it holds word vectors."""
     kind, _, rest = name.partition(":")
     if kind == "words":
-        return library.vectors_folder(rest or None), True
+        return registry.vectors_folder(rest or None), True
     named = model_folder(name)
     folder = named or Path(name)
     if named is not None and not named.is_dir():
@@ -86,7 +86,7 @@ def _located(name: str) -> tuple[Path, bool]:
 
 
 def _words_facts(folder: Path) -> dict[str, Any]:
-    facts = _summed(dict(open_store(folder).facts))
+    facts = _summed(dict(open_vectors(folder).metadata))
     return {"kind": "words", "vectors": facts.pop("name", folder.name), **facts}
 
 

@@ -102,7 +102,7 @@ def checksum(folder: Path) -> str:
 def _is_ours(folder: Path) -> bool:
     """Say whether softset wrote a folder and keeps it; elsewhere a meta.json may say what its author likes."""
     place, bundled = folder.resolve(), model_folder(BUNDLED)
-    return place.parent == REGISTRY.home.resolve() or (bundled is not None and place == bundled.resolve())
+    return place.parent == REGISTRY.root.resolve() or (bundled is not None and place == bundled.resolve())
 
 
 def _weights(folder: Path) -> list[Path]:

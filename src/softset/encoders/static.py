@@ -15,9 +15,10 @@ from softset.encoders.texts import check_texts
 from softset.encoders.tokenizer import SubwordTokenizer
 from softset.encoders.tokensets import TokenSets, strings
 from softset.vectors.formats.model2vec import embedding_table
-from softset.vectors.rows import both_norms
-from softset.vectors.vocabulary import Found, Vocabulary
-from softset.vectors.words import INVISIBLE, WORD
+from softset.vectors.matching import WordMatch
+from softset.vectors.rows import l2_l1_norms
+from softset.vectors.vocabulary import Vocabulary
+from softset.vectors.word_patterns import INVISIBLE, WORD
 
 __all__ = ["TableEncoder", "TableNetwork", "WordsEncoder", "open_model2vec"]
 
@@ -91,12 +92,12 @@ class WordsEncoder(TextEncoder):
     def _lengths(self, places: Sequence[tuple[int, ...]]) -> np.ndarray | None:
         """Return the lengths of the words' own vectors, if these have been changed."""
         own = self.vocabulary.original
-        return None if own is self.vocabulary else both_norms(_vectors(own, places))
+        return None if own is self.vocabulary else l2_l1_norms(_vectors(own, places))
 
-    def _look_up(self, word: str) -> Found | None:
+    def _look_up(self, word: str) -> WordMatch | None:
         """Return the entry of a word, as it is or else without what cannot be seen in it, such as a soft hyphen."""
-        found = self.vocabulary.entry(word)
-        return found if found is not None or word.isascii() else self.vocabulary.entry(INVISIBLE.sub("", word))
+        found = self.vocabulary.get_match(word)
+        return found if found is not None or word.isascii() else self.vocabulary.get_match(INVISIBLE.sub("", word))
 
     def _find(self, text: str) -> tuple[list[tuple[int, ...]], list[str], list[tuple[int, int]], int]:
         """Return the entries of a text's words, the words, their spans, and how many have no vector."""
@@ -106,7 +107,7 @@ class WordsEncoder(TextEncoder):
             if found is None:
                 unknown += 1
             else:
-                places.append(found.places)
+                places.append(found.indices)
                 tokens.append(match[0])
                 spans.append(match.span())
         return places, tokens, spans, unknown

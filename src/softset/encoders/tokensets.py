@@ -10,7 +10,7 @@ import numpy as np
 from softset.algebra.arrays import to_numpy, traces_gradient
 from softset.errors import AmbientError, InputError, NotFiniteError, ShapeError
 from softset.io.text import counted, there_are
-from softset.vectors.rows import group_means, stacked
+from softset.vectors.rows import concatenate_rows, group_means
 
 __all__ = ["TokenSets"]
 
@@ -94,7 +94,7 @@ class TokenSets:
         _must_agree(given)
         specials = [one.special for one in given if one.special is not None]
         return cls(
-            stacked([one.vectors for one in given]),
+            concatenate_rows([one.vectors for one in given]),
             _offsets(np.concatenate([one.counts for one in given])),
             _joined([one.tokens for one in given]),
             _joined([one.spans for one in given]),

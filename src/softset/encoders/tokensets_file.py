@@ -17,7 +17,7 @@ from softset.errors import FileError
 from softset.io.arrays import read_array, tensor_metadata, write_tensors
 from softset.io.atomic import new_folder
 from softset.io.manifest import Manifest
-from softset.vectors.formats.tensors import map_tensors
+from softset.vectors.formats.arrays import map_tensors
 
 __all__ = ["arrays_of", "open_sets", "save_sets", "sets_of"]
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from softset.encoders.tokensets import TokenSets, strings
 from softset.vectors.rows import group_means
-from softset.vectors.words import SPACED_WORD
+from softset.vectors.word_patterns import SPACED_WORD
 
 if TYPE_CHECKING:
     import re

@@ -1,4 +1,4 @@
-"""Paths of the data that are part of the package, checked against their SHA-256 when they are first used."""
+"""Data files that are part of the package; each is checked against its SHA-256 when it is first used."""
 
 from functools import cache
 from pathlib import Path
@@ -9,7 +9,7 @@ from softset.io.manifest import Manifest, sha256
 __all__ = ["bundled_file", "bundled_folder"]
 
 ASSETS = Path(__file__).parent.parent / "assets"
-# For a folder: the checksum of its meta.json, which holds those of its other files.
+# The checksum of a folder is that of its meta.json, which contains the checksums of its files.
 CHECKSUMS = {
     "baselines/levels.csv": "ce9e65fa41a9aca205951d7bd900c096877ba9764d9ae3deba7ebdd5e4673fbd",
     "baselines/minilm.csv": "d3d52d7cc181b82661af8e747444e9cd474e7d034f57cf19da3a86878dc70006",
@@ -21,7 +21,7 @@ REMEDY = "install softset again"
 
 @cache
 def bundled_file(name: str) -> Path:
-    """Return the path of a bundled file after checking that it is unchanged.
+    """Return the path of a bundled file, after checking its SHA-256.
 
     >>> bundled_file("baselines/levels.csv").name
     'levels.csv'
@@ -34,11 +34,11 @@ def bundled_file(name: str) -> Path:
 
 @cache
 def bundled_folder(name: str, kind: str) -> Path:
-    """Return the path of a bundled folder of one kind after checking that all its files are unchanged.
+    """Return the path of a bundled folder, after checking all its files.
 
     >>> bundled_folder("minilm", "Model").name
     'minilm'
     """
     folder = bundled_file(f"{name}/meta.json").parent
-    Manifest(kind, 1, "what softset was published with", REMEDY).verify(folder)
+    Manifest(kind, 1, "a bundled folder of softset", REMEDY).verify(folder)
     return folder

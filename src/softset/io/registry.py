@@ -1,8 +1,8 @@
-"""Registry of the data that the user imported under names: word vectors and models.
+"""A registry of imported folders, such as word vectors or models, in the user's cache.
 
-NAME.json holds the name of the folder with the content. A new import is written to a new folder and NAME.json is
-replaced atomically, so that a crash leaves the previous import in place. Folders that no NAME.json refers to are
-deleted a day later.
+NAME.json names the folder that holds the content of an import. A new import is written to a new folder, and then the
+JSON file is replaced atomically, so a crash leaves the old content in place. Folders that no JSON file names are
+deleted by a later import, after one day.
 """
 
 import json
@@ -11,11 +11,10 @@ import re
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
 import platformdirs
 
@@ -27,13 +26,13 @@ __all__ = ["ImportRegistry", "cache_folder"]
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 FOLDER = re.compile(NAME.pattern + "@[A-Za-z0-9_]+")
-Result = TypeVar("Result")
+SECONDS_TO_KEEP_UNNAMED = 24 * 3600  # an import that is still being written has no name yet
 
 
 def cache_folder(name: str) -> Path:
-    """Return a folder in the user's cache; the environment variable SOFTSET_CACHE moves the cache."""
-    root = os.environ.get("SOFTSET_CACHE")
-    return (Path(root) if root else Path(platformdirs.user_cache_dir("softset", appauthor=False))) / name
+    """Return a folder in the user's cache, or in the folder that the variable SOFTSET_CACHE names."""
+    root = os.environ.get("SOFTSET_CACHE") or platformdirs.user_cache_dir("softset", appauthor=False)
+    return Path(root, name)
 
 
 @dataclass(frozen=True)
@@ -41,86 +40,92 @@ class ImportRegistry:
     """The imports of one kind.
 
     Attributes:
-        verb: the command that manages them, and their folder in the cache.
-        noun: what error messages call them, in the plural.
-        bundled: names that no import can take.
+        command: the subcommand of `softset` that manages the imports; also the name of the folder in the cache.
+        noun: the plural noun for error messages.
+        bundled: names that imports cannot have.
+
+    >>> ImportRegistry("models", "models", ("minilm",)).check_name("minilm", replace=False)
+    Traceback (most recent call last):
+    softset.errors.InputError: minilm is the name of bundled models: choose another name
     """
 
-    verb: str
+    command: str
     noun: str
     bundled: tuple[str, ...]
 
     @property
-    def home(self) -> Path:
-        """The folder that holds the imports."""
-        return cache_folder(self.verb)
+    def root(self) -> Path:
+        """The folder that holds all imports of this kind."""
+        return cache_folder(self.command)
 
     def folder(self, name: str) -> Path | None:
-        """Return the folder of an import, or None if there is no import of that name."""
-        pointer = self.home / f"{name}.json"
-        return self._target(pointer) if NAME.fullmatch(name) and pointer.is_file() else None
+        """Return the folder of an import, or None if there is no import of this name."""
+        entry = self.root / f"{name}.json"
+        return self._read_entry(entry) if NAME.fullmatch(name) and entry.is_file() else None
 
-    def _target(self, pointer: Path) -> Path:
-        """Return the folder that NAME.json refers to; it must be beside that file."""
-        remedy = f"softset {self.verb} remove {pointer.stem}, then import them again"
-        name = str(read_json(pointer, remedy=remedy).get("folder"))
-        if not FOLDER.fullmatch(name):
-            raise FileError(f"{pointer} names {name!r}, which is not the folder of an import: {remedy}")
-        return pointer.parent / name
+    def names(self) -> list[str]:
+        """Return the names of all imports, sorted."""
+        return [name for name, _ in self.items()]
 
-    def _target_or_none(self, pointer: Path) -> Path | None:
-        try:
-            return self._target(pointer)
-        except (FileError, OSError):
-            return None
-
-    def imported(self) -> Iterator[tuple[str, Path | None]]:
-        """Yield the name and folder of every import, sorted; the folder is None if NAME.json is damaged."""
-        for pointer in sorted(self.home.glob("*.json")) if self.home.is_dir() else ():
-            yield pointer.stem, self._target_or_none(pointer)
+    def items(self) -> Iterator[tuple[str, Path | None]]:
+        """Yield the name and the folder of each import, sorted by name; the folder is None if its entry is broken."""
+        for entry in sorted(self.root.glob("*.json")) if self.root.is_dir() else ():
+            yield entry.stem, self._read_entry_or_none(entry)
 
     def check_name(self, name: str, *, replace: bool) -> None:
-        """Raise InputError if the name is not valid, is bundled, or is used by another import."""
+        """Raise InputError if a new import cannot have this name."""
         if not NAME.fullmatch(name):
-            raise InputError(f"{name!r} cannot be a name: use letters, digits, dots, dashes and underscores")
+            raise InputError(f"{name!r} cannot be used as a name: use letters, digits, dots, dashes and underscores")
         if name in self.bundled:
-            raise InputError(f"{name} is the name of {self.noun} that are bundled: choose another")
-        if (self.home / f"{name}.json").exists() and not replace:
-            raise InputError(
-                f"there are {self.noun} named {name!r} already: choose another name, or replace them (--replace)"
-            )
+            raise InputError(f"{name} is the name of bundled {self.noun}: choose another name")
+        if (self.root / f"{name}.json").exists() and not replace:
+            raise InputError(f"there are already {self.noun} named {name!r}: choose another name, or use --replace")
 
-    def add(self, name: str, fill: Callable[[Path], Result], *, replace: bool = False) -> Result:
-        """Call `fill` with a new folder, register the folder under the name, and return the result of `fill`."""
+    @contextmanager
+    def create(self, name: str, *, replace: bool = False) -> Iterator[Path]:
+        """Yield a new folder to fill, and register it under the name on success; an error deletes the folder."""
         self.check_name(name, replace=replace)
-        self.home.mkdir(parents=True, exist_ok=True)
-        previous = self._target_or_none(self.home / f"{name}.json")
-        folder = Path(tempfile.mkdtemp(dir=self.home, prefix=f"{name}@"))
+        self.root.mkdir(parents=True, exist_ok=True)
+        previous = self._read_entry_or_none(self.root / f"{name}.json")
+        folder = Path(tempfile.mkdtemp(dir=self.root, prefix=f"{name}@"))
         try:
-            result = fill(folder)
-            write_atomically(self.home / f"{name}.json", json.dumps({"folder": folder.name}).encode())
+            yield folder
+            write_atomically(self.root / f"{name}.json", json.dumps({"folder": folder.name}).encode())
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
         self._delete_unused(previous)
-        return result
 
     def remove(self, name: str) -> None:
         """Delete an import."""
-        pointer = self.home / f"{name}.json"
-        if not NAME.fullmatch(name) or not pointer.is_file():
-            known = ", ".join(imported for imported, _ in self.imported()) or "none"
-            raise InputError(f"there are no imported {self.noun} named {name!r}; imported are: {known}")
-        folder = self._target_or_none(pointer)
-        pointer.unlink()
+        entry = self.root / f"{name}.json"
+        if not NAME.fullmatch(name) or not entry.is_file():
+            names = ", ".join(self.names()) or "none"
+            raise InputError(f"there are no imported {self.noun} named {name!r}; imported names: {names}")
+        folder = self._read_entry_or_none(entry)
+        entry.unlink()
         self._delete_unused(folder)
 
+    def _read_entry(self, entry: Path) -> Path:
+        """Return the folder that an entry names; only folders next to the entry are accepted."""
+        remedy = f"run softset {self.command} remove {entry.stem}, then import it again"
+        name = str(read_json(entry, remedy=remedy).get("folder"))
+        if not FOLDER.fullmatch(name):
+            raise FileError(f"{entry} names {name!r}, which is not the folder of an import: {remedy}")
+        return entry.parent / name
+
+    def _read_entry_or_none(self, entry: Path) -> Path | None:
+        try:
+            return self._read_entry(entry)
+        except (FileError, OSError):
+            return None
+
     def _delete_unused(self, replaced: Path | None) -> None:
-        """Delete a replaced folder, and unused folders older than a day, which no process is still writing."""
-        used = {folder for _, folder in self.imported()}
-        yesterday = time.time() - 24 * 3600
-        for folder in self.home.iterdir():
+        """Delete the folder that was replaced, and old folders that no entry names."""
+        used = {folder for _, folder in self.items()}
+        oldest = time.time() - SECONDS_TO_KEEP_UNNAMED
+        for folder in self.root.iterdir():
             if FOLDER.fullmatch(folder.name) and folder not in used:
                 with suppress(OSError):
-                    if folder == replaced or folder.stat().st_mtime < yesterday:
+                    if folder == replaced or folder.stat().st_mtime < oldest:
                         shutil.rmtree(folder)

@@ -21,7 +21,7 @@ from softset.search.exact import Ranking, search
 from softset.search.find import SearchableSource
 from softset.search.results import Item
 from softset.search.thresholds import FEW, SAMPLE
-from softset.vectors.lengths import row_lengths
+from softset.vectors.rows import row_norms
 
 __all__ = ["Shards", "VectorColumns"]
 
@@ -60,7 +60,7 @@ class Block(SearchableSource):
     @cached_property
     def norms(self) -> np.ndarray:
         """The lengths (n,) of all vectors."""
-        return row_lengths(self._vectors)
+        return row_norms(self._vectors)
 
     def __len__(self) -> int:
         return len(self._vectors)
@@ -276,7 +276,7 @@ class Shards(IdCollection):
         places = np.linspace(0, len(self) - 1, SAMPLE).astype(np.int64)
         distinct, back = np.unique(places, return_inverse=True)
         rows = self._vectors_at(distinct)[back]
-        lengths = row_lengths(rows)[:, None]
+        lengths = row_norms(rows)[:, None]
         return (rows / np.where(lengths > 0, lengths, 1)).astype(np.float32), places
 
     # Queries
@@ -286,7 +286,7 @@ class Shards(IdCollection):
         known: dict[str, Resolved] = {}
         for _, found in self._pass(Named(frozenset(ids))):
             for name, place, row in zip(found.names, found.places.tolist(), found.vectors, strict=True):
-                known.setdefault(name, Resolved(row, "as it is", (place,)))
+                known.setdefault(name, Resolved(row, "exact match", (place,)))
         return known
 
     def rank(

@@ -123,7 +123,7 @@ class Plan:
     def resolved_as(self) -> dict[str, str]:
         """What stands for the examples that are not looked up as they are."""
         pairs = [pair for leaf in self.leaves for pair in zip(leaf.examples, leaf.resolved, strict=True)]
-        return {example.text: found.how for example, found in pairs if found.how != "as it is"}
+        return {example.text: found.how for example, found in pairs if found.how != "exact match"}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan for programs."""

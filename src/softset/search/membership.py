@@ -92,7 +92,7 @@ def compute_memberships(
     scores = np.where(rows.any(axis=1), scores, 0.0)
     shares = explain_leaves(rows, plan) if explain and found else [()] * len(found)
     told = {
-        text: ItemMembership(text, float(score), None if one.how == "as it is" else one.how, share)
+        text: ItemMembership(text, float(score), None if one.how == "exact match" else one.how, share)
         for (text, one), score, share in zip(found, scores.tolist(), shares, strict=True)
     }
     items = tuple(told.get(text, ItemMembership(text, None)) for text in asked)

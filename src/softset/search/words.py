@@ -16,10 +16,9 @@ from softset.search.exact import Ranking
 from softset.search.find import SearchableSource
 from softset.search.products import Along, Products, products_of
 from softset.search.results import Item
-from softset.vectors.library import vectors_folder
-from softset.vectors.preprocessing import Preprocessing
+from softset.vectors.preprocessing import Preprocessing, can_be_whitened
+from softset.vectors.registry import vectors_folder
 from softset.vectors.vocabulary import Vocabulary
-from softset.vectors.whitening import can_be_whitened
 
 __all__ = ["WordVectors", "load_words"]
 
@@ -45,8 +44,8 @@ class WordVectors(Vocabulary, SearchableSource):
         >>> load_words().resolve("Red Wine").how
         'the mean of red, wine'
         """
-        found = self.find_entry(text)
-        return Resolved(self.vector(found), found.how, found.places)
+        found = self.match(text)
+        return Resolved(self.vector(found), found.resolved_as, found.indices)
 
     def resolve_many(self, texts: Iterable[str]) -> dict[str, Resolved]:
         """Return what stands for those of some texts that have a vector; the vectors are read at once.
@@ -54,10 +53,11 @@ class WordVectors(Vocabulary, SearchableSource):
         >>> sorted(load_words().resolve_many(["red", "Red Wine", "qwxz"]))
         ['Red Wine', 'red']
         """
-        found = [one for one in map(self.entry, texts) if one is not None]
-        rows = iter(self.take([place for one in found for place in one.places]))
-        vectors = (next(rows) if len(one.places) == 1 else _mean(list(islice(rows, len(one.places)))) for one in found)
-        return {one.text: Resolved(row, one.how, one.places) for one, row in zip(found, vectors, strict=True)}
+        found = [one for one in map(self.get_match, texts) if one is not None]
+        rows = iter(self.take([place for one in found for place in one.indices]))
+        counts = [len(one.indices) for one in found]
+        vectors = (next(rows) if count == 1 else _mean(list(islice(rows, count))) for count in counts)
+        return {one.text: Resolved(row, one.resolved_as, one.indices) for one, row in zip(found, vectors, strict=True)}
 
     def preprocessed(self, preprocessing: str | None, logic: Logic) -> "WordVectors":
         """Return these words with their vectors as a search wants them; what was done to them already stays.
@@ -122,13 +122,14 @@ class WordVectors(Vocabulary, SearchableSource):
 
         >>> words = load_words().preprocess("whiten")
         >>> king = words["king"] / np.linalg.norm(words["king"])
-        >>> words.cosines(king[None], np.array([words.words.place("king"), words.words.place("queen")])).round(2)
+        >>> places = np.array([words.words.get_index(word) for word in ("king", "queen")])
+        >>> words.cosines(king[None], places).round(2)
         array([[1.  , 0.6...]])
         """
         done = self._whitening
         if done is None:
             return super().cosines(directions, places)
-        mean, matrix = done.in_precision(np.dtype(np.float64))
+        mean, matrix = done.parameters(np.dtype(np.float64))
         Q = directions @ matrix
         rows = self._stored_words.take(places).astype(np.float64)
         before, after = np.sqrt(np.vecdot(rows, rows)), self.norms[places].astype(np.float64)
@@ -200,13 +201,13 @@ class WordVectors(Vocabulary, SearchableSource):
         given = [*_signed(positive, 1.0), *_signed(negative, -1.0)]
         if not given:
             raise InputError("most_similar needs at least one positive or negative word")
-        found = [(self.find_entry(one), weight) for one, weight in given if isinstance(one, str)]
+        found = [(self.match(one), weight) for one, weight in given if isinstance(one, str)]
         vectors = [(self.vector(one), weight) for one, weight in found]
         vectors += [(np.asarray(one, dtype=np.float32), weight) for one, weight in given if not isinstance(one, str)]
         mean = sum(weight * _unit(vector) for vector, weight in vectors)
         n = min(restrict_vocab or len(self), len(self))
         scores = self.matrix[:n] @ _unit(np.asarray(mean)) / np.where(self.norms[:n] > 0, self.norms[:n], 1)
-        left_out = np.array([place for one, _ in found for place in one.places], dtype=np.int64)
+        left_out = np.array([place for one, _ in found for place in one.indices], dtype=np.int64)
         best = Ranking.empty().merged(0, scores, topn, left_out)
         return list(zip(self.words.take(best.indices.tolist()), best.scores.tolist(), strict=True))
 

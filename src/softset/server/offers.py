@@ -24,8 +24,8 @@ from softset.server.drops import Drops
 from softset.server.kept import Kept
 from softset.server.problems import BadRequestError
 from softset.server.settings import Settings
-from softset.vectors.library import BUNDLED as BUNDLED_WORDS
-from softset.vectors.library import REGISTRY, vectors_folder
+from softset.vectors.registry import BUNDLED as BUNDLED_WORDS
+from softset.vectors.registry import REGISTRY, vectors_folder
 
 __all__ = ["Offers"]
 
@@ -137,7 +137,7 @@ def _offered(what: str, name: str, known: Mapping[str, Any]) -> Any:
 def _known_vectors() -> Iterable[tuple[str, str]]:
     """Return the bundled word vectors and all that were imported: their names, and their folders as they are now."""
     yield BUNDLED_WORDS, str(vectors_folder())
-    for name, folder in REGISTRY.imported():
+    for name, folder in REGISTRY.items():
         if folder is not None:
             yield name, str(folder)
 

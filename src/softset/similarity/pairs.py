@@ -13,7 +13,7 @@ from softset.encoders.tokensets import TokenSets
 from softset.errors import InputError
 from softset.similarity.idf import Idf
 from softset.similarity.sides import Gathered, Side, scaled
-from softset.vectors.rows import both_norms
+from softset.vectors.rows import l2_l1_norms
 
 __all__ = ["Distinct", "Pairs", "alike_all", "alone", "block_bounds", "blocks"]
 
@@ -103,7 +103,7 @@ class Pairs:
         found = np.empty((sum(int(side.counts.sum()) for side in self.sides), 2))
         for side in self.sides:
             sets, source = side.sets, side.source
-            found[side.target] = both_norms(sets.vectors[source]) if sets.lengths is None else sets.lengths[source]
+            found[side.target] = l2_l1_norms(sets.vectors[source]) if sets.lengths is None else sets.lengths[source]
         return self._only_kept(found)
 
     def _only_kept(self, rows: np.ndarray) -> np.ndarray:

@@ -10,7 +10,6 @@ from softset.collections.items import Item
 from softset.collections.segment import Embed
 from softset.errors import InputError, NotFiniteError, SoftsetError
 from softset.stores.protocol import Record, Store
-from softset.vectors.growing import GrowingWords
 
 __all__ = ["Ingested", "ingest"]
 
@@ -29,7 +28,7 @@ def ingest(
     store: Store, items: Iterable[Item], embed: Embed, progress: Callable[[int], None] | None = None
 ) -> Ingested:
     """Add items to a store that are not there with the same text; then make it ready, and count what it holds."""
-    seen, added, there, blank = GrowingWords(), 0, 0, 0
+    seen, added, there, blank = set[str](), 0, 0, 0
     for block in _blocks(items):
         _check_ids(seen, block)
         known = {one.id: one for one in store.fetch([item.id for item in block])}
@@ -62,11 +61,11 @@ def _blocks(items: Iterable[Item]) -> Iterator[list[Item]]:
         yield block
 
 
-def _check_ids(seen: GrowingWords, block: list[Item]) -> None:
-    if not seen.extend([item.id for item in block]):
-        names = [item.id for item in block]
-        twice = next(name for at, name in enumerate(names) if name in names[:at] or seen.place(name) is not None)
-        raise InputError(f"the id {twice!r} is there twice: every item needs its own")
+def _check_ids(seen: set[str], block: list[Item]) -> None:
+    for item in block:
+        if item.id in seen:
+            raise InputError(f"the id {item.id!r} is there twice: every item needs its own")
+        seen.add(item.id)
 
 
 def _differs(known: Record, item: Item) -> bool:

@@ -1,118 +1,126 @@
-"""What may be done to all vectors before they are used, each named so that a signature can say it.
+"""Preprocessing of all vectors, such as centring and whitening.
 
 ======================  ========================================================================
-centre                  the mean of all vectors is subtracted
-all-but-the-top(k)      centre, and the k strongest directions are taken out (Mu and Viswanath 2018)
-whiten(a)               of unit vectors: centre, and the covariance to the power -a is applied
+centre                  subtract the mean of all vectors
+all-but-the-top(k)      centre, then remove the k strongest directions (Mu and Viswanath 2018)
+whiten(a)               scale to length 1, centre, then apply the covariance to the power -a
 ======================  ========================================================================
 
-Whitening in full, a = .5, makes all directions alike, noise included; a = .2 goes part of the way. On the training and
-validation sets of LDA-1k it lifts the recall of three kinds of vectors, and so does any a from .15 to .25.
+Full whitening, a = .5, gives all directions the same variance, noise included; a = .2 is a partial whitening. On the
+training and validation sets of LDA-1k it increases the recall of three kinds of vectors, as does any a from .15 to .25.
 
-The name in a signature ends with the number of vectors that were looked at: centre@33753.
+The name of a fitted preprocessing ends with the number of vectors it was fitted on: centre@33753.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from softset.algebra.arrays import unit_rows
 from softset.errors import InputError
+from softset.vectors.rows import row_norms
 
-__all__ = ["Preprocessing", "fit_preprocessing"]
+__all__ = ["Preprocessing", "Whitening", "can_be_whitened", "fit_preprocessing", "fit_whitening"]
 
-KNOWN = "centre, all-but-the-top, all-but-the-top(3), whiten or whiten(0.2)"
-POWER = 0.2
-SAME = 1e-6  # entries of a unit vector that differ from the mean's by less are the same in float32
-SMALLEST_VARIANCE = 1e-6  # of the largest: a direction without any is not blown up without end
+Blocks = Callable[[], Iterator[np.ndarray]]
+
+NAMES = "centre, all-but-the-top, all-but-the-top(3), whiten or whiten(0.2)"
+WHITENING_POWER = 0.2
+NEGLIGIBLE = 1e-6  # entries of a unit vector that differ from the mean by less are equal in float32
+SMALLEST_VARIANCE = 1e-6  # relative to the largest; limits the amplification of directions without variance
+VECTORS_PER_DIMENSION = 10  # with fewer vectors the covariance is mostly noise
+# Whitening is stored with imported vectors: the mean and the matrix (d + 1, d), and the norms (n,) after whitening.
+WHITENING_FILE, NORMS_FILE = "whitening.npy", "whitened.npy"
 
 
 @dataclass(frozen=True)
 class Preprocessing:
-    """x - mean, times a symmetric matrix (d, d) if there is one; `unit` vectors are scaled to length 1 first."""
+    """A fitted map x -> (x - mean) @ matrix; `unit` scales each x to length 1 first.
+
+    Attributes:
+        name: the method, its parameter and the number of vectors it was fitted on.
+        mean: (d,).
+        matrix: symmetric (d, d), or None for the identity.
+        unit: whether vectors are scaled to length 1 first.
+    """
 
     name: str
     mean: np.ndarray
     matrix: np.ndarray | None = None
     unit: bool = False
-    _kept: dict[Any, tuple[np.ndarray, np.ndarray | None]] = field(default_factory=dict, compare=False, repr=False)
+    _cache: dict[Any, tuple[np.ndarray, np.ndarray | None]] = field(default_factory=dict, compare=False, repr=False)
 
     def __call__(self, rows: np.ndarray) -> np.ndarray:
-        """Return (n, d) rows after the preprocessing; of unit vectors, what has no direction becomes zero."""
-        mean, matrix = self.in_precision(rows.dtype)
-        done = _centred_units(rows, mean) if self.unit else rows - mean
-        return done if matrix is None else done @ matrix
+        """Return the preprocessed (n, d) rows; with `unit`, rows without a direction become zero."""
+        mean, matrix = self.parameters(rows.dtype)
+        centred = _centred_units(rows, mean) if self.unit else rows - mean
+        return centred if matrix is None else centred @ matrix
 
-    def in_precision(self, dtype: np.dtype[Any]) -> tuple[np.ndarray, np.ndarray | None]:
-        """Return mean and matrix in some precision; made once, for rows often come one by one."""
-        if dtype not in self._kept:
+    def parameters(self, dtype: np.dtype[Any]) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return the mean and the matrix in a floating-point type; conversions are cached."""
+        if dtype not in self._cache:
             matrix = None if self.matrix is None else self.matrix.astype(dtype)
-            self._kept[dtype] = self.mean.astype(dtype), matrix
-        return self._kept[dtype]
+            self._cache[dtype] = self.mean.astype(dtype), matrix
+        return self._cache[dtype]
+
+
+def _units(rows: np.ndarray) -> np.ndarray:
+    """Return rows scaled to length 1 in their own type; zero rows stay zero."""
+    return np.asarray(unit_rows(rows), dtype=rows.dtype)
 
 
 def _centred_units(rows: np.ndarray, mean: np.ndarray) -> np.ndarray:
-    """Return rows scaled to length 1, less the mean; a zero row, and one that is the mean itself, become zero."""
-    units, plain = _units(rows)
-    done: np.ndarray = units - mean
-    # A row whose entries are all below SAME has a square below d times its square. Squares take half the time of a look
-    # at each number, and so asked, a row that is no number leaves the others to be looked at.
-    if not (plain and np.vecdot(done, done).min(initial=1.0) > rows.shape[1] * SAME**2):
-        near = np.abs(done).max(axis=1, keepdims=True) < SAME
-        done = np.where(near | ~units.any(axis=1, keepdims=True), 0, done)
-    return done
+    """Return rows scaled to length 1 minus the mean; zero rows and rows equal to the mean become zero."""
+    units = _units(rows)
+    centred: np.ndarray = units - mean
+    centred[(np.abs(centred).max(axis=1) < NEGLIGIBLE) | ~units.any(axis=1)] = 0
+    return centred
 
 
-def fit_preprocessing(name: str, blocks: Callable[[], Iterator[np.ndarray]], d: int) -> Preprocessing:
-    """Return a preprocessing by name, fitted on blocks of (n, d) rows; unless given in brackets, k is d / 100, a .2.
+def fit_preprocessing(name: str, blocks: Blocks, d: int) -> Preprocessing:
+    """Fit a preprocessing on blocks of (b, d) rows.
 
-    >>> import numpy as np
+    Args:
+        name: the method, with its parameter in brackets. The defaults are k = d / 100 and a = 0.2.
+        blocks: a function that returns an iterator over the blocks.
+        d: the number of dimensions.
+
     >>> fit_preprocessing("centre", lambda: iter([np.array([[1.0, 3.0], [3.0, 5.0]])]), 2).mean
     array([2., 4.])
     """
-    found = re.fullmatch(r"centre|all-but-the-top(?:\((\d+)\))?|whiten(?:\((\d*\.?\d+)\))?", name)
-    if found is None:
-        raise InputError(f"the preprocessing {name!r} is not known: use {KNOWN}")
+    match = re.fullmatch(r"centre|all-but-the-top(?:\((\d+)\))?|whiten(?:\((\d*\.?\d+)\))?", name)
+    if match is None:
+        raise InputError(f"the preprocessing {name!r} is not known: use {NAMES}")
     if name.startswith("whiten"):
-        return _whitening(float(found[2] or POWER), blocks, d)
-    k = 0 if name == "centre" else int(found[1] or max(round(d / 100), 1))
+        return _whitening(float(match[2] or WHITENING_POWER), blocks, d)
+    k = 0 if name == "centre" else int(match[1] or max(round(d / 100), 1))
     if k > d:
-        raise InputError(f"{k} directions cannot be taken out of {d}")
-    mean, scatter, n = _moments(blocks, d)
+        raise InputError(f"all-but-the-top({k}) removes more directions than the {d} dimensions of the vectors")
+    mean, covariance, n = _moments(blocks, d)
     if name == "centre":
         return Preprocessing(f"centre@{n}", mean)
-    top = np.linalg.eigh(scatter)[1].T[::-1][:k]
+    top = np.linalg.eigh(covariance)[1].T[::-1][:k]
     return Preprocessing(f"all-but-the-top({k})@{n}", mean, np.eye(d) - top.T @ top)
 
 
-def _whitening(power: float, blocks: Callable[[], Iterator[np.ndarray]], d: int) -> Preprocessing:
+def _whitening(power: float, blocks: Blocks, d: int) -> Preprocessing:
     if not 0 < power <= 0.5:
         raise InputError(f"the power of whitening must be above 0 and at most 0.5, but {power:g} was given")
-    mean, scatter, n = _unit_moments(blocks, d)
-    variances, directions = np.linalg.eigh(scatter)
+    mean, covariance, n = _unit_moments(blocks, d)
+    variances, directions = np.linalg.eigh(covariance)
     largest = float(variances[-1]) if variances[-1] > 0 else 1.0
     factors = np.maximum(variances / largest, SMALLEST_VARIANCE) ** -power
     matrix = (directions * factors) @ directions.T
-    # In float32, as it is stored: vectors in memory and in a folder become the same.
+    # float32, as in the file: vectors in memory and vectors in a folder give equal results.
     return Preprocessing(f"whiten({power:g})@{n}", mean.astype(np.float32), matrix.astype(np.float32), unit=True)
 
 
-def _units(rows: np.ndarray) -> tuple[np.ndarray, bool]:
-    """Return rows of length 1 in their own precision, and whether all are; zero stays zero.
-
-    The lengths are summed in float64, so that no square is lost.
-    """
-    lengths = np.sqrt(np.vecdot(rows, rows, dtype=np.float64))[:, None]
-    if lengths.min(initial=1.0) > 0 and lengths.max(initial=1.0) < 1e30:  # mostly: what else may come takes longer
-        return rows / lengths.astype(rows.dtype, copy=False), True
-    with np.errstate(over="ignore"):
-        return rows / np.where(lengths > 0, lengths, 1).astype(rows.dtype), False
-
-
-def _moments(blocks: Callable[[], Iterator[np.ndarray]], d: int) -> tuple[np.ndarray, np.ndarray, int]:
-    """Return the mean (d,), the covariance (d, d) and the number of all rows, in float64 and block by block."""
+def _moments(blocks: Blocks, d: int) -> tuple[np.ndarray, np.ndarray, int]:
+    """Return the mean (d,), the covariance (d, d) and the number of rows, computed in float64 block by block."""
     total, n = np.zeros(d), 0
     for rows in blocks():
         total, n = total + rows.sum(axis=0, dtype=np.float64), n + len(rows)
@@ -124,14 +132,64 @@ def _moments(blocks: Callable[[], Iterator[np.ndarray]], d: int) -> tuple[np.nda
     return mean, scatter / max(n, 1), n
 
 
-def _unit_moments(blocks: Callable[[], Iterator[np.ndarray]], d: int) -> tuple[np.ndarray, np.ndarray, int]:
-    """Return the same of rows scaled to length 1: in one pass, for nothing of them can be large; blocks are summed up.
+def _unit_moments(blocks: Blocks, d: int) -> tuple[np.ndarray, np.ndarray, int]:
+    """Return the same moments of rows scaled to length 1, in one pass.
 
-    Products are in the rows' own precision: a variance below a millionth of the largest counts as that anyway.
+    Products of a block stay in the rows' own type: variances below 1e-6 of the largest are clipped anyway.
     """
     total, products, n = np.zeros(d), np.zeros((d, d)), 0
     for rows in blocks():
-        units, _ = _units(rows)
+        units = _units(rows)
         total, products, n = total + units.sum(axis=0, dtype=np.float64), products + units.T @ units, n + len(units)
     mean = total / max(n, 1)
     return mean, products / max(n, 1) - np.outer(mean, mean), n
+
+
+# Stored whitening: set queries use it by default, so it is fitted once, at import.
+
+
+class Whitening(NamedTuple):
+    """A fitted whitening and the norms (n,) of all vectors after it.
+
+    Whitened cosines need no whitened copy of the vectors: for a unit vector u, (M (u - mean)) q = u (M q) - mean (M q).
+    """
+
+    preprocessing: Preprocessing
+    norms: np.ndarray
+
+
+def can_be_whitened(n: int, d: int) -> bool:
+    """Return whether n vectors of d dimensions are enough to estimate the covariance.
+
+    >>> can_be_whitened(33_753, 300), can_be_whitened(100, 300)
+    (True, False)
+    """
+    return n >= VECTORS_PER_DIMENSION * d
+
+
+def fit_whitening(blocks: Blocks, d: int) -> Whitening:
+    """Fit the default whitening on blocks of (b, d) rows, and compute the norms after it.
+
+    >>> fit_whitening(lambda: iter([np.array([[1, 0], [0, 1]], dtype=np.float32)]), 2).preprocessing.name
+    'whiten(0.2)@2'
+    """
+    fitted = fit_preprocessing("whiten", blocks, d)
+    # In float64, so that equal vectors have equal norms: a float32 product may round its last rows differently.
+    return Whitening(fitted, np.concatenate([row_norms(fitted(rows.astype(np.float64))) for rows in blocks()]))
+
+
+def write_whitening(folder: Path, blocks: Blocks, n: int, d: int) -> None:
+    """Fit the whitening of n vectors and write its two files, if there are enough vectors."""
+    if can_be_whitened(n, d):
+        fitted, norms = fit_whitening(blocks, d)
+        np.save(folder / WHITENING_FILE, np.concatenate([fitted.mean[None], fitted.matrix]), allow_pickle=False)
+        np.save(folder / NORMS_FILE, norms, allow_pickle=False)
+
+
+def stored_whitening(arrays: Mapping[str, np.ndarray], n: int) -> Whitening | None:
+    """Return the whitening from the arrays of a folder, or None if the folder has none."""
+    if WHITENING_FILE not in arrays or NORMS_FILE not in arrays:
+        return None
+    parameters = arrays[WHITENING_FILE]
+    fitted = Preprocessing(f"whiten({WHITENING_POWER:g})@{n}", parameters[0], parameters[1:], unit=True)
+    return Whitening(fitted, arrays[NORMS_FILE])

@@ -1,19 +1,64 @@
-"""Long arrays of vectors, worked on piece by piece, so that memory holds one of them and not two."""
+"""Helpers for (n, d) arrays of vectors: norms, means of groups, concatenation, growth without a second copy."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-__all__ = ["GrowingRows", "both_norms", "group_means", "stacked"]
+__all__ = ["RowBuffer", "concatenate_rows", "group_means", "l2_l1_norms", "rescale_extreme_rows", "row_norms"]
 
-BLOCK = 4096  # rows that are summed at a time: 25 MB in float64 for 768 dimensions
+ROWS_PER_SUM = 4096  # rows converted to float64 at a time: 25 MB for 768 dimensions
+SMALLEST_NORM, LARGEST_NORM = 1e-15, 1e15  # squares of such norms, and sums of these, fit float32
+
+
+def row_norms(rows: np.ndarray) -> np.ndarray:
+    """Return the l2 norms (n,) of (n, d) rows in float32, summed in float64.
+
+    >>> row_norms(np.array([[3e30, 4e30]], dtype=np.float32)).tolist() == [float(np.float32(5e30))]
+    True
+    """
+    with np.errstate(over="ignore"):
+        norms: np.ndarray = np.sqrt(np.vecdot(rows, rows, dtype=np.float64)).astype(np.float32)
+    return norms
+
+
+def l2_l1_norms(rows: np.ndarray) -> np.ndarray:
+    """Return the l2 norm and the l1 norm of each row, (n, 2) in float64.
+
+    >>> l2_l1_norms(np.array([[3.0, -4.0]])).tolist()
+    [[5.0, 7.0]]
+    """
+    l2 = np.sqrt(np.square(rows).sum(axis=1, dtype=np.float64))
+    return np.stack([l2, np.abs(rows).sum(axis=1, dtype=np.float64)], axis=1)
+
+
+def rescale_extreme_rows(rows: np.ndarray) -> np.ndarray:
+    """Return float32 rows, with each row of an extreme norm scaled to length 1.
+
+    Products of rows with norms above 1e15 or below 1e-15 would overflow or vanish in float32. Only the direction of
+    such rows can be used, so it is all that is kept. The result is the input array if no row is extreme.
+
+    >>> rescale_extreme_rows(np.array([[3e30, 4e30], [3, 4], [0, 0]], dtype=np.float32)).round(3).tolist()
+    [[0.6..., 0.8...], [3.0, 4.0], [0.0, 0.0]]
+    """
+    norms = np.sqrt(np.vecdot(rows, rows, dtype=np.float64))
+    extreme = (norms > LARGEST_NORM) | ((norms > 0) & (norms < SMALLEST_NORM))
+    if not extreme.any():
+        return rows
+    rescaled = rows.copy()
+    rescaled[extreme] = rows[extreme] / norms[extreme, None]
+    return rescaled
 
 
 def group_means(rows: np.ndarray, begins: Sequence[int] | np.ndarray, dtype: Any) -> np.ndarray:
-    """Return the mean of each group of consecutive rows, (groups, d), summed in float64; `begins` says where each is.
+    """Return the mean of each group of consecutive rows, (groups, d), summed in float64.
 
-    Groups are summed together that have about a block of rows: of all at once NumPy would make a copy in float64.
+    Groups are summed in blocks, because NumPy would convert all rows to float64 at once.
+
+    Args:
+        rows: (n, d) array.
+        begins: the index of the first row of each group.
+        dtype: the type of the result.
 
     >>> group_means(np.array([[1.0], [3.0], [5.0]]), [0, 2], np.float64).tolist()
     [[2.0], [5.0]]
@@ -22,54 +67,46 @@ def group_means(rows: np.ndarray, begins: Sequence[int] | np.ndarray, dtype: Any
     means = np.empty((len(bounds) - 1, rows.shape[1]), dtype=dtype)
     start = 0
     while start < len(means):
-        stop = max(int(np.searchsorted(bounds, bounds[start] + BLOCK, side="right")) - 1, start + 1)
-        some = bounds[start : stop + 1]
-        sums = np.add.reduceat(rows[some[0] : some[-1]], some[:-1] - some[0], axis=0, dtype=np.float64)
-        sums /= np.diff(some)[:, None]
-        means[start:stop] = sums
+        stop = max(int(np.searchsorted(bounds, bounds[start] + ROWS_PER_SUM, side="right")) - 1, start + 1)
+        block = bounds[start : stop + 1]
+        sums = np.add.reduceat(rows[block[0] : block[-1]], block[:-1] - block[0], axis=0, dtype=np.float64)
+        means[start:stop] = sums / np.diff(block)[:, None]
         start = stop
     return means
 
 
-def both_norms(rows: np.ndarray) -> np.ndarray:
-    """Return the l2 and l1 norm of each row, (n, 2) in float64.
+class RowBuffer:
+    """An array of rows that grows in place; the operating system moves large arrays without a copy.
 
-    >>> both_norms(np.array([[3.0, -4.0]])).tolist()
-    [[5.0, 7.0]]
-    """
-    l2 = np.sqrt(np.square(rows).sum(axis=1, dtype=np.float64))
-    return np.stack([l2, np.abs(rows).sum(axis=1, dtype=np.float64)], axis=1)
-
-
-class GrowingRows:
-    """Rows that come piece by piece in one array, which the system moves without a copy where it is large.
-
-    >>> growing = GrowingRows()
-    >>> growing.add(np.array([[1.0, 2.0]]))
-    >>> growing.add(np.array([[3.0, 4.0]]))
-    >>> growing.rows.tolist()
+    >>> buffer = RowBuffer()
+    >>> buffer.add(np.array([[1.0, 2.0]]))
+    >>> buffer.add(np.array([[3.0, 4.0]]))
+    >>> buffer.rows.tolist()
     [[1.0, 2.0], [3.0, 4.0]]
     """
 
     def __init__(self) -> None:
         self.rows: np.ndarray = np.zeros((0, 0))
 
-    def add(self, more: np.ndarray) -> None:
-        """Copy some rows to the end."""
+    def add(self, rows: np.ndarray) -> None:
+        """Append rows."""
         if not self.rows.shape[1]:
-            self.rows = np.array(more, order="C", subok=False)
+            self.rows = np.array(rows, order="C", subok=False)
             return
-        self.rows = self.rows.astype(_common_dtype([self.rows, more]), copy=False)
-        old = len(self.rows)
-        self.rows.resize((old + len(more), self.rows.shape[1]), refcheck=False)
-        self.rows[old:] = more
+        self.rows = self.rows.astype(_common_dtype([self.rows, rows]), copy=False)
+        size = len(self.rows)
+        self.rows.resize((size + len(rows), self.rows.shape[1]), refcheck=False)
+        self.rows[size:] = rows
 
 
-def stacked(parts: Sequence[np.ndarray]) -> np.ndarray:
-    """Return the rows of several arrays, one after the other."""
-    return np.concatenate(parts, dtype=_common_dtype(parts))
+def concatenate_rows(arrays: Sequence[np.ndarray]) -> np.ndarray:
+    """Return the rows of all arrays in one array; empty arrays do not decide its type.
+
+    >>> concatenate_rows([np.zeros((0, 2)), np.ones((1, 2), dtype=np.float32)]).dtype.name
+    'float32'
+    """
+    return np.concatenate(arrays, dtype=_common_dtype(arrays))
 
 
-def _common_dtype(parts: Sequence[np.ndarray]) -> np.dtype[Any]:
-    """Return the type that holds all rows; parts without a row have no say in it."""
-    return np.result_type(*{one.dtype for one in parts if one.size} or {one.dtype for one in parts})
+def _common_dtype(arrays: Sequence[np.ndarray]) -> np.dtype[Any]:
+    return np.result_type(*{array.dtype for array in arrays if array.size} or {array.dtype for array in arrays})

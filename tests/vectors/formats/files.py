@@ -1,10 +1,9 @@
-"""Small files of every format, written by hand from the formats' descriptions."""
+"""Small files of every format, built byte by byte from the format descriptions."""
 
 import gzip
 import io
 import json
 import struct
-import tarfile
 import zipfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -12,23 +11,23 @@ from typing import Any
 
 import numpy as np
 
-from softset.vectors.formats import Source, read_vectors
+from softset.vectors.formats import VectorStream, read_vectors
 
 WORDS = ["the", "naïve", '"', "[", "vectors", "日本", "]}", "\\", "a,b", "'"]
 ROWS = np.array([[i + 0.5, -0.25 * i, 1e-3 * (i + 1)] for i in range(len(WORDS))], dtype=np.float32)
 
 
-def read(path: Path, **options: Any) -> tuple[list[str], np.ndarray, Source]:
-    """Return all words, all rows and the source."""
-    source = read_vectors(path, **options)
+def read(path: Path, **options: Any) -> tuple[list[str], np.ndarray, VectorStream]:
+    """Return all words, all rows and the stream."""
+    stream = read_vectors(path, **options)
     words: list[str] = []
-    rows = [np.zeros((0, source.dimensions), dtype=np.float32)]
-    for some, block in source.blocks:
-        assert 0 < len(some) <= 4096 and block.shape == (len(some), source.dimensions)
+    rows = [np.zeros((0, stream.dimensions), dtype=np.float32)]
+    for block_words, block in stream.blocks:
+        assert 0 < len(block_words) <= 4096 and block.shape == (len(block_words), stream.dimensions)
         assert block.dtype == np.float32 and np.isfinite(block).all()
-        words += some
+        words += block_words
         rows.append(block)
-    return words, np.concatenate(rows), source
+    return words, np.concatenate(rows), stream
 
 
 def text(words: Iterable[str] = WORDS, rows: Iterable[Iterable[float]] = ROWS, header: str = "") -> bytes:
@@ -54,31 +53,17 @@ def npy_of(rows: np.ndarray = ROWS) -> bytes:
 
 
 def safetensors(tensors: dict[str, tuple[str, list[int], bytes]]) -> bytes:
-    header: dict[str, Any] = {"__metadata__": {"made": "by hand"}}
-    at = 0
+    header: dict[str, Any] = {"__metadata__": {"origin": "test"}}
+    offset = 0
     for name, (dtype, shape, data) in tensors.items():
-        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [at, at + len(data)]}
-        at += len(data)
+        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [offset, offset + len(data)]}
+        offset += len(data)
     head = json.dumps(header).encode()
     return struct.pack("<Q", len(head)) + head + b"".join(data for _, _, data in tensors.values())
 
 
 def safetensors_of(rows: np.ndarray = ROWS) -> bytes:
     return safetensors({"rows": ("F32", list(rows.shape), rows.astype("<f4").tobytes())})
-
-
-def wink_facts(words: list[str] = WORDS, rows: np.ndarray = ROWS) -> dict[str, Any]:
-    d = len(rows[0])
-    vectors = {
-        word: [*map(float, row), round(float(np.linalg.norm(row.astype(np.float64))), 8), i]
-        for i, (word, row) in enumerate(zip(words, rows, strict=True))
-    }
-    facts = {"precision": 8, "l2NormIndex": d, "wordIndex": d + 1, "size": len(words), "dimensions": d}
-    return {**facts, "words": words, "vectors": vectors, "unkVector": [0] * (d + 1) + [-1]}
-
-
-def wink(words: list[str] = WORDS, rows: np.ndarray = ROWS, **how: Any) -> bytes:
-    return json.dumps(wink_facts(words, rows), **{"separators": (",", ":"), **how}).encode()
 
 
 def model2vec(folder: Path, vocab: Any, tensors: dict[str, tuple[str, list[int], bytes]], **more: Any) -> Path:
@@ -98,14 +83,4 @@ def zipped(files: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes
     with zipfile.ZipFile(out, "w", method) as archive:
         for name, content in files.items():
             archive.writestr(name, content)
-    return out.getvalue()
-
-
-def tarred(files: dict[str, bytes], mode: str = "w:gz", kind: int = tarfile.PAX_FORMAT) -> bytes:
-    out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode=mode, format=kind) as archive:
-        for name, content in files.items():
-            info = tarfile.TarInfo(name)
-            info.size = len(content)
-            archive.addfile(info, io.BytesIO(content))
     return out.getvalue()

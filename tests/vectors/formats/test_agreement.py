@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.vectors.formats.files import binary, gz, npy_of, read, safetensors_of, tarred, text, wink
+from tests.vectors.formats.files import binary, gz, npy_of, read, safetensors_of, text
 
 NUMBERS = st.floats(width=32, allow_nan=False, allow_infinity=False)
 # What all formats can spell: text ends a word at blanks, and a word's file at the end of a line.
@@ -37,7 +37,6 @@ def test_formats_agree(folder: Path, table: tuple[list[str], np.ndarray]) -> Non
         ("text", text(words, rows), {}),
         ("text", gz(text(words, rows, header)), {}),
         ("word2vec-binary", binary(words, rows), {}),
-        ("wink-json", tarred({"x": wink(words, rows)}), {}),
         ("npy", npy_of(rows), {"words": folder / "words"}),
         ("safetensors", safetensors_of(rows), {"words": folder / "words"}),
     ):

@@ -66,14 +66,14 @@ def test_more_tokens_than_a_block(tmp_path: Path) -> None:
     [
         (VOCAB, {"embedding": TABLE["embeddings"]}, "has no tensor 'embeddings' of real numbers with two axes"),
         (VOCAB, {"embeddings": ("F32", [16], ROWS.tobytes())}, "has no tensor 'embeddings'"),
-        (VOCAB | {"x": 8}, TABLE, "has 8 rows, but its tokenizer asks for row 8"),
+        (VOCAB | {"x": 8}, TABLE, "has 8 rows, but its tokenizer needs row 8"),
         (
             VOCAB,
             TABLE | {"weights": ("F32", [1], b"\0" * 4)},
             r"'weights' of shape \(1,\), but one number for each of 8",
         ),
         (VOCAB, TABLE | {"mapping": ("F32", [8], b"\0" * 32)}, "a tensor 'mapping'"),
-        (VOCAB, TABLE | {"mapping": ("I8", [8], b"\xff" * 8)}, "but its tokenizer asks for row -1"),
+        (VOCAB, TABLE | {"mapping": ("I8", [8], b"\xff" * 8)}, "but its tokenizer needs row -1"),
         ({"[PAD]": 0}, TABLE, "has no token that is a word"),
         ({"a": 1.5}, TABLE, "is not a tokenizer with a vocabulary"),
         ([[]], TABLE, "is not a tokenizer with a vocabulary"),
@@ -98,11 +98,11 @@ def test_a_broken_tokenizer(content: bytes, tmp_path: Path) -> None:
 def test_a_folder_that_lacks_a_file(name: str, tmp_path: Path) -> None:
     folder = model2vec(tmp_path / "model", VOCAB, TABLE)
     (folder / name).unlink()
-    with pytest.raises(FileError, match=f"has no {name}, but a model2vec folder has one"):
+    with pytest.raises(FileError, match=f"has no {name}, so it is not a model2vec folder"):
         read(folder)
 
 
-def test_a_bad_row_is_named_or_skipped(tmp_path: Path) -> None:
+def test_invalid_rows_are_reported_or_skipped(tmp_path: Path) -> None:
     table = ROWS.copy()
     table[4, 1] = np.inf
     tensors = {"embeddings": ("F32", [8, 2], table.tobytes()), "weights": ("F32", [8], b"\0" * 32)}
@@ -114,8 +114,8 @@ def test_a_bad_row_is_named_or_skipped(tmp_path: Path) -> None:
 
 
 def test_a_tokenizer_of_no_sane_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("softset.vectors.formats.tokenizer.MAX_BYTES", 10)
-    with pytest.raises(FileError, match="has more than 10 bytes, as no tokenizer has"):
+    monkeypatch.setattr("softset.vectors.formats.model2vec.MAX_TOKENIZER_BYTES", 10)
+    with pytest.raises(FileError, match="is larger than 10 bytes, the limit for a tokenizer"):
         read(model2vec(tmp_path / "model", VOCAB, TABLE))
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from softset.errors import FileError
-from softset.vectors.formats import source as limits
+from softset.vectors.formats import checks
 from tests.vectors.formats.files import ROWS, WORDS, read, text
 
 ROW_FAULTS = [
@@ -18,9 +18,13 @@ ROW_FAULTS = [
     (b"a 1 2\nb 3 1_0\n", "not a number", r"line 2 has '1_0' among the numbers of the word 'b';"),
     (b"a 1 2\nb 3 0x1\n", "not a number", r"line 2 has '0x1' among the numbers"),
     (b"a 1 x\nb 3 4\n", "not a number", r"line 1 has 'x' among the numbers of the word 'a';"),
-    (b"a 1 2\nb 3 nan\n", "not finite", r"line 2 has nan as number 2 of the word 'b', but every number must be finite"),
+    (
+        b"a 1 2\nb 3 nan\n",
+        "not finite",
+        r"line 2 has nan as number 2 of the word 'b', but every number must be finite in float32",
+    ),
     (b"a 1 2\nb -inf 3\n", "not finite", r"line 2 has -inf as number 1 of the word 'b'"),
-    (b"a 1 2\nb 1e39 3\n", "not finite", r"line 2 has inf as number 1 of the word 'b', .* fit float32;"),
+    (b"a 1 2\nb 1e39 3\n", "not finite", r"line 2 has inf as number 1 of the word 'b', .* finite in float32;"),
     (b"a 1 2\ncaf\xe9 3 4\n", "not UTF-8", r"line 2 has a word that is not UTF-8, 'caf\\\\xe9';"),
     (b"a 1 2\n 3 4\n", "empty word", r"line 2 has an empty word;"),
     (b"a 1 2\n\nb 3 4\na 5 6\n", "duplicate word", r"line 4 repeats the word 'a' of line 1;"),
@@ -75,20 +79,20 @@ def test_many_rows_come_in_blocks(path: Path) -> None:
 
 
 def test_wide_rows_come_in_small_blocks(path: Path) -> None:
-    wide = b" 1" * limits.MAX_DIMENSIONS
+    wide = b" 1" * checks.MAX_DIMENSIONS
     path.write_bytes(b"".join(b"w%d%s\n" % (i, wide) for i in range(20)))
     words, rows, _ = read(path)
-    assert len(words) == 20 and rows.shape == (20, limits.MAX_DIMENSIONS)
+    assert len(words) == 20 and rows.shape == (20, checks.MAX_DIMENSIONS)
 
 
 @pytest.mark.parametrize(("content", "reason", "sentence"), ROW_FAULTS)
-def test_a_bad_row_is_named_or_skipped(content: bytes, reason: str, sentence: str, path: Path) -> None:
+def test_invalid_rows_are_reported_or_skipped(content: bytes, reason: str, sentence: str, path: Path) -> None:
     path.write_bytes(content)
     with pytest.raises(FileError, match=sentence) as caught:
         read(path)
     message = str(caught.value)
     assert message.startswith(f"{path}, line ") and "\n" not in message
-    assert message.endswith("mend the file, or leave such rows out with skip_bad (--skip-bad)")
+    assert message.endswith("correct the file, or skip such rows with skip_bad (--skip-bad)")
     words, rows, source = read(path, skip_bad=True)
     assert source.skipped == {reason: 1}
     assert (
@@ -122,16 +126,16 @@ def test_a_duplicate_many_blocks_later(path: Path) -> None:
 STRUCTURAL = [
     (b"", "is empty"),
     (b"\n \n", "is empty"),
-    (b"3 2\na 1 2\nb 3 4\n", "says in its header that it has 3 rows, but 2 follow"),
-    (b"1 2\na 1 2\nb 3 4\n", "says in its header that it has 1 rows, but 2 follow"),
-    (b"3 2\n", "says in its header that it has 3 rows, but 0 follow"),
-    (b"0 2\n", "says in its header that it has 0 rows, but 1 to 50,000,000 can be read"),
-    (b"60000000 2\na 1 2\n", "has 60,000,000 rows, but 1 to 50,000,000 can be read"),
-    (b"2 0\na\nb\n", "has vectors of 0 dimensions, but 1 to 65,536 can be read"),
+    (b"3 2\na 1 2\nb 3 4\n", "says 3 rows, but 2 follow"),
+    (b"1 2\na 1 2\nb 3 4\n", "says 1 rows, but 2 follow"),
+    (b"3 2\n", "says 3 rows, but 0 follow"),
+    (b"0 2\n", "says 0 rows, but 1 to 50,000,000 are supported"),
+    (b"60000000 2\na 1 2\n", "says 60,000,000 rows, but 1 to 50,000,000 are supported"),
+    (b"2 0\na\nb\n", "has vectors of 0 dimensions, but 1 to 65,536 are supported"),
     (b"2 65537\na 1\n", "has vectors of 65,537 dimensions"),
     (b"a" + b" 1" * 65_537, "has vectors of 65,537 dimensions"),
-    (b"hello\n", "line 1 is 'hello', but a word and its numbers were wanted"),
-    (b"a 1 2\n" + b"b" * 1_001 + b" 1 2\n", "line 2 has a word of 1,001 bytes, but a word has at most 1,000"),
+    (b"hello\n", "line 1 is 'hello', but a word and its numbers were expected"),
+    (b"a 1 2\n" + b"b" * 1_001 + b" 1 2\n", "line 2 has a word of 1,001 bytes, but the limit is 1,000"),
     (b"a 1\n" + b"b" * 2_000_001 + b" 1\n", "line 2 is longer than 2,000,000 bytes"),
     (b"a 1\n" + b"b" * 3_500_000, "line 2 is longer than 2,000,000 bytes"),
 ]
@@ -148,12 +152,12 @@ def test_a_broken_file_is_an_error_either_way(content: bytes, sentence: str, ski
 
 def test_an_empty_file_said_to_be_text(path: Path) -> None:
     path.write_bytes(b"\n")
-    with pytest.raises(FileError, match="is empty, but a word and its numbers a line were wanted"):
+    with pytest.raises(FileError, match="is empty, but lines with a word and its numbers were expected"):
         read(path, format="text")
 
 
 def test_no_more_rows_than_can_be_kept(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "MAX_ROWS", 3)
+    monkeypatch.setattr(checks, "MAX_ROWS", 3)
     path.write_bytes(b"a 1\nb 2\nc 3\nd 4\n")
     with pytest.raises(FileError, match="has more than 3 rows"):
         read(path)

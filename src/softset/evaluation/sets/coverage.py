@@ -31,7 +31,7 @@ def coverage(words: WordVectors, concepts: Concepts, texts: Mapping[str, int], *
     test = [concepts.sets[at] for at in concepts.splits["test"]][:limit]
     vocabulary = range(len(concepts.words))
     start = time.perf_counter()
-    has = [words.token(word) is not None for word in concepts.words]
+    has = [words.get_token(word) is not None for word in concepts.words]
     seconds = time.perf_counter() - start
     rows = [
         _row(words, "vocabulary", _share(has, vocabulary), len(has)),
@@ -39,7 +39,7 @@ def coverage(words: WordVectors, concepts: Concepts, texts: Mapping[str, int], *
         _row(words, "targets", _share(has, [word for one in test for word in one[QUERY:]]), len(test)),
     ]
     occurrences = texts.total() if isinstance(texts, Counter) else sum(texts.values())
-    found = sum(count for word, count in texts.items() if words.token(word) is not None)
+    found = sum(count for word, count in texts.items() if words.get_token(word) is not None)
     rows.append(Row("words", "STS", words.name, "words", found / max(occurrences, 1), occurrences))
     rows.append(Row("words", "speed", words.name, "words/s", len(has) / seconds, len(has)))
     return [*rows, _speed(words, concepts, test)]

@@ -52,7 +52,7 @@ class Evaluation:
         baseline: Method = BASELINE,
     ) -> None:
         self.words, self.concepts, self.seed, self.baseline = words, concepts, seed, baseline
-        found = [words.token(word) for word in concepts.words]
+        found = [words.get_token(word) for word in concepts.words]
         self.known = np.array([one is not None for one in found])
         self._places = [one[1] for one in found if one is not None]
         self.tasks = draw_tasks(concepts, self.known, split=split, seed=seed, limit=limit)

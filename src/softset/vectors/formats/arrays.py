@@ -1,135 +1,174 @@
-"""Arrays with their words beside them: .npy and .safetensors files, and gensim's vectors in memory."""
+"""Arrays with a separate list of words: .npy and .safetensors files, and gensim objects.
 
+Arrays are memory-mapped. The header of a safetensors file is parsed here, because the safetensors library has no
+bfloat16 for NumPy and cannot read selected rows without the whole tensor.
+"""
+
+import json
+import math
 import os
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from softset.errors import FileError, InputError
-from softset.vectors.formats.opening import open_stream
-from softset.vectors.formats.recognise import pickle_error
-from softset.vectors.formats.source import Block, RowCheck, Source, block_rows, check_dimensions, streamed
-from softset.vectors.formats.stream import Stream
-from softset.vectors.formats.tensors import Tensor, map_tensors, mapped
+from softset.io.arrays import read_array
+from softset.vectors.formats.checks import Block, RowChecker, VectorStream, check_dimensions, rows_per_block
+from softset.vectors.formats.detection import MAX_SAFETENSORS_HEADER
+from softset.vectors.formats.streams import FileStream, open_stream
 
-__all__ = ["from_gensim", "read_npy", "read_safetensors"]
+__all__ = ["Tensor", "from_gensim", "map_tensors", "read_npy", "read_safetensors"]
 
 WORD_SUFFIXES = (".txt", ".words", ".vocab")
+TENSOR_TYPES = {
+    "BOOL": "?", "U8": "u1", "I8": "i1", "U16": "<u2", "I16": "<i2", "U32": "<u4", "I32": "<i4", "U64": "<u8",
+    "I64": "<i8", "F16": "<f2", "BF16": "<u2", "F32": "<f4", "F64": "<f8",
+}  # fmt: skip
 
 
-class MemoryCheck(RowCheck):
-    """The same checks for what is no file."""
+class Tensor(NamedTuple):
+    """A memory-mapped array and the name of its type in the file."""
 
-    error = InputError
-    advice = ""
+    type: str
+    values: np.ndarray
+
+    def take(self, selection: slice | np.ndarray) -> np.ndarray:
+        """Return the rows of a slice or of indices; bfloat16 is converted to float32."""
+        rows = np.asarray(self.values[selection])
+        if self.type == "BF16":  # the upper 16 bits of a float32
+            return (rows.astype(np.uint32) << 16).view(np.float32)
+        return rows
 
 
-def read_npy(path: Path, words: str | os.PathLike[str] | None, *, skip_bad: bool) -> Source:
+def read_npy(path: Path, words: str | os.PathLike[str] | None, *, skip_bad: bool) -> VectorStream:
     """Read an (n, d) array and the file of its n words."""
-    with path.open("rb") as file:
-        try:
-            version = np.lib.format.read_magic(file)
-            read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-            shape, fortran, dtype = read(file)
-        except OSError:
-            raise
-        except Exception as error:  # numpy reads the header as a Python literal, and lets out whatever that raises
-            raise FileError(f"{path} is not a whole .npy file: its header cannot be read; save it again") from error
-        offset = file.tell()
-    if dtype.hasobject:
-        raise pickle_error(str(path))
-    _check_table(str(path), shape, dtype.kind, str(dtype))
-    wanted, found = offset + shape[0] * shape[1] * dtype.itemsize, path.stat().st_size
-    if wanted != found:
-        raise FileError(f"{path} has {found:,} bytes, but its header promises {wanted:,}; save it again")
-    values = mapped(path, dtype, offset, shape, "F" if fortran else "C")
-    return _with_words("npy", path, Tensor(str(dtype), values), words, skip_bad=skip_bad)
+    array = read_array(path)
+    size = path.stat().st_size
+    if isinstance(array, np.memmap) and array.offset + array.nbytes != size:
+        raise FileError(f"{path} has {size:,} bytes, which does not match its header; save it again")
+    return _with_words("npy", path, Tensor(str(array.dtype), array), words, skip_bad=skip_bad)
 
 
-def read_safetensors(path: Path, words: str | os.PathLike[str] | None, *, skip_bad: bool) -> Source:
-    """Read the one tensor of shape (n, d) and the file of its n words."""
+def read_safetensors(path: Path, words: str | os.PathLike[str] | None, *, skip_bad: bool) -> VectorStream:
+    """Read the only tensor of shape (n, d) and the file of its n words."""
     tables = {name: tensor for name, tensor in map_tensors(path).items() if tensor.values.ndim == 2}
     if len(tables) != 1:
-        found = ", ".join(map(repr, sorted(tables)[:5])) or "none"
-        raise FileError(f"{path} must have one tensor with two axes, the rows of its words, but it has {found}")
+        names = ", ".join(map(repr, sorted(tables)[:5])) or "none"
+        raise FileError(f"{path} must have exactly one tensor with two axes, but it has {names}")
     (table,) = tables.values()
-    _check_table(str(path), table.values.shape, table.values.dtype.kind, table.type)
     return _with_words("safetensors", path, table, words, skip_bad=skip_bad)
 
 
-def from_gensim(keyed_vectors: Any) -> Source:
+def from_gensim(keyed_vectors: Any) -> VectorStream:
     """Return the words and (n, d) vectors of a gensim KeyedVectors object.
 
     >>> from types import SimpleNamespace
-    >>> source = from_gensim(SimpleNamespace(index_to_key=["red", "blue"], vectors=np.eye(2)))
-    >>> [words for words, rows in source.blocks]
+    >>> stream = from_gensim(SimpleNamespace(index_to_key=["red", "blue"], vectors=np.eye(2)))
+    >>> [words for words, rows in stream.blocks]
     [['red', 'blue']]
     """
     try:
         words, vectors = list(keyed_vectors.index_to_key), np.asarray(keyed_vectors.vectors)
     except AttributeError:
         raise InputError(
-            f"{type(keyed_vectors).__name__} has no index_to_key and vectors, as gensim's KeyedVectors has; "
-            "of a trained model, pass its .wv"
+            f"a gensim KeyedVectors object is needed, but {type(keyed_vectors).__name__} has no index_to_key and "
+            "vectors; pass the .wv of a trained model"
         ) from None
     if vectors.ndim != 2 or len(words) != len(vectors) or not vectors.size or vectors.dtype.kind not in "fiu":
         raise InputError(
             f"{len(words)} words need real vectors of shape ({len(words)}, d), but {vectors.dtype} of shape "
             f"{vectors.shape} was given"
         )
-    check = MemoryCheck("the KeyedVectors object", skip_bad=False)
-    encoded = iter([str(word).encode(errors="surrogatepass") for word in words])
-    blocks = _blocks("gensim", Tensor(str(vectors.dtype), vectors), "", encoded, check)
-    return streamed("gensim", vectors.shape[1], len(words), blocks, check)
+    checker = RowChecker("the KeyedVectors object", skip_bad=False, in_memory=True)
+    encoded = (str(word).encode(errors="surrogatepass") for word in words)
+    blocks = _blocks("gensim", Tensor(str(vectors.dtype), vectors), "", encoded, checker)
+    return checker.stream("gensim", vectors.shape[1], len(words), blocks)
 
 
-def _check_table(name: str, shape: tuple[int, ...], kind: str, dtype: str) -> None:
-    if len(shape) != 2 or not shape[0]:
-        raise FileError(f"{name} has an array of shape {shape}, but (words, dimensions) was wanted")
-    if kind not in "fiu":
-        raise FileError(f"{name} has numbers of type {dtype}, but real numbers such as float32 were wanted")
-    check_dimensions(name, shape[1])
+def map_tensors(path: Path) -> dict[str, Tensor]:
+    """Return the memory-mapped tensors of a safetensors file by name."""
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        if not 2 <= length <= min(MAX_SAFETENSORS_HEADER, size - 8):
+            raise _safetensors_error(path, "its header is truncated")
+        header = file.read(length)
+    try:
+        entries = {name: _parse_entry(entry) for name, entry in json.loads(header).items() if name != "__metadata__"}
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise _safetensors_error(path, "its header cannot be read") from error
+    offset = 8 + length
+    if max((end for *_, end in entries.values()), default=0) != size - offset:
+        raise _safetensors_error(path, f"it has {size - offset:,} bytes of data, which does not match its header")
+    return {
+        name: Tensor(kind, _map(path, TENSOR_TYPES[kind], offset + begin, shape))
+        for name, (kind, shape, begin, _) in entries.items()
+        if kind in TENSOR_TYPES
+    }
+
+
+def _parse_entry(entry: dict[str, Any]) -> tuple[str, tuple[int, ...], int, int]:
+    """Return the type, shape, begin and end of a tensor; ValueError if they contradict each other."""
+    kind, shape = entry["dtype"], tuple(entry["shape"])
+    begin, end = entry["data_offsets"]
+    if not all(type(number) is int and number >= 0 for number in (*shape, begin, end)) or begin > end:
+        raise ValueError("sizes must be whole numbers")
+    if kind in TENSOR_TYPES and math.prod(shape) * np.dtype(TENSOR_TYPES[kind]).itemsize != end - begin:
+        raise ValueError("the shape does not match the number of bytes")
+    return kind, shape, begin, end
+
+
+def _map(path: Path, dtype: str, offset: int, shape: tuple[int, ...]) -> np.ndarray:
+    if not math.prod(shape):
+        return np.zeros(shape, dtype=dtype)
+    return np.memmap(path, dtype=dtype, mode="r", offset=offset, shape=shape)
+
+
+def _safetensors_error(path: Path, reason: str) -> FileError:
+    return FileError(f"{path} is not a complete safetensors file: {reason}; save it again")
 
 
 def _with_words(
     kind: str, path: Path, table: Tensor, words: str | os.PathLike[str] | None, *, skip_bad: bool
-) -> Source:
-    stream = open_stream(_words_beside(path) if words is None else words)
-    check = RowCheck(str(path), skip_bad=skip_bad, words_name=stream.name)
+) -> VectorStream:
+    shape = table.values.shape
+    if len(shape) != 2 or not shape[0]:
+        raise FileError(f"{path} holds an array of shape {shape}, but shape (words, dimensions) was expected")
+    if table.values.dtype.kind not in "fiu":
+        raise FileError(f"{path} holds {table.type} values, but real numbers such as float32 were expected")
+    check_dimensions(str(path), shape[1])
+    stream = open_stream(_find_words_file(path) if words is None else words)
+    checker = RowChecker(str(path), skip_bad=skip_bad, words_name=stream.name)
     lines = (line.removesuffix(b"\r") for _, line in stream.lines())
-    rows, dimensions = table.values.shape
-    blocks = _closing(stream, _blocks(str(path), table, stream.name, lines, check))
-    return streamed(kind, dimensions, rows, blocks, check)
+    blocks = _closing(stream, _blocks(str(path), table, stream.name, lines, checker))
+    return checker.stream(kind, shape[1], shape[0], blocks)
 
 
-def _words_beside(path: Path) -> Path:
+def _find_words_file(path: Path) -> Path:
     for suffix in WORD_SUFFIXES:
         if path.with_suffix(suffix).is_file():
             return path.with_suffix(suffix)
     raise FileError(
-        f"{path} holds vectors without words: name the file of its words, one a line, with words (--words FILE), or "
-        f"put it beside as {path.with_suffix(WORD_SUFFIXES[0]).name}"
+        f"{path} holds vectors without words: give the file of its words, one per line, with words (--words FILE), or "
+        f"save it as {path.with_suffix(WORD_SUFFIXES[0]).name} in the same folder"
     )
 
 
-def _closing(stream: Stream, blocks: Iterator[Block]) -> Iterator[Block]:
+def _closing(stream: FileStream, blocks: Iterator[Block]) -> Iterator[Block]:
     with stream:
         yield from blocks
 
 
-def _blocks(name: str, table: Tensor, words_name: str, words: Iterator[bytes], check: RowCheck) -> Iterator[Block]:
+def _blocks(name: str, table: Tensor, words_name: str, words: Iterator[bytes], checker: RowChecker) -> Iterator[Block]:
     rows, dimensions = table.values.shape
-    size = block_rows(dimensions)
-    found = 0
-    for start in range(0, rows, size):
-        some = list(islice(words, min(size, rows - start)))
-        found += len(some)
-        yield check.passed(range(start + 1, found + 1), some, table.take(slice(start, found)))
-        if found < min(start + size, rows):
-            break
-    found += sum(1 for _ in words)
-    if found != rows:
-        raise FileError(f"{words_name} has {found:,} words, but {name} has {rows:,} rows; each row needs one word")
+    size = rows_per_block(dimensions)
+    count = 0
+    while count < rows and (block_words := list(islice(words, min(size, rows - count)))):
+        start, count = count, count + len(block_words)
+        yield checker.check(range(start + 1, count + 1), block_words, table.take(slice(start, count)))
+    count += sum(1 for _ in words)
+    if count != rows:
+        raise FileError(f"{words_name} has {count:,} words, but {name} has {rows:,} rows; each row needs one word")

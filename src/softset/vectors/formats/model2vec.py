@@ -1,43 +1,51 @@
-"""model2vec's folders: the rows of a tokenizer's tokens in model.safetensors, of which the words are kept."""
+"""model2vec folders: token vectors in model.safetensors, and tokenizer.json, whose tokens that are words are read."""
 
+import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from softset.errors import FileError
-from softset.vectors.formats.source import Block, RowCheck, Source, block_rows, check_dimensions, streamed
-from softset.vectors.formats.tensors import Tensor, map_tensors
-from softset.vectors.formats.tokenizer import words_of_tokenizer
+from softset.vectors.formats.arrays import Tensor, map_tensors
+from softset.vectors.formats.checks import Block, RowChecker, VectorStream, check_dimensions, rows_per_block
 
 __all__ = ["embedding_table", "read_model2vec"]
 
+Tokens = list[tuple[int, str]]  # token ids and tokens
+MAX_TOKENIZER_BYTES = 1 << 28
+SPECIAL_TOKEN = re.compile(r"\[(PAD|UNK|CLS|SEP|MASK|unused\d+)\]|</?(s|pad|unk|mask|cls|sep)>|<\|[^|]*\|>")
+WORD_STARTS = ("▁", "Ġ", " ")
+# Byte-level tokenizers write each byte as a letter: printable bytes as themselves, others as letters from U+0100 on.
+PRINTABLE = [byte for byte in range(256) if 33 <= byte < 127 or (byte > 160 and byte != 173)]
+UNPRINTABLE = [byte for byte in range(256) if byte not in PRINTABLE]
+BYTE_OF_LETTER = {chr(byte): byte for byte in PRINTABLE} | {chr(256 + i): byte for i, byte in enumerate(UNPRINTABLE)}
 
-def read_model2vec(folder: Path, *, skip_bad: bool) -> Source:
-    """Read the words of a folder that holds model.safetensors and tokenizer.json."""
+
+def read_model2vec(folder: Path, *, skip_bad: bool) -> VectorStream:
+    """Read the words and their vectors from a model2vec folder."""
     for name in ("tokenizer.json", "model.safetensors"):
         if not (folder / name).is_file():
-            raise FileError(
-                f"{folder} has no {name}, but a model2vec folder has one; name a file of vectors, or such a folder"
-            )
-    tokens = words_of_tokenizer(folder / "tokenizer.json")
+            raise FileError(f"{folder} has no {name}, so it is not a model2vec folder; give a file of vectors instead")
+    tokens = _read_words(folder / "tokenizer.json")
     if not tokens:
         raise FileError(f"{folder / 'tokenizer.json'} has no token that is a word")
     model = folder / "model.safetensors"
-    table, rows, weights = _gathered(model, np.array([number for number, _ in tokens]))
+    table, rows, weights = _find_rows(model, np.array([token_id for token_id, _ in tokens]))
     dimensions = table.values.shape[1]
     check_dimensions(str(model), dimensions)
-    check = RowCheck(str(model), skip_bad=skip_bad, unit="token")
-    blocks = _blocks(tokens, table, rows, weights, check)
-    return streamed("model2vec", dimensions, len(tokens), blocks, check)
+    checker = RowChecker(str(model), skip_bad=skip_bad, unit="token")
+    return checker.stream("model2vec", dimensions, len(tokens), _blocks(tokens, table, rows, weights, checker))
 
 
 def embedding_table(folder: Path, tokens: int) -> np.ndarray:
-    """Return the vectors of all tokens by their number, (tokens, d) in float32."""
+    """Return the vectors of all tokens in the order of their ids, (tokens, d) in float32."""
     model = folder / "model.safetensors"
     if not model.is_file():
-        raise FileError(f"{folder} has no model.safetensors, but a model2vec folder has one")
-    table, rows, weights = _gathered(model, np.arange(tokens))
+        raise FileError(f"{folder} has no model.safetensors, so it is not a model2vec folder")
+    table, rows, weights = _find_rows(model, np.arange(tokens))
     with np.errstate(invalid="ignore", over="ignore"):
         vectors: np.ndarray = (table.take(rows) * weights[:, None]).astype(np.float32)
     if not np.isfinite(vectors).all():
@@ -45,37 +53,95 @@ def embedding_table(folder: Path, tokens: int) -> np.ndarray:
     return vectors
 
 
-def _gathered(model: Path, numbers: np.ndarray) -> tuple[Tensor, np.ndarray, np.ndarray]:
-    """Return the table of embeddings, and for each token its row and its weight."""
+def _find_rows(model: Path, token_ids: np.ndarray) -> tuple[Tensor, np.ndarray, np.ndarray]:
+    """Return the embedding table, and the row and the weight of each token."""
     tensors = map_tensors(model)
     table = tensors.get("embeddings")
     if table is None or table.values.ndim != 2 or table.values.dtype.kind not in "fiu":
-        raise FileError(f"{model} has no tensor 'embeddings' of real numbers with two axes, as a model2vec model has")
-    rows = _looked_up(model, tensors, "mapping", numbers, "iu") if "mapping" in tensors else numbers
+        raise FileError(f"{model} has no tensor 'embeddings' of real numbers with two axes: it is no model2vec model")
+    rows = _lookup(model, tensors, "mapping", token_ids, "iu") if "mapping" in tensors else token_ids
     if rows.min() < 0 or rows.max() >= len(table.values):
-        raise FileError(f"{model} has {len(table.values):,} rows, but its tokenizer asks for row {int(rows.max()):,}")
+        raise FileError(f"{model} has {len(table.values):,} rows, but its tokenizer needs row {int(rows.max()):,}")
     if "weights" not in tensors:
-        return table, rows, np.ones(len(numbers), dtype=np.float32)
-    return table, rows, _looked_up(model, tensors, "weights", numbers, "fiu").astype(np.float64)
+        return table, rows, np.ones(len(token_ids), dtype=np.float32)
+    return table, rows, _lookup(model, tensors, "weights", token_ids, "fiu").astype(np.float64)
 
 
-def _looked_up(model: Path, tensors: dict[str, Tensor], name: str, numbers: np.ndarray, kinds: str) -> np.ndarray:
+def _lookup(model: Path, tensors: dict[str, Tensor], name: str, token_ids: np.ndarray, kinds: str) -> np.ndarray:
     tensor = tensors[name]
-    if tensor.values.ndim != 1 or tensor.values.dtype.kind not in kinds or numbers.max() >= len(tensor.values):
+    if tensor.values.ndim != 1 or tensor.values.dtype.kind not in kinds or token_ids.max() >= len(tensor.values):
         raise FileError(
             f"{model} has a tensor {name!r} of shape {tensor.values.shape}, but one number for each of "
-            f"{int(numbers.max()) + 1:,} tokens was wanted"
+            f"{int(token_ids.max()) + 1:,} tokens was expected"
         )
-    return tensor.take(numbers)
+    return tensor.take(token_ids)
 
 
 def _blocks(
-    tokens: list[tuple[int, str]], table: Tensor, rows: np.ndarray, weights: np.ndarray, check: RowCheck
+    tokens: Tokens, table: Tensor, rows: np.ndarray, weights: np.ndarray, checker: RowChecker
 ) -> Iterator[Block]:
-    size = block_rows(table.values.shape[1])
+    size = rows_per_block(table.values.shape[1])
     for start in range(0, len(tokens), size):
-        part = slice(start, start + size)
-        with np.errstate(invalid="ignore", over="ignore"):  # what is not finite is found by the check
-            vectors = table.take(rows[part]) * weights[part, None]
-        words = [word.encode(errors="surrogatepass") for _, word in tokens[part]]
-        yield check.passed([number for number, _ in tokens[part]], words, vectors)
+        block = slice(start, start + size)
+        with np.errstate(invalid="ignore", over="ignore"):  # the checker reports numbers that are not finite
+            vectors = table.take(rows[block]) * weights[block, None]
+        words = [token.encode(errors="surrogatepass") for _, token in tokens[block]]
+        yield checker.check([token_id for token_id, _ in tokens[block]], words, vectors)
+
+
+# The words of a tokenizer
+
+
+def _read_words(path: Path) -> Tokens:
+    """Return the tokens of tokenizer.json that are words, in the order of their ids."""
+    if path.stat().st_size > MAX_TOKENIZER_BYTES:
+        raise FileError(f"{path} is larger than {MAX_TOKENIZER_BYTES:,} bytes, the limit for a tokenizer")
+    try:
+        return _words(json.loads(path.read_bytes()))
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
+        raise FileError(f"{path} is not a tokenizer with a vocabulary; save the model again") from error
+
+
+def _words(content: Any) -> Tokens:
+    special = {token["content"] for token in content.get("added_tokens") or [] if token.get("special")}
+    tokens = [
+        (token_id, token)
+        for token_id, token in sorted(_numbered(content["model"]["vocab"]))
+        if token not in special and not SPECIAL_TOKEN.fullmatch(token)
+    ]
+    if (content.get("decoder") or {}).get("type") == "ByteLevel":
+        tokens = [(token_id, _decode_bytes(token)) for token_id, token in tokens]
+    # A WordPiece vocabulary marks only continuations ("##ing"); "Ġ" is an ordinary letter there.
+    if content["model"].get("type") != "WordPiece":
+        tokens = _strip_word_starts(tokens)
+    return [(token_id, token) for token_id, token in tokens if token.strip() and not token.startswith("##")]
+
+
+def _numbered(vocabulary: Any) -> Iterator[tuple[int, str]]:
+    """Yield the ids and tokens of a vocabulary, which maps tokens to ids or is a list of (token, score)."""
+    is_map = isinstance(vocabulary, dict)
+    pairs = vocabulary.items() if is_map else ((entry[0], i) for i, entry in enumerate(vocabulary))
+    for token, token_id in pairs:
+        if not isinstance(token, str) or type(token_id) is not int or not 0 <= token_id < 1 << 62:
+            raise TypeError("a vocabulary maps texts to whole numbers")
+        yield token_id, token
+
+
+def _decode_bytes(token: str) -> str:
+    """Return the text of a byte-level token ("ĠcafÃ©" is " café"), or "" for a part of a character."""
+    if not set(token) <= BYTE_OF_LETTER.keys():
+        return token
+    try:
+        return bytes(BYTE_OF_LETTER[letter] for letter in token).decode()
+    except UnicodeDecodeError:
+        return ""
+
+
+def _strip_word_starts(tokens: Tokens) -> Tokens:
+    """Remove the mark of a word's start; tokens without it are omitted if the same word exists with it."""
+    marked = {token[1:] for _, token in tokens if token.startswith(WORD_STARTS)}
+    return [
+        (token_id, token[1:] if token.startswith(WORD_STARTS) else token)
+        for token_id, token in tokens
+        if token.startswith(WORD_STARTS) or token not in marked
+    ]

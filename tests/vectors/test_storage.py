@@ -11,8 +11,8 @@ import pytest
 
 from softset import WordVectors, load_words
 from softset.errors import FileError, InputError
-from softset.vectors import library
-from softset.vectors.store import open_store, verify_store
+from softset.vectors import registry
+from softset.vectors.storage import open_vectors, verify_vectors
 
 
 @pytest.fixture
@@ -37,8 +37,8 @@ def test_saved_vectors_open_as_they_were(tmp_path: Path) -> None:
     words.save(tmp_path / "store")
     again = WordVectors.open(tmp_path / "store")
     assert list(again.words) == list(words.words) and np.array_equal(again.matrix, words.matrix)
-    assert again.words.place("日本") == 2 and is_mapped(again.matrix)
-    verify_store(tmp_path / "store")
+    assert again.words.get_index("日本") == 2 and is_mapped(again.matrix)
+    verify_vectors(tmp_path / "store")
     with pytest.raises(FileExistsError):
         words.save(tmp_path / "store")
     with pytest.raises(FileError, match="nothing was stored"):
@@ -47,7 +47,7 @@ def test_saved_vectors_open_as_they_were(tmp_path: Path) -> None:
     words.preprocess("centre").normalised().save(tmp_path / "centred")
     centred = WordVectors.open(tmp_path / "centred")
     assert centred.preprocessing == "centre@3+normalised"
-    with pytest.raises(InputError, match="are centre@3\\+normalised already"):
+    with pytest.raises(InputError, match="already preprocessed \\(centre@3\\+normalised\\)"):
         centred.preprocess("centre")
 
 
@@ -74,7 +74,7 @@ def test_a_changed_byte_is_found_by_verify(tmp_path: Path) -> None:
     content[-1] ^= 1
     file.write_bytes(content)
     with pytest.raises(FileError, match=r"vectors\.npy was changed since it was written"):
-        verify_store(tmp_path / "store")
+        verify_vectors(tmp_path / "store")
 
 
 def test_names_of_files_in_meta_cannot_leave_the_folder(tmp_path: Path) -> None:
@@ -84,83 +84,83 @@ def test_names_of_files_in_meta_cannot_leave_the_folder(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("x")
     (tmp_path / "store" / "meta.json").write_text(json.dumps(meta))
     with pytest.raises(FileError, match=r"store/secret is missing"):
-        open_store(tmp_path / "store")
+        open_vectors(tmp_path / "store")
     without_words = {key: value for key, value in meta.items() if key != "words"}
     for broken in ({}, {**meta, "files": []}, {**meta, "files": {"x": 3}}, without_words, [], 3):
         (tmp_path / "store" / "meta.json").write_text(json.dumps(broken))
         with pytest.raises(FileError):
-            open_store(tmp_path / "store")
+            open_vectors(tmp_path / "store")
 
 
 def test_import_list_use_remove(home: Path, tmp_path: Path) -> None:
     seen = []
-    facts = library.import_vectors(text_file(tmp_path / "v.txt"), "mine", progress=lambda done, _: seen.append(done))
+    facts = registry.import_vectors(text_file(tmp_path / "v.txt"), "mine", progress=lambda done, _: seen.append(done))
     assert facts["words"] == 50 and facts["dimensions"] == 4 and seen[-1] == 50
-    assert [name for name, _ in library.REGISTRY.imported()] == ["mine"]
+    assert [name for name, _ in registry.REGISTRY.items()] == ["mine"]
     words = load_words("mine")
     assert len(words) == 50 and words.name == "mine"
     assert words.find("w3 | w4", top=3)
-    library.REGISTRY.remove("mine")
+    registry.REGISTRY.remove("mine")
     assert list(home.iterdir()) == []
-    with pytest.raises(InputError, match="there are no word vectors named 'mine'"):
+    with pytest.raises(InputError, match="there are no word vectors and no folder named 'mine'"):
         load_words("mine")
-    with pytest.raises(InputError, match="there are no imported word vectors named 'mine'; imported are: none"):
-        library.REGISTRY.remove("mine")
+    with pytest.raises(InputError, match="there are no imported word vectors named 'mine'; imported names: none"):
+        registry.REGISTRY.remove("mine")
 
 
 def test_an_import_replaces_only_when_told_and_at_once(home: Path, tmp_path: Path) -> None:
-    library.import_vectors(text_file(tmp_path / "a.txt"), "mine")
-    with pytest.raises(InputError, match=r"named 'mine' already.*--replace"):
-        library.import_vectors(text_file(tmp_path / "b.txt", n=9), "mine")
-    library.import_vectors(tmp_path / "b.txt", "mine", replace=True)
+    registry.import_vectors(text_file(tmp_path / "a.txt"), "mine")
+    with pytest.raises(InputError, match=r"there are already word vectors named 'mine'.*--replace"):
+        registry.import_vectors(text_file(tmp_path / "b.txt", n=9), "mine")
+    registry.import_vectors(tmp_path / "b.txt", "mine", replace=True)
     assert len(load_words("mine")) == 9 and len(list(home.iterdir())) == 2
-    with pytest.raises(InputError, match="the name of word vectors that are bundled: choose another"):
-        library.import_vectors(tmp_path / "a.txt", library.BUNDLED, replace=True)
+    with pytest.raises(InputError, match="is the name of bundled word vectors: choose another name"):
+        registry.import_vectors(tmp_path / "a.txt", registry.BUNDLED, replace=True)
 
 
 @pytest.mark.parametrize("broken", ["w9 1 2\n", "w1 1 2 3 4\n", "w9 1 2 nan 4\n"])
 def test_a_failed_import_leaves_the_old_vectors_and_nothing_else(home: Path, tmp_path: Path, broken: str) -> None:
-    library.import_vectors(text_file(tmp_path / "a.txt"), "mine")
+    registry.import_vectors(text_file(tmp_path / "a.txt"), "mine")
     with (tmp_path / "a.txt").open("a") as file:
         file.write(broken)
     with pytest.raises(FileError, match="line 51"):
-        library.import_vectors(tmp_path / "a.txt", "mine", replace=True)
+        registry.import_vectors(tmp_path / "a.txt", "mine", replace=True)
     assert len(load_words("mine")) == 50 and len(list(home.iterdir())) == 2
 
 
 @pytest.mark.parametrize("name", ["", "../x", "a/b", ".hidden", "a b", "x" * 101, "é"])
 def test_names_stay_in_their_folder(home: Path, tmp_path: Path, name: str) -> None:
-    with pytest.raises(InputError, match="cannot be a name"):
-        library.import_vectors(text_file(tmp_path / "a.txt"), name)
+    with pytest.raises(InputError, match="cannot be used as a name"):
+        registry.import_vectors(text_file(tmp_path / "a.txt"), name)
     with pytest.raises(InputError):
-        library.REGISTRY.remove(name)
+        registry.REGISTRY.remove(name)
 
 
 @pytest.mark.parametrize(
     "content", ['{"folder": "../../.."}', '{"folder": ".."}', '{"folder": ""}', '{"folder": "."}', "[]", "", "{"]
 )
 def test_a_broken_pointer_harms_nothing(home: Path, tmp_path: Path, content: str) -> None:
-    library.import_vectors(text_file(tmp_path / "a.txt"), "good")
-    library.import_vectors(tmp_path / "a.txt", "bad")
+    registry.import_vectors(text_file(tmp_path / "a.txt"), "good")
+    registry.import_vectors(tmp_path / "a.txt", "bad")
     (home.parent / "precious").write_text("x")
     (home / "bad.json").write_text(content)
     with pytest.raises(FileError, match=r"bad\.json .*softset vectors remove bad"):
         load_words("bad")
-    assert dict(library.REGISTRY.imported())["bad"] is None and dict(library.REGISTRY.imported())["good"] is not None
-    library.import_vectors(tmp_path / "a.txt", "third")
-    library.import_vectors(tmp_path / "a.txt", "bad", replace=True)
+    assert dict(registry.REGISTRY.items())["bad"] is None and dict(registry.REGISTRY.items())["good"] is not None
+    registry.import_vectors(tmp_path / "a.txt", "third")
+    registry.import_vectors(tmp_path / "a.txt", "bad", replace=True)
     assert len(load_words("bad")) == 50
     (home / "bad.json").write_text(content)
-    library.REGISTRY.remove("bad")
+    registry.REGISTRY.remove("bad")
     assert (home.parent / "precious").exists() and len(load_words("good")) == len(load_words("third")) == 50
 
 
 def test_left_overs_are_swept_a_day_later(home: Path, tmp_path: Path) -> None:
-    library.import_vectors(text_file(tmp_path / "a.txt"), "mine")
+    registry.import_vectors(text_file(tmp_path / "a.txt"), "mine")
     for name, age in (("old@x", 2 * 86400), ("new@x", 0)):
         (home / name).mkdir()
         os.utime(home / name, (time.time() - age,) * 2)
-    library.import_vectors(tmp_path / "a.txt", "other")
+    registry.import_vectors(tmp_path / "a.txt", "other")
     left = {path.name for path in home.iterdir()}
     assert "new@x" in left and "old@x" not in left
 
@@ -174,7 +174,7 @@ def test_opening_does_not_read_the_words(tmp_path: Path) -> None:
     for _ in range(5):
         start = time.perf_counter()
         words = WordVectors.open(tmp_path / "store")
-        assert words.words.place("word340999") == 340_999
+        assert words.words.get_index("word340999") == 340_999
         times.append(time.perf_counter() - start)
     assert sorted(times)[2] < 0.05
 
@@ -185,14 +185,14 @@ def test_paths_that_are_no_stores(tmp_path: Path) -> None:
         load_words(tmp_path / "file.txt")
     with pytest.raises(FileError, match=r"it has no meta\.json"):
         load_words(tmp_path)
-    with pytest.raises(InputError, match="no such folder; known are glove-840b-300d"):
+    with pytest.raises(InputError, match="available names: glove-840b-300d"):
         load_words(tmp_path / "absent")
 
 
 def test_the_bundled_vectors_are_the_ones_that_were_built() -> None:
-    verify_store(library.vectors_folder())
+    verify_vectors(registry.vectors_folder())
     words = load_words()
-    assert len(words) == 33_753 and words.facts["licence"].startswith("PDDL")
+    assert len(words) == 33_753 and words.metadata["licence"].startswith("PDDL")
     assert all(word.isalnum() for word in words.words)
 
 

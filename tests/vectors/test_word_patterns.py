@@ -7,7 +7,7 @@ import unicodedata
 import pytest
 
 from softset import load_encoder
-from softset.vectors.words import INVISIBLE, SIGNS, SPACED_WORD, UNSEEN, WORD
+from softset.vectors.word_patterns import FORMAT_CHARACTERS, INVISIBLE, MARKS, SPACED_WORD, WORD
 
 
 def words(text: str, pattern: re.Pattern[str] = WORD) -> list[str]:
@@ -56,7 +56,7 @@ def test_scripts_without_spaces_have_no_words_but_signs_stay_with_letters() -> N
 
 
 def test_every_mark_of_unicode_is_a_sign() -> None:
-    sign, unseen = re.compile(f"[{SIGNS}]"), re.compile(f"[{UNSEEN}]")
+    sign, unseen = re.compile(f"[{MARKS}]"), re.compile(f"[{FORMAT_CHARACTERS}]")
     dividing = "\u200b\u2061\u2062\u2063\u2064\ufff9\ufffa\ufffb"
     for one in map(chr, range(sys.maxunicode + 1)):
         category = unicodedata.category(one)

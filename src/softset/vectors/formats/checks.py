@@ -1,0 +1,168 @@
+"""The stream of words and vectors that every reader returns, and the checks that every row must pass."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from softset.errors import FileError, InputError
+
+__all__ = ["Block", "Fault", "RowChecker", "VectorStream", "check_dimensions", "quoted", "rows_per_block"]
+
+MAX_DIMENSIONS = 65_536
+MAX_WORD_BYTES = 1_000
+MAX_ROWS = 50_000_000
+BLOCK_ROWS = 4_096
+BLOCK_NUMBERS = 1 << 16  # 2 MB as Python floats, before they are converted to an array
+
+Block = tuple[list[str], np.ndarray]
+Fault = tuple[str, str]  # the reason in `VectorStream.skipped`, and the error message
+
+
+@dataclass(frozen=True)
+class VectorStream:
+    """Words and vectors that are read block by block.
+
+    Attributes:
+        format: the name of the file format.
+        dimensions: the number of dimensions d.
+        rows: the number of rows, or None if the file does not state it.
+        blocks: pairs of b words and a float32 array (b, d).
+        skipped: the number of skipped rows by reason; complete after all blocks were read.
+    """
+
+    format: str
+    dimensions: int
+    rows: int | None
+    blocks: Iterator[Block]
+    skipped: Counter[str] = field(default_factory=Counter)
+
+
+class RowChecker:
+    """Checks the rows of one file: distinct, non-empty UTF-8 words, and finite numbers.
+
+    Args:
+        name: the file of the vectors, for messages.
+        skip_bad: whether to skip and count invalid rows instead of raising an error.
+        unit: "row", "line" or "token", for messages.
+        words_name: the file of the words, if it is another one.
+        in_memory: whether the rows come from an object in memory and not from a file.
+    """
+
+    def __init__(
+        self, name: str, *, skip_bad: bool, unit: str = "row", words_name: str | None = None, in_memory: bool = False
+    ) -> None:
+        self.skipped: Counter[str] = Counter()
+        self._name = name
+        self._skip_bad = skip_bad
+        self._error = InputError if in_memory else FileError
+        self._advice = "" if in_memory else "; correct the file, or skip such rows with skip_bad (--skip-bad)"
+        self._row_label = f"{name}, {unit}"
+        self._word_unit = "line" if words_name else unit
+        self._word_label = f"{words_name or name}, {self._word_unit}"
+        self._seen: dict[str, int] = {}  # the line or row number of each word
+
+    def stream(self, kind: str, dimensions: int, rows: int | None, blocks: Iterator[Block]) -> VectorStream:
+        """Return the stream of all blocks that are not empty."""
+        return VectorStream(kind, dimensions, rows, filter(lambda block: block[0], blocks), self.skipped)
+
+    def check(
+        self,
+        numbers: Sequence[int],
+        words: Sequence[bytes],
+        vectors: np.ndarray,
+        faults: Mapping[int, Fault] | None = None,
+    ) -> Block:
+        """Return the valid rows of a block as float32 with their words.
+
+        Args:
+            numbers: the line or row number of each row, for messages.
+            words: the words in UTF-8.
+            vectors: (b, d).
+            faults: faults that the parser found, by position in the block.
+        """
+        self._check_limits(numbers, words)
+        with np.errstate(over="ignore", invalid="ignore"):
+            rows = np.array(vectors, dtype=np.float32)
+        texts = _decode(words)
+        valid = not faults and all(map(bytes.strip, words)) and bool(np.isfinite(rows).all())
+        if valid and texts is not None and self._are_new(texts):
+            self._seen.update(zip(texts, numbers, strict=True))
+            return texts, rows
+        return self._check_each(numbers, words, rows, faults or {})
+
+    def _are_new(self, words: list[str]) -> bool:
+        return len(set(words)) == len(words) and self._seen.keys().isdisjoint(words)
+
+    def _check_limits(self, numbers: Sequence[int], words: Sequence[bytes]) -> None:
+        if len(self._seen) + len(words) > MAX_ROWS:
+            raise self._error(f"{self._name} has more than {MAX_ROWS:,} rows, the largest number that can be read")
+        for number, word in zip(numbers, words, strict=True):
+            if len(word) > MAX_WORD_BYTES:
+                raise self._error(
+                    f"{self._word_label} {number} has a word of {len(word):,} bytes, but the limit is "
+                    f"{MAX_WORD_BYTES:,}; is this a file of words and vectors?"
+                )
+
+    def _check_each(
+        self, numbers: Sequence[int], words: Sequence[bytes], rows: np.ndarray, faults: Mapping[int, Fault]
+    ) -> Block:
+        """Check row by row, so that the first invalid row is reported."""
+        texts: list[str] = []
+        positions: list[int] = []
+        for position, (number, word) in enumerate(zip(numbers, words, strict=True)):
+            fault = faults.get(position) or self._find_fault(number, word, rows[position])
+            if fault is None:
+                texts.append(word.decode())
+                positions.append(position)
+                self._seen[texts[-1]] = number
+            elif self._skip_bad:
+                self.skipped[fault[0]] += 1
+            else:
+                raise self._error(fault[1] + self._advice)
+        return texts, rows[positions]
+
+    def _find_fault(self, number: int, word: bytes, row: np.ndarray) -> Fault | None:
+        texts = _decode([word])
+        if texts is None:
+            return "not UTF-8", f"{self._word_label} {number} has a word that is not UTF-8, {quoted(word)}"
+        if not word.strip():
+            return "empty word", f"{self._word_label} {number} has an empty word"
+        finite = np.isfinite(row)
+        if not finite.all():
+            column = int(np.argmin(finite))
+            return "not finite", (
+                f"{self._row_label} {number} has {row[column]} as number {column + 1} of the word {quoted(word)}, "
+                "but every number must be finite in float32"
+            )
+        if texts[0] in self._seen:
+            first = f"{self._word_unit} {self._seen[texts[0]]}"
+            return "duplicate word", f"{self._word_label} {number} repeats the word {quoted(word)} of {first}"
+        return None
+
+
+def rows_per_block(dimensions: int) -> int:
+    """Return the number of rows that readers put into a block."""
+    return max(1, min(BLOCK_ROWS, BLOCK_NUMBERS // dimensions))
+
+
+def check_dimensions(name: str, dimensions: int) -> None:
+    """Raise FileError for an impossible number of dimensions."""
+    if not 1 <= dimensions <= MAX_DIMENSIONS:
+        raise FileError(
+            f"{name} has vectors of {dimensions:,} dimensions, but 1 to {MAX_DIMENSIONS:,} are supported; "
+            "is this a file of words and vectors?"
+        )
+
+
+def quoted(word: bytes) -> str:
+    """Return a word for an error message: in quotes, shortened, on one line."""
+    return repr(word[:40].decode(errors="backslashreplace"))
+
+
+def _decode(words: Sequence[bytes]) -> list[str] | None:
+    try:
+        return [word.decode() for word in words]
+    except UnicodeDecodeError:
+        return None

@@ -1,0 +1,165 @@
+"""Buffered reading of a plain file, a .gz file, or one file of a .zip archive, with limits on what is decompressed."""
+
+import errno
+import gzip
+import io
+import os
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path, PurePosixPath
+from typing import IO, Any, cast
+
+from softset.errors import FileError
+
+__all__ = ["CHUNK_BYTES", "FileStream", "archive_error", "open_stream"]
+
+CHUNK_BYTES = 1 << 20
+MAX_LINE_BYTES = 2_000_000
+MAX_CONTENT_BYTES = 64 << 30
+MAX_RATIO = 1_000  # of decompressed to compressed bytes, once RATIO_FREE_BYTES were read
+RATIO_FREE_BYTES = 1 << 30
+GZIP_MAGIC = b"\x1f\x8b"
+ZIP_MAGICS = (b"PK\x03\x04", b"PK\x05\x06")
+DOCUMENTATION_NAMES = {"changelog", "copying", "license", "notice", "readme"}
+DOCUMENTATION_SUFFIXES = {".htm", ".html", ".md", ".pdf", ".rst"}
+
+
+def archive_error(name: str, error: Exception) -> FileError:
+    """Return the error for an archive that cannot be read to its end."""
+    reason = str(error)[:100].rstrip(".") or "it ends too early"
+    return FileError(f"{name} is a truncated or damaged archive ({reason}); download it again")
+
+
+class _LimitedReader(io.RawIOBase):
+    """The decompressed bytes of a file; raises FileError for damaged archives and decompression bombs."""
+
+    def __init__(self, name: str, content: IO[bytes], compressed_size: int | None, resources: ExitStack) -> None:
+        self.name = name
+        self._content = content
+        self._compressed_size = compressed_size
+        self._resources = resources
+        self._size = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill the buffer; it is filled partly only at the end of the file."""
+        view, filled = memoryview(buffer), 0
+        while filled < len(view) and (data := self._read(len(view) - filled)):
+            view[filled : filled + len(data)] = data
+            filled += len(data)
+        return filled
+
+    def _read(self, size: int) -> bytes:
+        try:
+            data = self._content.read(size)
+        except (EOFError, zlib.error, zipfile.BadZipFile) as error:
+            raise archive_error(self.name, error) from error
+        except OSError as error:
+            if error.errno is not None:  # an error of the disk, not of the file's content
+                raise
+            raise archive_error(self.name, error) from error
+        self._size += len(data)
+        self._check_size()
+        return data
+
+    def _check_size(self) -> None:
+        if self._compressed_size is None:
+            return
+        is_bomb = self._size > RATIO_FREE_BYTES and self._size > MAX_RATIO * self._compressed_size
+        if is_bomb or self._size > MAX_CONTENT_BYTES:
+            raise FileError(
+                f"{self.name} has {self._compressed_size:,} bytes but decompresses to more than {self._size - 1:,}, "
+                "which no file of vectors does; if you trust it, extract it first"
+            )
+
+    def close(self) -> None:
+        self._resources.close()
+        super().close()
+
+
+class FileStream(io.BufferedReader):
+    """The content of a file. `compressed_size` is None for a plain file."""
+
+    def __init__(self, name: str, content: IO[bytes], compressed_size: int | None, resources: ExitStack) -> None:
+        super().__init__(_LimitedReader(name, content, compressed_size, resources), CHUNK_BYTES)
+        self.compressed_size = compressed_size
+
+    def lines(self) -> Iterator[tuple[int, bytes]]:
+        """Yield the line numbers, from 1, and the lines without their line feed."""
+        if self.peek(3)[:3] == b"\xef\xbb\xbf":  # the byte order mark that some editors write before UTF-8
+            self.read(3)
+        number = 0
+        while line := self.readline(MAX_LINE_BYTES + 2):
+            number += 1
+            line = line.removesuffix(b"\n")
+            if len(line) > MAX_LINE_BYTES:
+                raise FileError(
+                    f"{self.name}, line {number} is longer than {MAX_LINE_BYTES:,} bytes; is this a text file?"
+                )
+            yield number, line
+
+
+def open_stream(path: str | os.PathLike[str], member: str | None = None) -> FileStream:
+    """Open a file; for a .zip archive, open its only file of vectors, or the given member."""
+    name = os.fspath(path)
+    with ExitStack() as resources:
+        file = resources.enter_context(Path(path).open("rb"))
+        magic = file.peek(4)[:4]
+        content: IO[bytes] = file
+        compressed_size: int | None = None
+        if magic.startswith(GZIP_MAGIC):
+            content = cast("IO[bytes]", resources.enter_context(gzip.GzipFile(fileobj=file)))
+            compressed_size = os.fstat(file.fileno()).st_size
+        elif magic in ZIP_MAGICS:
+            content, compressed_size = _open_zip_member(name, file, member, resources)
+        return FileStream(name, content, compressed_size, resources.pop_all())
+
+
+def _open_zip_member(name: str, file: IO[bytes], member: str | None, resources: ExitStack) -> tuple[IO[bytes], int]:
+    """Return the content of one file in a zip archive and its compressed size."""
+    try:
+        archive = resources.enter_context(zipfile.ZipFile(file))
+        info = _select_member(name, archive.infolist(), member)
+        _check_zip_member(name, info)
+        return resources.enter_context(archive.open(info)), info.compress_size
+    except FileError:
+        raise
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # EINVAL: a directory that points to before the start of the file
+            raise
+        raise archive_error(name, error) from error
+    except (zipfile.BadZipFile, EOFError, NotImplementedError, OverflowError, ValueError, struct.error) as error:
+        raise archive_error(name, error) from error
+
+
+def _select_member(name: str, files: list[zipfile.ZipInfo], member: str | None) -> zipfile.ZipInfo:
+    candidates = [info for info in files if not info.is_dir() and not _is_documentation(info.filename)]
+    selected = [info for info in candidates if member in (None, info.filename, PurePosixPath(info.filename).name)]
+    if len(selected) == 1:
+        return selected[0]
+    names = ", ".join(repr(info.filename[:100]) for info in candidates[:5]) + (", ..." if len(candidates) > 5 else "")
+    found = f"{len(candidates)} files ({names})" if candidates else "no file"
+    expected = f"exactly one file named {member!r}" if member else "exactly one file of vectors"
+    raise FileError(f"{name} holds {found}, but {expected} was expected; choose one with member (--member)")
+
+
+def _is_documentation(name: str) -> bool:
+    path = PurePosixPath(name)
+    hidden = path.name.startswith(".") or "__MACOSX" in path.parts
+    return hidden or path.stem.lower() in DOCUMENTATION_NAMES or path.suffix.lower() in DOCUMENTATION_SUFFIXES
+
+
+def _check_zip_member(name: str, info: zipfile.ZipInfo) -> None:
+    # The size of what one read of a bz2 or lzma member returns cannot be limited.
+    member = repr(info.filename[:100])
+    if info.flag_bits & 1 or info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise FileError(f"{name} holds {member}, which is encrypted or not compressed by deflate; extract it first")
+    if info.file_size > MAX_CONTENT_BYTES:
+        raise FileError(
+            f"{name} holds {member} of {info.file_size:,} bytes, but at most {MAX_CONTENT_BYTES:,} can be read"
+        )
