@@ -8,13 +8,13 @@ import importlib.util
 import inspect
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 import pytest
 
 from softset.integrations import bert_score as ours
-from softset.integrations.models import TUNED
+from softset.integrations.bert_score_models import tuned_layers
 from tests.integrations.sts import pairs
 
 torch = pytest.importorskip("torch")
@@ -113,22 +113,29 @@ def test_a_scorer_that_was_given_weights(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["score", "plot_example", "BERTScorer", "BERTScorer.score", "BERTScorer.plot_example"])
-def test_the_arguments_are_its_own(name: str) -> None:
-    """In their order and with their defaults; ours may have more at the end."""
+def test_arguments_are_those_of_bert_score(name: str) -> None:
+    """The first arguments have bert_score's order; further ones are keywords with bert_score's defaults."""
 
-    def told(module: Any) -> list[tuple[str, Any]]:
-        thing = module
+    def arguments(module: Any) -> dict[str, inspect.Parameter]:
+        function = module
         for part in name.split("."):
-            thing = getattr(thing, part)
-        return [(one.name, one.default) for one in inspect.signature(thing).parameters.values()]
+            function = getattr(function, part)
+        return dict(inspect.signature(function).parameters)
 
-    assert told(ours)[: len(told(theirs))] == told(theirs)
+    expected, found = arguments(theirs), arguments(ours)
+    positional = [key for key, one in found.items() if one.kind is one.POSITIONAL_OR_KEYWORD and key in expected]
+    assert positional == list(expected)[: len(positional)] and len(positional) >= min(len(expected), 4)
+    scorer = inspect.signature(ours.BERTScorer).parameters
+    for key, parameter in expected.items():
+        assert (found[key] if key in found else scorer[key]).default == parameter.default
+    further = set(get_type_hints(ours.ScorerOptions))
+    assert set(expected) - set(found) <= further == set(scorer) - {"model_type", "num_layers"}
 
 
 def test_the_layers_are_its_own() -> None:
     from bert_score.utils import lang2model, model2layers
 
-    assert {name: model2layers[name] for name in TUNED} == TUNED
+    assert {name: model2layers[name] for name in tuned_layers()} == tuned_layers()
     assert {ours.BERTScorer(lang=lang).model_type for lang in ("zh", "tr", "de")} == {
         lang2model[lang] for lang in ("zh", "tr", "de")
     }

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from softset.errors import FileError
-from softset.integrations.baselines import Baselines
+from softset.integrations.bert_score_models import BaselineFile
 from softset.similarity.metrics import PRF
 
 GOOD = "LAYER,P,R,F\n0,0.3,0.31,0.32\n1,0.6,0.61,0.62\n"
@@ -18,7 +18,7 @@ GOOD = "LAYER,P,R,F\n0,0.3,0.31,0.32\n1,0.6,0.61,0.62\n"
 def test_commas_tabs_and_windows_line_ends(tmp_path: Path, content: str) -> None:
     path = tmp_path / "mine.tsv"
     path.write_bytes(content.encode())
-    assert Baselines(path).at(0) == (0.3, 0.31, 0.32) and Baselines(str(path)).at(1) == (0.6, 0.61, 0.62)
+    assert BaselineFile(path).at(0) == (0.3, 0.31, 0.32) and BaselineFile(str(path)).at(1) == (0.6, 0.61, 0.62)
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def test_commas_tabs_and_windows_line_ends(tmp_path: Path, content: str) -> None
         ("0,0.3,0.3,0.3\n", "does not begin with the header"),
         ("LAYER,P,R\n0,0.3,0.3\n", "does not begin with the header"),
         ("LAYER,P,R,F\n", "has no row below its header"),
-        ("LAYER,P,R,F\n0,0.3,0.3\n", "line 2 of .* is no layer with its three numbers"),
+        ("LAYER,P,R,F\n0,0.3,0.3\n", "line 2 of .* is no layer with three numbers"),
         ("LAYER,P,R,F\n0,0.3,0.3,0.3,0.3\n", "line 2 of"),
         ("LAYER,P,R,F\n0,0.3,0.3,0.3\n1,x,0.3,0.3\n", "line 3 of .*'1,x,0.3,0.3'"),
         ("LAYER,P,R,F\n0.5,0.3,0.3,0.3\n", "line 2 of"),
@@ -44,7 +44,7 @@ def test_bad_files_are_one_sentence(tmp_path: Path, content: str | bytes, senten
     path = tmp_path / "mine.tsv"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(FileError, match=sentence) as told:
-        Baselines(path)
+        BaselineFile(path)
     assert "\n" not in str(told.value)
 
 
@@ -52,15 +52,15 @@ def test_a_layer_that_is_not_there_and_a_file_that_is_not_there(tmp_path: Path) 
     path = tmp_path / "mine.tsv"
     path.write_text(GOOD)
     with pytest.raises(FileError, match=r"no row for layer 6: it has rows for 0, 1"):
-        Baselines(path).at(6)
+        BaselineFile(path).at(6)
     with pytest.raises(FileNotFoundError, match=r"nothing\.tsv"):
-        Baselines(tmp_path / "nothing.tsv")
+        BaselineFile(tmp_path / "nothing.tsv")
 
 
 def test_numbers_are_counted_from_the_row_s_levels(tmp_path: Path) -> None:
     path = tmp_path / "mine.tsv"
     path.write_text(GOOD)
     raw = np.array([0.9, 0.1, 1.0, 0.0])
-    found = Baselines(path).rescale(PRF(raw, raw, raw), np.array([False, False, True, True]), 1)
+    found = BaselineFile(path).rescale(PRF(raw, raw, raw), np.array([False, False, True, True]), 1)
     for values, level in zip(found, (0.6, 0.61, 0.62), strict=True):
         assert values[:2] == pytest.approx((raw[:2] - level) / (1 - level)) and values[2:].tolist() == [1.0, 0.0]

@@ -10,7 +10,7 @@ import softset
 from softset.encoders.signature import parse_signature
 from softset.errors import FileError, InputError
 from softset.integrations.bert_score import BERTScore, BERTScorer, compute, plot_example, score
-from softset.integrations.models import model_for, tuned_layer
+from softset.integrations.bert_score_models import model_for, tuned_layer
 
 A = ["A red book.", "Dogs bark at night.", "It rains.", "A pen \u4f60 \U0001f600"]
 B = ["The book is red.", "At night dogs are loud.", "The train was late.", "A pencil \u597d"]
@@ -40,7 +40,8 @@ def test_texts_come_in_any_container(scorer: BERTScorer, kind: Any) -> None:
 
 def test_the_function_is_the_scorer(scorer: BERTScorer) -> None:
     assert np.array_equal(score(A, B, num_layers=4), scorer.score(A, B))
-    positional = score(A, B, "minilm", 4, False, False, "cpu", 8, 0, False, "en", True, False, None, True, "bertscore")
+    options = {"idf": False, "device": "cpu", "batch_size": 8, "nthreads": 0, "lang": "en", "use_fast_tokenizer": True}
+    positional = score(A, B, "minilm", 4, False, return_hash=True, **options)
     assert np.array_equal(positional[0], scorer.score(A, B)) and positional[1] == scorer.hash
 
 

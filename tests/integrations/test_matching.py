@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from softset import TokenSets, load_encoder
-from softset.integrations.matching import Mark, MatchedBertScore, MatchingEncoder, fitted
+from softset.integrations.bert_score_matching import MatchedBertScore, MatchingEncoder, SpecialToken, fit_idf
 from softset.similarity.pairs import Pairs
 
 TEXTS = ["A red book.", "", "  ", "\U0001f600 \u4f60\u597d", "red \u4f60 book", " A red book. ", "word " * 700]
@@ -24,7 +24,7 @@ def test_sets_are_the_whole_sequence_that_the_model_reads(encoder: MatchingEncod
             continue
         tokens = sets.tokens_of(at)
         assert (tokens[0], tokens[-1]) == ("[CLS]", "[SEP]")
-        assert [isinstance(one, Mark) for one in tokens] == [True, *[False] * (len(tokens) - 2), True]
+        assert [isinstance(one, SpecialToken) for one in tokens] == [True, *[False] * (len(tokens) - 2), True]
         both = np.concatenate([plain[at], plain.special[at]])
         assert sorted(map(tuple, sets[at][:, :4])) == sorted(map(tuple, both[:, :4])), (
             "each row once, changed by nothing"
@@ -70,7 +70,7 @@ def test_a_mark_can_be_matched_but_does_not_count() -> None:
     random = np.random.default_rng(0)
     for n, m in ((1, 1), (3, 5), (4, 2)):
         A, B = random.normal(size=(n + 2, 3)), random.normal(size=(m + 2, 3))
-        names = [[Mark("[CLS]"), *"abcdefgh"[:k], Mark("[SEP]")] for k in (n, m)]
+        names = [[SpecialToken("[CLS]"), *"abcdefgh"[:k], SpecialToken("[SEP]")] for k in (n, m)]
         sets = [TokenSets.from_arrays([X], tokens=[one]) for X, one in zip((A, B), names, strict=True)]
         found = MatchedBertScore().of_pairs(Pairs.of(*sets))
         weights = [np.array([0.0, *[1.0] * k, 0.0]) for k in (n, m)]
@@ -78,15 +78,15 @@ def test_a_mark_can_be_matched_but_does_not_count() -> None:
 
 
 def test_weights_count_unknown_tokens_and_every_text(encoder: MatchingEncoder) -> None:
-    idf = fitted(["red \u4f60", "red", "red", "", "\u597d"], encoder)
+    idf = fit_idf(["red \u4f60", "red", "red", "", "\u597d"], encoder)
     assert idf.documents == 5
     assert idf["[UNK]"] == pytest.approx(np.log(6 / 3)) and idf["red"] == pytest.approx(np.log(6 / 4))
     assert idf["unseen"] == pytest.approx(np.log(6))
-    assert fitted([], encoder).documents == 0
+    assert fit_idf([], encoder).documents == 0
 
 
 def test_counting_goes_block_by_block(encoder: MatchingEncoder, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [f"line {n} of \u4f60" for n in range(7)]
-    whole = fitted(texts, encoder)
-    monkeypatch.setattr("softset.integrations.matching.BLOCK", 3)
-    assert fitted(texts, encoder).checksum == whole.checksum
+    whole = fit_idf(texts, encoder)
+    monkeypatch.setattr("softset.integrations.bert_score_matching.IDF_BATCH", 3)
+    assert fit_idf(texts, encoder).checksum == whole.checksum

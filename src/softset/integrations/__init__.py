@@ -1,1 +1,1 @@
-"""Other packages' calls, with softset behind them."""
+"""Interfaces of other packages, implemented with softset."""

@@ -1,0 +1,141 @@
+"""Token matching as in bert_score: special tokens such as [CLS] can be matched but have no weight."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from softset.encoders.base import Encoder, Progress
+from softset.encoders.signature import format_signature, parse_signature
+from softset.encoders.tokensets import TokenSets, strings
+from softset.similarity.idf import Idf
+from softset.similarity.metrics.bertscore import BertScore
+from softset.similarity.metrics.weights import weigh
+from softset.similarity.pairs import Pairs
+
+__all__ = ["MatchedBertScore", "MatchingEncoder", "SpecialToken", "fit_idf"]
+
+UNKNOWN = "[UNK]"  # some tokenizers spell an unknown token as the text does
+SPACE = " \u2581\u0120"
+IDF_BATCH = 1_024  # texts whose vectors are in memory at once while tokens are counted
+
+
+class SpecialToken(str):
+    """A token that the model adds to a text, such as [CLS]."""
+
+    __slots__ = ()
+
+
+class MatchingEncoder:
+    """An encoder whose sets include special and unknown tokens; a text without other tokens is an empty set.
+
+    >>> import softset
+    >>> sets = MatchingEncoder(softset.load_encoder("minilm")).encode([" A red \u4f60. ", " "])
+    >>> sets.tokens_of(0), sets.tokens_of(1)
+    (['[CLS]', 'a', 'red', '[UNK]', '.', '[SEP]'], [])
+    """
+
+    def __init__(self, encoder: Encoder) -> None:
+        self.encoder = encoder
+
+    @property
+    def signature(self) -> str:
+        """The signature of the encoder, with special:matched if the encoder has special tokens."""
+        signature = self.encoder.signature
+        facts = parse_signature(signature) if ":" in signature else {}
+        return format_signature({**facts, "special": "matched"}) if "special" in facts else signature
+
+    @property
+    def dimensions(self) -> int:
+        """The length d of the vectors."""
+        return self.encoder.dimensions
+
+    @cached_property
+    def special_tokens(self) -> frozenset[str]:
+        """The special tokens: those that the model adds to an empty text."""
+        added = self.encoder.encode([""]).special
+        return frozenset() if added is None or added.tokens is None else frozenset(added.tokens.tolist())
+
+    def encode(self, texts: Sequence[str], *, progress: Progress | None = None) -> TokenSets:
+        """Return the sets of texts; surrounding spaces are removed, because some tokenizers add them to a word."""
+        sets = self.encoder.encode([text.strip() for text in texts], progress=progress)
+        return replace(_with_special_tokens(sets, self.special_tokens), signature=self.signature)
+
+    def embed(self, texts: Sequence[str], *, progress: Progress | None = None) -> np.ndarray:
+        """Return the encoder's pooled vectors."""
+        return self.encoder.embed(texts, progress=progress)
+
+
+def _with_special_tokens(sets: TokenSets, special_tokens: frozenset[str]) -> TokenSets:
+    """Return sets that include their special and unknown tokens, in the order of the text."""
+    special = sets.special
+    if sets.tokens is None or special is None or special.tokens is None:
+        return replace(sets, special=None)
+    n = len(sets)
+    owner = np.concatenate([np.repeat(np.arange(n), part.counts) for part in (sets, special)])
+    marked = (_mark(part.tokens, special_tokens) for part in (sets, special) if part.tokens is not None)
+    tokens = np.concatenate([next(marked), _name_unknown(next(marked))])
+    filled = np.bincount(owner[~_are_special(tokens)], minlength=n) > 0
+    known = sets.spans is not None and special.spans is not None
+    spans = np.concatenate([sets.spans, special.spans]) if known else None
+    rows = np.argsort(owner, kind="stable") if spans is None else np.lexsort((spans[:, 1], spans[:, 0], owner))
+    rows = rows[filled[owner[rows]]]
+    return replace(
+        sets,
+        vectors=np.concatenate([sets.vectors, special.vectors])[rows],
+        offsets=np.concatenate([[0], np.cumsum(np.bincount(owner[rows], minlength=n))]),
+        tokens=tokens[rows],
+        spans=None
+        if sets.spans is None or special.spans is None
+        else np.concatenate([sets.spans, special.spans])[rows],
+        special=None,
+    )
+
+
+def _mark(tokens: np.ndarray, special_tokens: frozenset[str]) -> np.ndarray:
+    return strings([SpecialToken(token) if token in special_tokens else token for token in tokens.tolist()])
+
+
+def _name_unknown(tokens: np.ndarray) -> np.ndarray:
+    """Return tokens with all unknown ones called [UNK]; a token of spaces is known."""
+    return strings(
+        [token if isinstance(token, SpecialToken) or not token.strip(SPACE) else UNKNOWN for token in tokens.tolist()]
+    )
+
+
+def _are_special(tokens: np.ndarray) -> np.ndarray:
+    return np.fromiter((isinstance(token, SpecialToken) for token in tokens), dtype=bool, count=len(tokens))
+
+
+@dataclass(frozen=True, repr=False)
+class MatchedBertScore(BertScore):
+    """BERTScore over the sets of a `MatchingEncoder`: special tokens have no weight.
+
+    >>> from softset.encoders.tokensets import TokenSets
+    >>> A = TokenSets.from_arrays([[[1.0, 0.0], [0.6, 0.8]]], tokens=[[SpecialToken("[CLS]"), "red"]])
+    >>> MatchedBertScore().of_pairs(Pairs.of(A, A)).score.tolist()
+    [1.0]
+    """
+
+    def shares(self, pairs: Pairs) -> np.ndarray:
+        """Return the weight of each row in its set's mean, (rows,): equal weights where all idf weights are 0."""
+        weights = weigh(pairs, self.weights)
+        if pairs.tokens is None:
+            return pairs.shares(weights)
+        counted = (~_are_special(pairs.tokens)).astype(np.float64)
+        weights = weights * counted
+        weightless = np.repeat(pairs.sums(weights) == 0, pairs.counts)
+        return pairs.shares(np.where(weightless, counted, weights))
+
+
+def fit_idf(texts: Sequence[str], encoder: Encoder) -> Idf:
+    """Return the idf weights of the tokens of texts; memory holds the vectors of one batch.
+
+    >>> import softset
+    >>> encoder = MatchingEncoder(softset.load_encoder("minilm"))
+    >>> fit_idf(["red \u4f60", "red"], encoder)["[UNK]"].__round__(3)
+    0.405
+    """
+    starts = range(0, max(len(texts), 1), IDF_BATCH)
+    return Idf.counted(encoder.encode(texts[start : start + IDF_BATCH]) for start in starts)

@@ -1,0 +1,221 @@
+"""The models, tuned layers and baseline files of bert_score."""
+
+import csv
+import math
+import os
+from dataclasses import fields, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from softset.encoders.base import Encoder
+from softset.encoders.loading import load_encoder
+from softset.encoders.models import BUNDLED
+from softset.encoders.signature import parse_signature
+from softset.encoders.tokensets import TokenSets
+from softset.errors import FileError, InputError
+from softset.integrations.bert_score_matching import MatchedBertScore
+from softset.io.assets import bundled_file
+from softset.similarity.calibration import rescaled
+from softset.similarity.idf import Idf
+from softset.similarity.inputs import read_job
+from softset.similarity.metrics import PRF, Metric
+from softset.similarity.metrics.bertscore import BertScore
+from softset.similarity.metrics.subspace import Johnson, SubspaceBertScore
+
+__all__ = [
+    "BaselineFile",
+    "bundled_baselines",
+    "check_chance_level",
+    "check_count",
+    "layer_of",
+    "matching_metric",
+    "model_for",
+    "name_of",
+    "open_encoder",
+    "read_texts",
+    "tuned_layer",
+    "tuned_layers",
+]
+
+BUNDLED_BASELINES = "baselines/minilm.csv"
+HEADER = ["LAYER", "P", "R", "F"]
+MULTILINGUAL = "bert-base-multilingual-cased"
+LANGUAGES = {"zh": "bert-base-chinese", "tr": "dbmdz/bert-base-turkish-cased"}
+
+TUNED_LAYERS = "baselines/bert_score_layers.csv"  # tuned by bert_score on WMT16 (zh and tr: on other data)
+# Organisations whose models had names without an owner when this list was made.
+OWNERS = ("FacebookAI", "albert", "distilbert", "google-bert", "google-t5", "xlnet")
+
+
+def model_for(lang: str | None) -> str:
+    """Return the model for a language: the bundled model for English, which needs no download.
+
+    >>> model_for(None), model_for("en"), model_for("de"), model_for("zh")
+    ('minilm', 'minilm', 'bert-base-multilingual-cased', 'bert-base-chinese')
+    """
+    if lang is None:
+        return BUNDLED
+    if not isinstance(lang, str) or not lang.strip():
+        raise InputError(f'lang is {lang!r}, but the code of a language such as "en" was wanted')
+    code = lang.strip().lower()
+    return BUNDLED if code.startswith("en") else LANGUAGES.get(code, MULTILINGUAL)
+
+
+def tuned_layer(model: Any) -> int | None:
+    """Return bert_score's tuned layer of a model, or None if there is none.
+
+    >>> tuned_layer("roberta-large"), tuned_layer("FacebookAI/roberta-large"), tuned_layer("minilm")
+    (17, 17, None)
+    """
+    if not isinstance(model, str):
+        return None
+    owner, _, name = model.partition("/")
+    return tuned_layers().get(name if owner in OWNERS else model)
+
+
+@cache
+def tuned_layers() -> dict[str, int]:
+    """Return the tuned layer of each model that bert_score knows."""
+    with bundled_file(TUNED_LAYERS).open(encoding="ascii", newline="") as file:
+        return {row["MODEL"]: int(row["LAYER"]) for row in csv.DictReader(file)}
+
+
+def open_encoder(model: Any, layer: int | float | str | None, device: Any) -> Encoder:
+    """Return the encoder at a layer (None: the last); device="cpu" is accepted for models without a choice of device.
+
+    >>> open_encoder("minilm", None, "cpu").dimensions
+    384
+    """
+    options: dict[str, Any] = {} if layer is None else {"layer": layer}
+    if device is None:
+        return load_encoder(model, **options)
+    try:
+        return load_encoder(model, device=str(device), **options)
+    except InputError:
+        if str(device) != "cpu":
+            raise
+        return load_encoder(model, **options)
+
+
+def layer_of(encoder: Encoder) -> int | None:
+    """Return the layer that an encoder takes its vectors from, or None if it has no layers.
+
+    >>> layer_of(load_encoder("minilm")), layer_of(load_encoder("words"))
+    (6, None)
+    """
+    layer = parse_signature(encoder.signature).get("layer") if ":" in encoder.signature else None
+    return int(layer) if layer is not None and layer.isdecimal() else None
+
+
+def name_of(model: Any) -> str:
+    """Return the name of a model for a hash: its name or path, or the class of an encoder object."""
+    return os.fspath(model) if isinstance(model, str | os.PathLike) else type(model).__name__
+
+
+def matching_metric(metric: Metric, idf: Any) -> Metric:
+    """Return the metric with idf weights if `idf` asks for them; bertscore becomes bert_score's own matching."""
+    if not isinstance(idf, bool | Idf):
+        raise InputError(f"idf is of type {type(idf).__name__}, but True, False or softset.Idf.fit(texts) was wanted")
+    if idf is not False and not metric.needs_idf:
+        defaults = {field.name: field.default for field in fields(metric)}
+        if "weights" not in defaults or getattr(metric, "weights", None) != defaults["weights"]:
+            raise InputError(f"{metric} does not weigh tokens by their rarity: leave idf out")
+        metric = replace(metric, weights="idf")  # type: ignore[call-arg]  # the metric has weights
+    return MatchedBertScore(metric.weights) if type(metric) is BertScore else metric
+
+
+def bundled_baselines(model: Any, metric: Metric) -> Path | None:
+    """Return the baseline file of the bundled model, which is for bert_score's own metric."""
+    plain = isinstance(metric, BertScore) and metric.weights in (type(metric)().weights, "idf")
+    return bundled_file(BUNDLED_BASELINES) if model == BUNDLED and plain else None
+
+
+class BaselineFile:
+    """The scores of unrelated text at each layer, from a file with the header LAYER,P,R,F.
+
+    >>> BaselineFile(bundled_file(BUNDLED_BASELINES)).at(6)[0] > 0.1
+    True
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = os.fspath(path)
+        self.levels = _read_levels(Path(path))
+
+    def at(self, layer: int | None) -> tuple[float, float, float]:
+        """Return precision, recall and F of unrelated text at a layer."""
+        if layer not in self.levels:
+            known = ", ".join(map(str, self.levels))
+            raise FileError(f"{self.path} has no row for layer {layer}: it has rows for {known}")
+        return self.levels[layer]
+
+    def rescale(self, numbers: PRF, empty: np.ndarray, layer: int | None) -> PRF:
+        """Return (x - b) / (1 - b) for each number x and its baseline b; pairs with an `empty` side are unchanged."""
+        levels = PRF(*(np.full(len(empty), level) for level in self.at(layer)))
+        after = rescaled(numbers, levels)
+        return PRF(*(np.where(empty, old, new) for old, new in zip(numbers, after, strict=True)))
+
+
+def _read_levels(path: Path) -> dict[int, tuple[float, float, float]]:
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except UnicodeDecodeError:
+        raise FileError(f"{path} is no text file: a table with the header {','.join(HEADER)} was wanted") from None
+    delimiter = "\t" if lines and "\t" in lines[0] else ","  # bert_score's .tsv files contain commas
+    rows = [[cell.strip() for cell in row] for row in csv.reader(lines, delimiter=delimiter)]
+    if not rows or rows[0] != HEADER:
+        raise FileError(f"{path} does not begin with the header {','.join(HEADER)}")
+    levels: dict[int, tuple[float, float, float]] = {}
+    for number, row in enumerate(rows[1:], 2):
+        if any(row):
+            layer, *level = _read_row(path, number, row)
+            if layer in levels:
+                raise FileError(f"{path} has layer {layer} twice, the second time in line {number}")
+            levels[layer] = (level[0], level[1], level[2])
+    if not levels:
+        raise FileError(f"{path} has no row below its header: one row for each layer was wanted")
+    return levels
+
+
+def _read_row(path: Path, number: int, row: list[str]) -> tuple[int, float, float, float]:
+    try:
+        layer, precision, recall, score = int(row[0]), *map(float, row[1:])
+    except ValueError:
+        layer, precision, recall, score = -1, math.nan, math.nan, math.nan
+    if layer < 0 or not all(-1 <= level < 1 for level in (precision, recall, score)):
+        raise FileError(
+            f"line {number} of {path} is no layer with three numbers below 1, such as 17,0.83,0.83,0.83: "
+            f"{','.join(row)[:60]!r}"
+        )
+    return layer, precision, recall, score
+
+
+def read_texts(cands: Any, refs: Any) -> tuple[list[str], list[str] | list[list[str]], list[str]]:
+    """Return the candidates, their references grouped as given, and all references in one list."""
+    job = read_job(*(texts.tolist() if hasattr(texts, "tolist") else texts for texts in (cands, refs)))
+    candidates, references = job.candidates, job.references
+    if isinstance(candidates, TokenSets) or isinstance(references, TokenSets):
+        raise InputError("lists of texts were wanted, but vectors were given: softset.score takes them")
+    if not job.multi_reference:
+        return candidates, references, references
+    groups: list[list[str]] = [[] for _ in candidates]
+    for owner, text in zip(job.owner.tolist(), references, strict=True):
+        groups[owner].append(text)
+    return candidates, groups, references
+
+
+def check_count(name: str, value: Any, smallest: int) -> None:
+    """Raise InputError if an argument is not a whole number of at least `smallest`."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < smallest:
+        raise InputError(f"{name} is {value!r}, but a whole number of at least {smallest} was wanted")
+
+
+def check_chance_level(metric: Metric) -> None:
+    """Raise InputError if a metric has no closed-form chance level."""
+    if not isinstance(metric, SubspaceBertScore) or isinstance(metric, Johnson):
+        raise InputError(
+            f"rescale_with_baseline for {metric} and this model needs baseline_path=..., a file with the header "
+            "LAYER,P,R,F; or give softset.score rescale=softset.Calibration.fit(texts, metric=...)"
+        )
