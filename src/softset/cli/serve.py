@@ -8,12 +8,12 @@ from typing import Any, TypeVar
 import click
 
 from softset.errors import FileError, InputError, MissingExtraError
-from softset.server.settings import Limits, Settings
+from softset.server.settings import ServerLimits, Settings
 
 __all__ = ["serve"]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-DEFAULT = Limits()
+DEFAULT = ServerLimits()
 LARGEST_KEY_FILE = 4_096
 
 
@@ -34,8 +34,8 @@ def _limit(flag: str, name: str, about: str) -> Callable[[Command], Command]:
 @click.option("--host-name", "hosts", multiple=True, help="A further name of the server, such as that of a proxy.")
 @click.option("--threads", type=int, help="Threads of models.  [default: all]")
 @_limit("--workers", "workers", "Requests that are worked on at once.")
-@_limit("--waiting", "waiting", "Further requests that wait for their turn.")
-@_limit("--seconds", "seconds", "How long a request may take.")
+@_limit("--queue", "queue", "Further requests that wait for their turn.")
+@_limit("--timeout", "timeout", "How long a request may take.")
 @_limit("--max-body", "body", "Bytes of a request.")
 @_limit("--max-texts", "texts", "Texts, or queries, of a request.")
 @_limit("--max-tokens", "tokens", "Tokens of all texts of a request.")
@@ -44,8 +44,8 @@ def _limit(flag: str, name: str, about: str) -> Callable[[Command], Command]:
 @_limit("--max-cells", "cells", "Cells of a matrix or an explanation, and results of all queries.")
 @_limit("--max-items", "items", "Items of a collection dropped on the page.")
 @_limit("--max-item-bytes", "item_bytes", "Bytes of its texts.")
-@_limit("--max-collections", "collections_kept", "Collections dropped on the page that are kept.")
-@_limit("--max-models", "models_kept", "Models in memory.")
+@_limit("--max-collections", "temporary_collections", "Collections dropped on the page that are kept.")
+@_limit("--max-models", "loaded_models", "Models in memory.")
 @click.option("--quiet", is_flag=True, help="Print nothing but warnings and errors.")
 def serve(
     host: str,
@@ -80,10 +80,10 @@ def serve(
         collections={name: Path(where).resolve() for name, where in _named(collections).items()},
         hosts=hosts,
         threads=threads,
-        limits=Limits(**limits),
+        limits=ServerLimits(**limits),
     )
     try:
-        from softset.server.running import serve as run
+        from softset.server.uvicorn_runner import serve as run
     except ImportError as error:
         raise MissingExtraError("a server needs FastAPI and uvicorn: pip install 'softset[serve]'") from error
     run(settings, quiet=quiet)

@@ -1,22 +1,22 @@
-"""The engine over HTTP: a typed interface under /v1 for programs, and a page at / for people.
+"""HTTP server: a JSON API under /v1 and a web page at /.
 
-Needs the extra `serve`. `softset serve` is its command line; `create_app(Settings())` is the application itself, for
-whoever runs it under a server of his own.
+Needs the extra `serve`. `softset serve` starts it from the command line; `create_app(Settings())` returns the ASGI
+application, to run it under your own server.
 """
 
-from softset.server.settings import Limits, Settings
+from softset.server.settings import ServerLimits, Settings
 
-__all__ = ["Limits", "Settings", "create_app", "serve"]
+__all__ = ["ServerLimits", "Settings", "create_app", "serve"]
 
 
 def __getattr__(name: str) -> object:
-    """Import what needs the extra when it is asked for: settings can be read, and refused, without it."""
+    """Import the names that need the extra `serve` when they are first used."""
     if name == "create_app":
         from softset.server.app import create_app
 
         return create_app
     if name == "serve":
-        from softset.server.running import serve
+        from softset.server.uvicorn_runner import serve
 
         return serve
     raise AttributeError(f"module 'softset.server' has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""What went wrong, as application/problem+json (RFC 9457), in the same sentence that the command line prints."""
+"""Error responses as application/problem+json (RFC 9457), with the message that the command line prints."""
 
 import json
 import logging
@@ -12,62 +12,66 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from softset.errors import InputError, MissingExtraError, QueryError, SoftsetError
-from softset.server.settings import TooMuchError
+from softset.server.settings import LimitError
 
-__all__ = ["BadRequestError", "Problem", "add_handlers", "problem"]
+__all__ = ["MEDIA_TYPE", "Problem", "RequestError", "add_handlers", "problem"]
 
 LOG = logging.getLogger("softset.server")
 MEDIA_TYPE = "application/problem+json"
 
-# Fields that may be of several types: of each the checks would say that it is not the other.
-WANTED = {
-    "query": "a text such as {red, blue} & fruit, or a list of at least one",
-    "references": "a list of texts, or of a list of texts for each candidate,",
-    "layer": "a number, a share from 0.0 to 1.0, or last",
-    "aperture": "a number above 0, or inf,",
+# For fields with several types, pydantic reports one error for each type. These messages replace them.
+EXPECTED = {
+    "query": "a text such as {red, blue} & fruit, or a list with at least one query",
+    "references": "a list of texts, or a list with one list of texts for each candidate",
+    "layer": "a number, a fraction from 0.0 to 1.0, or last",
+    "aperture": "a number above 0 or inf",
 }
 
 
 class Problem(BaseModel):
-    """Why there is no answer: `detail` is one sentence for a person, with the query and a mark under the place."""
+    """The description of an error; `detail` is for people, and shows the position in an invalid query."""
 
     type: str = Field("about:blank", examples=["about:blank"])
     title: str = Field(examples=["Unprocessable Entity"])
     status: int = Field(examples=[422])
     detail: str = Field(examples=["'qwxz' has no vector here"])
-    position: int | None = Field(None, description="The character of the query, from 0.")
+    position: int | None = Field(None, description="The index of the wrong character in the query.")
 
 
-class BadRequestError(InputError):
-    """A request that is refused with a status of its own."""
+class RequestError(InputError):
+    """An error with its own HTTP status and headers."""
 
-    def __init__(self, status: int, sentence: str, **headers: str) -> None:
-        super().__init__(sentence)
-        self.status, self.headers = status, {name.replace("_", "-"): value for name, value in headers.items()}
+    def __init__(self, status: int, message: str, *, headers: dict[str, str] | None = None) -> None:
+        super().__init__(message)
+        self.status, self.headers = status, headers or {}
 
 
-def problem(status: int, detail: str, *, headers: dict[str, str] | None = None, **more: Any) -> Response:
-    """Return a problem as a response."""
+def problem(status: int, detail: str, *, headers: dict[str, str] | None = None, **members: Any) -> Response:
+    """Return an error response.
+
+    >>> problem(404, "there is no such model").body
+    b'{"type": "about:blank", "title": "Not Found", "status": 404, "detail": "there is no such model"}'
+    """
     try:
         title = HTTPStatus(status).phrase
     except ValueError:
         title = "Error"
-    content = {"type": "about:blank", "title": title, "status": status, "detail": detail, **more}
+    content = {"type": "about:blank", "title": title, "status": status, "detail": detail, **members}
     return Response(json.dumps(content).encode(), status, headers, MEDIA_TYPE)
 
 
 def add_handlers(app: FastAPI) -> None:
-    """Let an application answer every error with a problem."""
-    app.add_exception_handler(SoftsetError, _ours)
-    app.add_exception_handler(RequestValidationError, _unreadable)
-    app.add_exception_handler(HTTPException, _of_the_framework)
-    app.add_exception_handler(Exception, _unexpected)
+    """Make an application answer every error with a problem."""
+    app.add_exception_handler(SoftsetError, _softset_error)
+    app.add_exception_handler(RequestValidationError, _validation_error)
+    app.add_exception_handler(HTTPException, _http_error)
+    app.add_exception_handler(Exception, _unexpected_error)
 
 
-async def _ours(request: Request, error: Exception) -> Response:
-    if isinstance(error, BadRequestError):
+async def _softset_error(request: Request, error: Exception) -> Response:
+    if isinstance(error, RequestError):
         return problem(error.status, str(error), headers=error.headers)
-    if isinstance(error, TooMuchError):
+    if isinstance(error, LimitError):
         return problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, str(error))
     if isinstance(error, QueryError):
         return problem(HTTPStatus.UNPROCESSABLE_ENTITY, str(error), position=error.position)
@@ -75,36 +79,36 @@ async def _ours(request: Request, error: Exception) -> Response:
         return problem(HTTPStatus.NOT_IMPLEMENTED, str(error))
     if isinstance(error, InputError):
         return problem(HTTPStatus.UNPROCESSABLE_ENTITY, str(error))
-    return await _unexpected(request, error)  # a file of the server's: its place is nobody else's concern
+    return await _unexpected_error(request, error)  # a damaged file of the server: its path is not for clients
 
 
-async def _unreadable(request: Request, error: Exception) -> Response:
-    """Say what is wrong with a body that does not fit the description of its parts; the first thing will do."""
-    del request
-    assert isinstance(error, RequestValidationError)  # noqa: S101 (what it was added for)
+async def _validation_error(_: Request, error: Exception) -> Response:
+    """Report the first error in the body of a request."""
+    assert isinstance(error, RequestValidationError)  # noqa: S101 (narrows the type)
     first = error.errors()[0]
     if first["type"] == "json_invalid":
-        return problem(HTTPStatus.BAD_REQUEST, f"the body is no JSON: {first['ctx']['error'].lower()}")
+        return problem(HTTPStatus.BAD_REQUEST, f"the body is not JSON: {first['ctx']['error'].lower()}")
     field = first["loc"][1] if len(first["loc"]) > 1 else None
-    if field in WANTED and first["type"] not in ("missing", "value_error"):
-        return problem(HTTPStatus.UNPROCESSABLE_ENTITY, f"{field}: {WANTED[field]} was wanted")
-    place = ".".join(str(part) for part in first["loc"][1:] if str(part).isidentifier() or isinstance(part, int))
-    said = str(first["msg"]).removeprefix("Value error, ")
-    return problem(HTTPStatus.UNPROCESSABLE_ENTITY, f"{place or 'the body'}: {said[:1].lower()}{said[1:]}"[:1000])
+    if field in EXPECTED and first["type"] not in ("missing", "value_error"):
+        return problem(HTTPStatus.UNPROCESSABLE_ENTITY, f"{field}: must be {EXPECTED[field]}")
+    path = ".".join(str(part) for part in first["loc"][1:] if str(part).isidentifier() or isinstance(part, int))
+    message = str(first["msg"]).removeprefix("Value error, ")
+    detail = f"{path or 'the body'}: {message[:1].lower()}{message[1:]}"
+    return problem(HTTPStatus.UNPROCESSABLE_ENTITY, detail[:1000])
 
 
-async def _of_the_framework(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)  # noqa: S101 (what it was added for)
-    told = {
-        404: f"there is nothing at {request.url.path[:100]}: /v1/openapi.json lists what there is",
-        405: f"{request.method} does not go with {request.url.path[:100]}: /v1/openapi.json says what does",
-        400: "the body is no JSON",
+async def _http_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)  # noqa: S101 (narrows the type)
+    path = request.url.path[:100]
+    details = {
+        400: "the body is not JSON",
+        404: f"there is nothing at {path}: see /v1/openapi.json for all paths",
+        405: f"{path} does not support {request.method}: see /v1/openapi.json",
     }
-    detail = told.get(error.status_code, str(error.detail))
+    detail = details.get(error.status_code, str(error.detail))
     return problem(error.status_code, detail, headers=dict(error.headers or {}))
 
 
-async def _unexpected(request: Request, error: Exception) -> Response:
+async def _unexpected_error(request: Request, error: Exception) -> Response:
     LOG.error("%s %s failed", request.method, request.url.path, exc_info=error)
-    sentence = "the server cannot answer this, through no fault of yours: its log says why"
-    return problem(HTTPStatus.INTERNAL_SERVER_ERROR, sentence)
+    return problem(HTTPStatus.INTERNAL_SERVER_ERROR, "internal error: see the log of the server")

@@ -1,70 +1,74 @@
-"""What every route needs: what is offered, where work is done, how much of it, and who counts."""
+"""The parts of a server that all routes share."""
 
+import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from softset.server.batching import BatchedEncoder
-from softset.server.counters import Counters
-from softset.server.desk import Desk
-from softset.server.offers import Offers
-from softset.server.settings import Limits, Settings
+from softset.server.limited_encoder import LimitedEncoder
+from softset.server.metrics import ServerMetrics
+from softset.server.resources import Resources
+from softset.server.settings import Settings
+from softset.server.worker_pool import WorkerPool
 
 __all__ = ["Service"]
 
 
-@dataclass(frozen=True)
 class Service:
-    """The parts of one server."""
+    """The resources, worker pool, metrics and limits of one server."""
 
-    limits: Limits
-    offers: Offers
-    desk: Desk
-    counters: Counters
-    all_threads: int | None
-
-    @classmethod
-    def of(cls, settings: Settings) -> "Service":
-        """Return the parts that some settings ask for."""
-        counters, desk = Counters(), Desk(settings.limits)
-        offers = Offers(settings, counters.batch)
-        counters.watch("softset_under_way", "Requests that are worked on or wait.", lambda: desk.under_way)
-        counters.watch("softset_models_loaded", "Models in memory.", lambda: offers.loaded)
-        counters.watch("softset_collections_dropped", "Collections dropped here.", lambda: len(offers.drops))
-        return cls(settings.limits, offers, desk, counters, settings.threads)
+    def __init__(self, settings: Settings) -> None:
+        self.limits = settings.limits
+        self.resources = Resources(settings)
+        self.pool = WorkerPool(settings.limits)
+        self.metrics = ServerMetrics()
+        self.finished = True  # False if some jobs still ran when the server stopped
+        self._threads = settings.threads
+        self.metrics.add_gauge(
+            "softset_requests_in_progress", "Running and queued requests.", lambda: self.pool.in_progress
+        )
+        self.metrics.add_gauge("softset_models_loaded", "Models in memory.", lambda: self.resources.models_loaded)
+        self.metrics.add_gauge(
+            "softset_temporary_collections", "Temporary collections.", lambda: len(self.resources.temporary)
+        )
 
     @property
-    def threads(self) -> int | None:
-        """How many threads a search may use: with others beside it one, for together they get more done that way."""
-        return 1 if self.desk.under_way > 1 else self.all_threads
+    def search_threads(self) -> int | None:
+        """Threads for one search: 1 if several requests run, since the total throughput is then higher."""
+        return 1 if self.pool.in_progress > 1 else self._threads
 
-    async def answer(self, request: Request, work: Callable[[], Any], status: int = 200) -> Response:
-        """Return what some work makes, as JSON; both are done away from the loop that takes requests."""
-        content = await self.desk.do(request, lambda: _as_json(work()))
+    async def respond(self, request: Request, work: Callable[[], Any], status: int = 200) -> Response:
+        """Run a function in a worker thread and return its result as JSON."""
+        content = await self.pool.run(request, lambda: _to_json(work()))
         return Response(content, status, media_type="application/json")
 
-    def check_queries(self, queries: Sequence[str], named: Mapping[str, Sequence[str]] | None) -> None:
-        """Refuse too much to search for: how long it takes goes with the examples, named ones included."""
-        examples = [text for some in (named or {}).values() for text in some]
+    def check_queries(self, queries: Sequence[str], sets: Mapping[str, Sequence[str]] | None) -> None:
+        """Raise an error if queries and named sets are too large; the cost of a search grows with their examples."""
+        examples = [example for members in (sets or {}).values() for example in members]
         self.limits.check("queries", "texts", len(queries))
-        self.limits.check("examples of named sets", "texts", len(examples))
-        self.limits.check("characters of queries and named sets", "query", sum(map(len, (*queries, *examples))))
+        self.limits.check("examples in named sets", "texts", len(examples))
+        self.limits.check("characters in queries and named sets", "query", sum(map(len, (*queries, *examples))))
 
-    def check_texts(self, encoder: BatchedEncoder, texts: Sequence[str]) -> None:
-        """Refuse texts that are too many or too long, before anything is encoded."""
+    def check_texts(self, encoder: LimitedEncoder, texts: Sequence[str]) -> None:
+        """Raise an error if the texts of a request are too many or too long."""
         self.limits.check("texts", "texts", len(texts))
-        encoder.checked_counts(texts)
+        encoder.check(texts)
 
-    def close(self) -> bool:
-        """Finish what is under way, leave nothing behind, and tell whether all came to its end in time."""
-        finished = self.desk.close()
-        self.offers.close()
-        return finished
+    async def purge_regularly(self) -> None:
+        """Delete expired temporary collections until cancelled."""
+        while True:
+            await asyncio.sleep(min(self.limits.lifetime / 4, 60))
+            await asyncio.to_thread(self.resources.temporary.purge)
+
+    async def close(self) -> None:
+        """Wait for running jobs, up to the timeout, and delete the temporary collections."""
+        await self.pool.close()
+        self.finished = self.pool.in_progress == 0
+        await asyncio.to_thread(self.resources.close)
 
 
-def _as_json(content: Any) -> bytes:
+def _to_json(content: Any) -> bytes:
     return json.dumps(content, ensure_ascii=False, allow_nan=False).encode()

@@ -1,1 +1,1 @@
-"""The paths under /v1, by what they are about; each turns a request into a call of the library and no more."""
+"""Routes under /v1. Each one validates a request, calls the library and returns its result."""

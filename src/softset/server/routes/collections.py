@@ -1,4 +1,4 @@
-"""/v1/collections: lines of text that somebody drops here, to be searched for a while."""
+"""Routes under /v1/collections, for temporary collections."""
 
 from http import HTTPStatus
 from typing import Any
@@ -6,48 +6,52 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 from softset.collections.collection import Collection
-from softset.server.schemas import DropAnswer, DropRequest, MoreRequest
+from softset.server.requests import AddItemsRequest, CreateCollectionRequest
+from softset.server.responses import CollectionResponse
 from softset.server.service import Service
 
-__all__ = ["collections_routes"]
+__all__ = ["collection_routes"]
 
 
-def collections_routes(service: Service) -> APIRouter:
-    """Return the routes of a service."""
-    routes = APIRouter(prefix="/v1", tags=["collections"])
-    drops = service.offers.drops
+def collection_routes(service: Service) -> APIRouter:
+    """Return the routes that create, extend and delete temporary collections."""
+    routes = APIRouter(prefix="/v1/collections", tags=["collections"])
+    resources = service.resources
 
-    @routes.post("/collections", status_code=HTTPStatus.CREATED, response_model=DropAnswer)
-    async def drop(asked: DropRequest, request: Request) -> Response:
-        """Make a collection of lines; `/v1/find` searches it by the name that is returned, which nobody can guess."""
-
-        def work() -> Any:
-            model = service.offers.model_name(asked.model)
-            encoder = service.offers.encoder(model)
-            service.check_texts(encoder, asked.texts)
-            name = service.offers.full_name(model, encoder)
-            return _facts(*drops.create(asked.texts, encoder, name))
-
-        return await service.answer(request, work, HTTPStatus.CREATED)
-
-    @routes.post("/collections/{name}/items", response_model=DropAnswer)
-    async def more(name: str, asked: MoreRequest, request: Request) -> Response:
-        """Add lines to a collection that was dropped here."""
+    @routes.post("", status_code=HTTPStatus.CREATED, response_model=CollectionResponse)
+    async def create(body: CreateCollectionRequest, request: Request) -> Response:
+        """Create a temporary collection. `/v1/find` searches it by the returned name, which cannot be guessed."""
 
         def work() -> Any:
-            service.check_texts(drops.encoder_of(name), asked.texts)
-            return _facts(name, drops.add(name, asked.texts))
+            model = resources.model_name(body.model)
+            encoder = resources.encoder(model)
+            service.check_texts(encoder, body.texts)
+            return describe(*resources.temporary.create(body.texts, encoder, resources.full_name(model, encoder)))
 
-        return await service.answer(request, work)
+        return await service.respond(request, work, HTTPStatus.CREATED)
 
-    @routes.delete("/collections/{name}", status_code=HTTPStatus.NO_CONTENT)
-    async def remove(name: str, request: Request) -> Response:
-        """Delete a collection that was dropped here."""
-        await service.desk.do(request, lambda: drops.remove(name))
+    @routes.post("/{name}/items", response_model=CollectionResponse)
+    async def add_items(name: str, body: AddItemsRequest, request: Request) -> Response:
+        """Add items to a temporary collection."""
+
+        def work() -> Any:
+            service.limits.check("texts", "texts", len(body.texts))
+            return describe(name, resources.temporary.add(name, body.texts))
+
+        return await service.respond(request, work)
+
+    @routes.delete("/{name}", status_code=HTTPStatus.NO_CONTENT)
+    async def delete(name: str, request: Request) -> Response:
+        """Delete a temporary collection."""
+        await service.pool.run(request, lambda: resources.temporary.remove(name))
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
-    def _facts(name: str, made: Collection) -> dict[str, Any]:
-        blank = int((made.norms == 0).sum())
-        return {"collection": name, "items": made.size, "blank": blank, "seconds": service.limits.lifetime}
+    def describe(name: str, collection: Collection) -> dict[str, Any]:
+        return {
+            "collection": name,
+            "items": collection.size,
+            "without_vector": int((collection.norms == 0).sum()),
+            "lifetime": service.limits.lifetime,
+        }
 
     return routes

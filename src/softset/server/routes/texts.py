@@ -1,88 +1,81 @@
-"""/v1/score, /v1/matrix and /v1/explain: how alike texts are, and why."""
+"""Routes /v1/score, /v1/matrix and /v1/explain, which compare texts."""
 
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
 from softset.errors import InputError
-from softset.server.batching import BatchedEncoder
-from softset.server.schemas import (
-    EncoderRequest,
-    ExplainAnswer,
-    ExplainRequest,
-    MatrixAnswer,
-    MatrixRequest,
-    ScoreAnswer,
-    ScoreRequest,
-)
+from softset.server.limited_encoder import LimitedEncoder
+from softset.server.requests import EncoderRequest, ExplainRequest, MatrixRequest, ScoreRequest
+from softset.server.responses import ExplainResponse, MatrixResponse, ScoreResponse
 from softset.server.service import Service
 from softset.similarity.metrics import metric
 from softset.similarity.scorer import Scorer
 
-__all__ = ["texts_routes"]
+__all__ = ["text_routes"]
 
 
-def texts_routes(service: Service) -> APIRouter:
-    """Return the routes of a service."""
+def text_routes(service: Service) -> APIRouter:
+    """Return the routes that compare texts."""
     routes = APIRouter(prefix="/v1", tags=["texts"])
 
-    @routes.post("/score", response_model=ScoreAnswer)
-    async def score(asked: ScoreRequest, request: Request) -> Response:
-        """Score each candidate against its reference, or its references: what `softset score --json` prints."""
+    @routes.post("/score", response_model=ScoreResponse)
+    async def score(body: ScoreRequest, request: Request) -> Response:
+        """Score each candidate against its reference or references, as `softset score --json` does."""
 
         def work() -> Any:
-            wanted = metric(asked.metric)
-            references = [text for one in asked.references for text in ([one] if isinstance(one, str) else one)]
-            encoder = _encoder(service, asked, [*asked.candidates, *references])
-            scorer = Scorer(encoder, metric=wanted, rescale=asked.rescale, multi_reference=asked.multi_reference)
-            return scorer.score(asked.candidates, asked.references).to_dict()
+            parsed_metric = metric(body.metric)
+            references = [text for group in body.references for text in ([group] if isinstance(group, str) else group)]
+            encoder = _encoder(service, body, [*body.candidates, *references])
+            scorer = Scorer(encoder, metric=parsed_metric, rescale=body.rescale, several=body.multi_reference)
+            return scorer.score(body.candidates, body.references).to_dict()
 
-        return await service.answer(request, work)
+        return await service.respond(request, work)
 
-    @routes.post("/matrix", response_model=MatrixAnswer)
-    async def matrix(asked: MatrixRequest, request: Request) -> Response:
-        """Score every candidate against every reference."""
-
-        def work() -> Any:
-            wanted = metric(asked.metric)
-            others = asked.candidates if asked.references is None else asked.references
-            service.limits.check("cells", "cells", len(asked.candidates) * len(others))
-            encoder = _encoder(service, asked, [*asked.candidates, *(asked.references or [])])
-            scorer = Scorer(encoder, metric=wanted, rescale=asked.rescale)
-            return scorer.matrix(asked.candidates, asked.references).to_dict()
-
-        return await service.answer(request, work)
-
-    @routes.post("/explain", response_model=ExplainAnswer)
-    async def explain(asked: ExplainRequest, request: Request) -> Response:
-        """Explain how much each token of two texts belongs to the other: what `softset explain --json` prints."""
+    @routes.post("/matrix", response_model=MatrixResponse)
+    async def matrix(body: MatrixRequest, request: Request) -> Response:
+        """Score each candidate against each reference."""
 
         def work() -> Any:
-            distinct = list(dict.fromkeys(metric(one) for one in asked.metrics))
-            both = [asked.candidate, asked.reference]
-            for name, text in zip(("candidate", "reference"), both, strict=True):
+            parsed_metric = metric(body.metric)
+            columns = body.candidates if body.references is None else body.references
+            service.limits.check("cells", "cells", len(body.candidates) * len(columns))
+            encoder = _encoder(service, body, [*body.candidates, *(body.references or [])])
+            scorer = Scorer(encoder, metric=parsed_metric, rescale=body.rescale)
+            return scorer.matrix(body.candidates, body.references).to_dict()
+
+        return await service.respond(request, work)
+
+    @routes.post("/explain", response_model=ExplainResponse)
+    async def explain(body: ExplainRequest, request: Request) -> Response:
+        """Explain the scores of two texts token by token, as `softset explain --json` does."""
+
+        def work() -> Any:
+            metrics = list(dict.fromkeys(metric(name) for name in body.metrics))
+            for name, text in (("candidate", body.candidate), ("reference", body.reference)):
                 if not text.strip():
-                    raise InputError(f"the {name} is empty: there is nothing to explain without words")
-            encoder = _encoder(service, asked, both)
-            left, right = encoder.count_tokens(both)
-            service.limits.check("cells of links", "cells", left * right * len(distinct))
-            return Scorer(encoder, metric=distinct[0]).explain(*both, metrics=distinct).to_dict()
+                    raise InputError(f"the {name} is empty: there are no tokens to explain")
+            texts = [body.candidate, body.reference]
+            encoder = _encoder(service, body, texts)
+            candidate_tokens, reference_tokens = encoder.count_tokens(texts)
+            service.limits.check("links", "cells", candidate_tokens * reference_tokens * len(metrics))
+            return Scorer(encoder, metric=metrics[0]).explain(*texts, metrics=metrics).to_dict()
 
-        return await service.answer(request, work)
+        return await service.respond(request, work)
 
     return routes
 
 
-def _encoder(service: Service, asked: EncoderRequest, texts: list[str]) -> BatchedEncoder:
-    """Return the model that a request names, once it is clear that its texts are not too much for it."""
+def _encoder(service: Service, body: EncoderRequest, texts: list[str]) -> LimitedEncoder:
+    """Return the model that a request names, after a check of the texts against the limits."""
     service.limits.check("texts", "texts", len(texts))
-    encoder = service.offers.encoder(
-        service.offers.model_name(asked.model),
-        layer=asked.layer,
-        unit=asked.unit,
-        special_tokens=asked.special_tokens,
-        overflow=asked.overflow,
-        max_length=asked.max_length,
+    encoder = service.resources.encoder(
+        service.resources.model_name(body.model),
+        layer=body.layer,
+        unit=body.unit,
+        special_tokens=body.special_tokens,
+        overflow=body.overflow,
+        max_length=body.max_length,
     )
     service.check_texts(encoder, texts)
     return encoder

@@ -1,0 +1,123 @@
+"""Schemas of responses. They are derived from the result classes of the library, whose `to_dict` is the response."""
+
+from dataclasses import MISSING, fields, is_dataclass
+from typing import Any, Literal, get_type_hints
+
+import numpy as np
+from pydantic import BaseModel, create_model
+
+from softset.search.membership import ItemMembership, MembershipResult
+from softset.search.projection_2d import Point, ProjectedSet, Projection2D
+from softset.search.results import Hit, LeafMembership, SearchResult
+from softset.similarity.explain.data import Explanation, Side, View
+from softset.similarity.explain.level import Level
+from softset.similarity.scores import Row, Scores
+
+__all__ = [
+    "CollectionResponse",
+    "ExplainResponse",
+    "FindResponse",
+    "HealthResponse",
+    "MapResponse",
+    "MatrixResponse",
+    "MembershipResponse",
+    "QueryErrorResponse",
+    "ResourcesResponse",
+    "ScoreResponse",
+]
+
+
+def _derive(source: type, omit: tuple[str, ...] = (), /, **changed: Any) -> Any:
+    """Return a model with the fields of a dataclass or named tuple; fields with a default are optional.
+
+    >>> sorted(_derive(Hit, ("index", "leaves")).model_json_schema()["properties"])
+    ['id', 'membership', 'metadata', 'percentile', 'text']
+    """
+    hints = {name: list[Any] if hint is np.ndarray else hint for name, hint in get_type_hints(source).items()}
+    types = {name: hint for name, hint in (hints | changed).items() if name not in omit}
+    optional = _fields_with_default(source)
+    definitions: dict[str, Any] = {
+        name: (hint, None) if name in optional else (hint, ...) for name, hint in types.items()
+    }
+    return create_model(source.__name__, __doc__=source.__doc__, **definitions)
+
+
+def _fields_with_default(source: type) -> set[str]:
+    if not is_dataclass(source):
+        return set(getattr(source, "_field_defaults", ()))
+    return {field.name for field in fields(source) if (field.default, field.default_factory) != (MISSING, MISSING)}
+
+
+_Leaf = _derive(LeafMembership, examples=dict[str, float])
+_Point = _derive(Point)
+_Side = _derive(Side)
+
+FindResponse = _derive(SearchResult, ("hits", "plan"), results=list[_derive(Hit, ("index",), leaves=list[_Leaf])])
+MembershipResponse = _derive(
+    MembershipResult, ("items",), memberships=list[_derive(ItemMembership, leaves=list[_Leaf])]
+)
+MapResponse = _derive(
+    Projection2D,
+    sets=list[_derive(ProjectedSet, ("centre",), **get_type_hints(Point), examples=list[_Point])],
+    items=list[_Point],
+)
+ScoreResponse = _derive(
+    Scores,
+    tuple(set(Row._fields) - {"precision", "recall", "score", "f1"}),
+    precision=float,
+    recall=float,
+    f1=float,
+    pairs=int,
+    segments=list[_derive(Row)],
+)
+ExplainResponse = _derive(
+    Explanation,
+    ("views",),
+    candidate=_Side,
+    reference=_Side,
+    metrics=list[_derive(View, chance=_derive(Level) | None)],
+)
+
+
+class MatrixResponse(BaseModel):
+    """Scores of each candidate (one row) with each reference (one column)."""
+
+    signature: str
+    precision: list[list[float]]
+    recall: list[list[float]]
+    f1: list[list[float]]
+
+
+class QueryErrorResponse(BaseModel):
+    """The error of one query in a list of queries."""
+
+    query: str
+    error: str
+
+
+class CollectionResponse(BaseModel):
+    """A temporary collection; it expires `lifetime` seconds after its last use."""
+
+    collection: str
+    items: int
+    without_vector: int
+    lifetime: float
+
+
+class ResourcesResponse(BaseModel):
+    """The names that requests may use, and the limits for requests."""
+
+    models: list[str]
+    vectors: list[str]
+    collections: list[str]
+    limits: dict[str, int | float]
+    softset: str
+
+
+class HealthResponse(BaseModel):
+    """The state of the server."""
+
+    status: Literal["ok"]
+    softset: str
+    requests_in_progress: int
+    models_loaded: int
