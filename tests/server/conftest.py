@@ -1,4 +1,4 @@
-"""What the tests of the server share: an application in this process, the command line beside it, a real server."""
+"""Fixtures for tests of the server: an application in this process, the command line, and a server process."""
 
 import json
 import os
@@ -21,7 +21,7 @@ BASE = "http://127.0.0.1"
 
 @pytest.fixture(scope="session")
 def home(tmp_path_factory) -> Iterator[Path]:
-    """A cache of the server's own, so that what this machine's user imported does not matter."""
+    """An empty cache folder, so that models and vectors imported on this machine do not matter."""
     before = os.environ.get("SOFTSET_CACHE")
     folder = tmp_path_factory.mktemp("cache")
     os.environ["SOFTSET_CACHE"] = str(folder)
@@ -33,33 +33,33 @@ def home(tmp_path_factory) -> Iterator[Path]:
 
 
 @contextmanager
-def client_of(settings: Settings | None = None) -> Iterator[TestClient]:
+def client_for(settings: Settings | None = None) -> Iterator[TestClient]:
     with TestClient(create_app(settings), base_url=BASE, raise_server_exceptions=False) as client:
         yield client
 
 
 @pytest.fixture(scope="session")
 def client(home) -> Iterator[TestClient]:
-    with client_of() as client:
+    with client_for() as client:
         yield client
 
 
 @pytest.fixture
 def command(capsys):
-    """Run the command line and return its exit code, what it printed (as an object if it is one), and its sentence."""
+    """Run the command line; return its exit code, its output (parsed if it is JSON) and its error message."""
 
     def run(*arguments: str) -> tuple[int, object, str]:
-        with pytest.raises(SystemExit) as ended:
+        with pytest.raises(SystemExit) as exit_info:
             cli.main(list(arguments))
-        shown = capsys.readouterr()
-        printed = json.loads(shown.out) if shown.out.startswith(("{", "[")) else shown.out
-        return ended.value.code, printed, shown.err.removeprefix("softset: ")
+        captured = capsys.readouterr()
+        output = json.loads(captured.out) if captured.out.startswith(("{", "[")) else captured.out
+        return exit_info.value.code, output, captured.err.removeprefix("softset: ")
 
     return run
 
 
-class Running:
-    """A server in a process of its own."""
+class ServerProcess:
+    """A server in its own process."""
 
     def __init__(self, *arguments: str, **environment: str) -> None:
         self.process = subprocess.Popen(
@@ -68,17 +68,17 @@ class Running:
             text=True,
             env={**os.environ, **environment},
         )
-        first = self.process.stderr.readline()
-        found = re.search(r"(http://\S+?)/ is the page", first)
-        assert found, first + self.process.stderr.read()
-        self.url = found[1]
+        first_line = self.process.stderr.readline()
+        match = re.search(r"page at (http://\S+?)/,", first_line)
+        assert match, first_line + self.process.stderr.read()
+        self.url = match[1]
 
-    def end(self, how: int = signal.SIGTERM) -> str:
-        """Send a signal, and return what the server said until its end."""
-        self.process.send_signal(how)
+    def stop(self, number: int = signal.SIGTERM) -> str:
+        """Send a signal, and return what the server writes until it ends."""
+        self.process.send_signal(number)
         return self.process.communicate(timeout=60)[1]
 
-    def __enter__(self) -> "Running":
+    def __enter__(self) -> "ServerProcess":
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -88,6 +88,6 @@ class Running:
 
 
 @pytest.fixture(scope="session")
-def server(home) -> Iterator[Running]:
-    with Running() as running:
-        yield running
+def server(home) -> Iterator[ServerProcess]:
+    with ServerProcess() as process:
+        yield process

@@ -3,15 +3,16 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI
 from starlette.middleware import Middleware
-from starlette.responses import RedirectResponse
+from starlette.responses import FileResponse, RedirectResponse
+from starlette.staticfiles import StaticFiles
 
 from softset import __version__
 from softset.server.middleware import AllowedHosts, ApiKey, BodyLimit, RequestMetrics, SecurityHeaders
-from softset.server.page_files import add_page
 from softset.server.problems import MEDIA_TYPE, Problem, add_handlers
 from softset.server.routes.collections import collection_routes
 from softset.server.routes.sets import set_routes
@@ -20,8 +21,9 @@ from softset.server.routes.texts import text_routes
 from softset.server.service import Service
 from softset.server.settings import Settings, is_loopback
 
-__all__ = ["create_app"]
+__all__ = ["PAGE", "create_app"]
 
+PAGE = Path(__file__).parent / "page"
 DESCRIPTION = """Set algebra for embeddings: search words and items by set queries, and compare texts.
 
 Successful responses contain the JSON that the command line prints. Errors are problems (RFC 9457) whose `detail` is the
@@ -77,7 +79,8 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         app.include_router(routes)
     app.add_route("/metrics", lambda _: service.metrics.response())
     app.add_route("/v1", lambda _: RedirectResponse("/v1/openapi.json"))
-    add_page(app)
+    app.add_route("/", lambda _: FileResponse(PAGE / "index.html"))
+    app.mount("/page", StaticFiles(directory=PAGE))
     add_handlers(app)
     _extend_openapi(app, with_key=settings.key is not None)
     app.state.service = service

@@ -28,7 +28,6 @@ SECURITY_HEADERS = {
     "referrer-policy": "no-referrer",
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
-    "cache-control": "no-store",
 }
 
 
@@ -72,6 +71,7 @@ class SecurityHeaders:
                 headers = MutableHeaders(scope=message)
                 for name, value in SECURITY_HEADERS.items():
                     headers.setdefault(name, value)
+                headers.setdefault("cache-control", "no-cache" if "etag" in headers else "no-store")
             await send(message)
 
         await self.app(scope, receive, send_with_headers)

@@ -34,8 +34,8 @@ def _check_encodable(text: str) -> str:
 
 
 def _check_size(value: Any) -> Any:
-    limit = {dict: MAX_OBJECT_KEYS, list: MAX_LIST_ITEMS}.get(type(value))
-    if limit is not None and len(value) > limit:
+    limit = MAX_OBJECT_KEYS if isinstance(value, dict) else MAX_LIST_ITEMS
+    if isinstance(value, dict | list) and len(value) > limit:
         raise ValueError(f"{len(value):,} elements are too many, the limit is {limit:,}")
     return value
 

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from softset.collections.collection import open_collection
-from softset.encoders.pipeline import ContextualEncoder
-from softset.encoders.model_config import Layer, check_layer
-from softset.encoders.loading import load_encoder
-from softset.encoders.model_info import list_models
 from softset.encoders.base import Encoder
+from softset.encoders.loading import load_encoder
+from softset.encoders.model_config import Layer, check_layer
+from softset.encoders.model_info import list_models
+from softset.encoders.pipeline import ContextualEncoder
 from softset.encoders.signature import parse_signature
 from softset.search.find import SearchableSource
 from softset.search.words import WordVectors, load_words

@@ -1,7 +1,7 @@
 """Schemas of responses. They are derived from the result classes of the library, whose `to_dict` is the response."""
 
 from dataclasses import MISSING, fields, is_dataclass
-from typing import Any, Literal, get_type_hints
+from typing import Any, get_type_hints
 
 import numpy as np
 from pydantic import BaseModel, create_model
@@ -11,18 +11,16 @@ from softset.search.projection_2d import Point, ProjectedSet, Projection2D
 from softset.search.results import Hit, LeafMembership, SearchResult
 from softset.similarity.explain.data import Explanation, Side, View
 from softset.similarity.explain.level import Level
-from softset.similarity.scores import Row, Scores
+from softset.similarity.scores import Row
 
 __all__ = [
     "CollectionResponse",
     "ExplainResponse",
     "FindResponse",
-    "HealthResponse",
     "MapResponse",
     "MatrixResponse",
     "MembershipResponse",
     "QueryErrorResponse",
-    "ResourcesResponse",
     "ScoreResponse",
 ]
 
@@ -48,35 +46,33 @@ def _fields_with_default(source: type) -> set[str]:
     return {field.name for field in fields(source) if (field.default, field.default_factory) != (MISSING, MISSING)}
 
 
+def _list(item: Any) -> Any:
+    return list[item]
+
+
 _Leaf = _derive(LeafMembership, examples=dict[str, float])
 _Point = _derive(Point)
 _Side = _derive(Side)
+_ProjectedSet = _derive(ProjectedSet, ("centre",), **get_type_hints(Point), examples=_list(_Point))
+_View = _derive(View, chance=_derive(Level) | None)
 
-FindResponse = _derive(SearchResult, ("hits", "plan"), results=list[_derive(Hit, ("index",), leaves=list[_Leaf])])
+FindResponse = _derive(SearchResult, ("hits", "plan"), results=_list(_derive(Hit, ("index",), leaves=_list(_Leaf))))
 MembershipResponse = _derive(
-    MembershipResult, ("items",), memberships=list[_derive(ItemMembership, leaves=list[_Leaf])]
+    MembershipResult, ("items",), memberships=_list(_derive(ItemMembership, leaves=_list(_Leaf)))
 )
-MapResponse = _derive(
-    Projection2D,
-    sets=list[_derive(ProjectedSet, ("centre",), **get_type_hints(Point), examples=list[_Point])],
-    items=list[_Point],
-)
-ScoreResponse = _derive(
-    Scores,
-    tuple(set(Row._fields) - {"precision", "recall", "score", "f1"}),
-    precision=float,
-    recall=float,
-    f1=float,
-    pairs=int,
-    segments=list[_derive(Row)],
-)
-ExplainResponse = _derive(
-    Explanation,
-    ("views",),
-    candidate=_Side,
-    reference=_Side,
-    metrics=list[_derive(View, chance=_derive(Level) | None)],
-)
+MapResponse = _derive(Projection2D, sets=_list(_ProjectedSet), items=_list(_Point))
+ExplainResponse = _derive(Explanation, ("views",), candidate=_Side, reference=_Side, metrics=_list(_View))
+
+
+class ScoreResponse(BaseModel):
+    """Mean scores, and the scores of each pair."""
+
+    signature: str
+    precision: float
+    recall: float
+    f1: float
+    pairs: int
+    segments: _list(_derive(Row))  # type: ignore[valid-type]  # a model that is created at run time
 
 
 class MatrixResponse(BaseModel):
@@ -102,22 +98,3 @@ class CollectionResponse(BaseModel):
     items: int
     without_vector: int
     lifetime: float
-
-
-class ResourcesResponse(BaseModel):
-    """The names that requests may use, and the limits for requests."""
-
-    models: list[str]
-    vectors: list[str]
-    collections: list[str]
-    limits: dict[str, int | float]
-    softset: str
-
-
-class HealthResponse(BaseModel):
-    """The state of the server."""
-
-    status: Literal["ok"]
-    softset: str
-    requests_in_progress: int
-    models_loaded: int

@@ -119,8 +119,8 @@ class WorkerPool:
     def _too_slow(self) -> RequestError:
         return RequestError(
             HTTPStatus.GATEWAY_TIMEOUT,
-            f"the request took longer than {self._limits.timeout:g} s: send less at once, try again later, or raise the "
-            "limit (softset serve --timeout)",
+            f"the request took longer than {self._limits.timeout:g} s: send less at once, try again later, or raise "
+            "the limit (softset serve --timeout)",
         )
 
 

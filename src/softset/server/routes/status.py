@@ -1,11 +1,11 @@
 """Routes /v1/models, /v1/health and /v1/metrics."""
 
 from dataclasses import asdict
+from typing import Any
 
 from fastapi import APIRouter, Response
 
 from softset import __version__
-from softset.server.responses import HealthResponse, ResourcesResponse
 from softset.server.service import Service
 
 __all__ = ["status_routes"]
@@ -16,25 +16,21 @@ def status_routes(service: Service) -> APIRouter:
     routes = APIRouter(prefix="/v1", tags=["server"])
 
     @routes.get("/models")
-    async def models() -> ResourcesResponse:
+    async def models() -> dict[str, Any]:
         """List the models, word vectors and collections that requests may name, and the limits for requests."""
-        return ResourcesResponse(
-            models=list(service.resources.models),
-            vectors=list(service.resources.vectors),
-            collections=list(service.resources.collections),
-            limits=asdict(service.limits),
-            softset=__version__,
-        )
+        resources = service.resources
+        names = {name: list(getattr(resources, name)) for name in ("models", "vectors", "collections")}
+        return {**names, "limits": asdict(service.limits), "softset": __version__}
 
     @routes.get("/health")
-    async def health() -> HealthResponse:
+    async def health() -> dict[str, Any]:
         """Return the state of the server. No API key is needed."""
-        return HealthResponse(
-            status="ok",
-            softset=__version__,
-            requests_in_progress=service.pool.in_progress,
-            models_loaded=service.resources.models_loaded,
-        )
+        return {
+            "status": "ok",
+            "softset": __version__,
+            "requests_in_progress": service.pool.in_progress,
+            "models_loaded": service.resources.models_loaded,
+        }
 
     @routes.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
     async def metrics() -> Response:
