@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from urllib.parse import urlsplit
 
 from tests.server import load
-from tests.server.conftest import Running
+from tests.server.conftest import ServerProcess
 
 from reliability.check import Check, Finding, expect
 
@@ -30,7 +30,7 @@ def _load(short: bool) -> Finding:
     expect(set(report.overload) <= {200, 503, 429}, f"statuses under overload {dict(report.overload)}")
     expect(report.growth() < GROWTH / 2, f"memory grew by {report.growth():.1f} MB")
     figures = {"memory": f"{report.memory[-1]:.0f} MB, {report.growth():+.1f} MB in the second half"}
-    for kind, values in sorted(report.seconds.items()):
+    for kind, values in sorted(report.latencies.items()):
         figures[kind] = f"p99 {1e3 * sorted(values)[int(0.99 * (len(values) - 1))]:.0f} ms"
     refused = sum(count for status, count in report.overload.items() if status != 200)
     figures["refused when 120 came at once"] = str(refused)
@@ -95,7 +95,7 @@ def _garbage(url: str, rng: random.Random) -> None:
 
 def _good(url: str, seen: Counter) -> None:
     with load.Client(url) as client:
-        seen[client.ask("POST", "/v1/find", GOOD)[0]] += 1
+        seen[client.send("POST", "/v1/find", GOOD)[0]] += 1
 
 
 def _strangers(url: str, count: int) -> None:
@@ -165,7 +165,7 @@ def _together(works: list[Callable[[], None]]) -> None:
 
 def _abuse(short: bool) -> Finding:
     rounds, seen = 4 if short else 60, Counter()
-    with Running("--quiet") as server:
+    with ServerProcess("--quiet") as server:
         for _ in range(20):
             _good(server.url, seen)
         before = load.memory_of(server.process.pid)
@@ -188,7 +188,7 @@ def _abuse(short: bool) -> Finding:
         grown = load.memory_of(server.process.pid) - before
         expect(grown < GROWTH, f"memory grew by {grown:.0f} MB")
         expect(server.process.poll() is None, "the server ended")
-        server.end()
+        server.stop()
         expect(server.process.returncode == 0, f"the server ended with {server.process.returncode}")
     return Finding(
         f"{done:,} bad clients, {sum(seen.values())} good ones among them, {MANY:,} connections at once",
@@ -205,7 +205,7 @@ def _wait_for(url: str) -> None:
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline:
         with suppress(OSError, http.client.HTTPException), load.Client(url) as client:
-            if client.ask("GET", "/v1/health", None)[0] == 200:
+            if client.send("GET", "/v1/health", None)[0] == 200:
                 return
         time.sleep(0.2)
     expect(False, "after many connections, the server answers no more")
@@ -213,7 +213,7 @@ def _wait_for(url: str) -> None:
 
 def _keys(short: bool) -> Finding:
     count = 70 if short else 2_000
-    with Running("--quiet", SOFTSET_API_KEY=KEY) as server:
+    with ServerProcess("--quiet", SOFTSET_API_KEY=KEY) as server:
         _strangers(server.url, count)
     return Finding(f"{count:,} requests without the key or with others", {"let in": "0"})
 

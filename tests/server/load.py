@@ -1,10 +1,11 @@
-"""A server under load on this machine: how long answers take, that none is wrong, and that memory stays flat.
+"""Load test of a server on this machine: latency, wrong responses and memory growth.
 
     python -m tests.server.load --seconds 600
 
-First as many requests as eight clients can ask for are counted for a moment; then the same mix comes at six tenths of
-that rate, however long each takes to answer, so that a slow answer does not thin out those after it. At the end far
-more come at once than the server takes on: it must refuse the rest, and be as before.
+First, eight clients send requests as fast as they can for a few seconds, to measure the throughput. Then the same mix
+of requests is sent at 60% of that rate. Each request has a fixed start time, and its latency counts from there, so that
+a slow response does not reduce the load. At the end far more requests are sent at once than the server accepts: it must
+refuse the rest and keep working.
 """
 
 import argparse
@@ -23,49 +24,47 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from tests.server.conftest import Running
+from tests.server.conftest import ServerProcess
 
-SHARE = 0.6  # of the rate that the machine reaches
+LOAD = 0.6  # of the measured throughput
 CLIENTS = 8
-PROBE = 3.0  # seconds in which that rate is measured
-MOST = 400.0  # requests a second, whatever the machine could do
+PROBE_SECONDS = 3.0
+MAX_RATE = 400.0  # requests per second
 WORDS = (
     "red blue green apple peach banana dog cat wolf sea ship storm war bread wine garden king queen snow game".split()
 )
 
 
 @dataclass
-class Report:
-    """What was measured: seconds by kind of request, statuses, and the server's memory over time in MB."""
+class LoadReport:
+    """Latencies in seconds by kind of request, statuses, and the memory of the server over time in MB."""
 
     rate: float
-    seconds: dict[str, list[float]] = field(default_factory=dict)
+    latencies: dict[str, list[float]] = field(default_factory=dict)
     statuses: Counter = field(default_factory=Counter)
     memory: list[float] = field(default_factory=list)
     overload: Counter = field(default_factory=Counter)
-    per_batch: float = 0.0
 
     def growth(self) -> float:
-        """Return the memory of the last quarter above that of the second, in MB; the first is for loading."""
+        """Return the memory growth in MB from the second to the last quarter; models are loaded in the first."""
         quarter = max(len(self.memory) // 4, 1)
         return float(np.median(self.memory[-quarter:]) - np.median(self.memory[quarter : 2 * quarter]))
 
     def __str__(self) -> str:
         lines = [f"{self.rate:.0f} requests/s, {sum(self.statuses.values()):,} in all, statuses {dict(self.statuses)}"]
-        for kind, values in sorted(self.seconds.items()):
-            p50, p99 = np.percentile(values, [50, 99]) * 1000
-            lines.append(f"{kind:12} {len(values):8,} requests   p50 {p50:7.1f} ms   p99 {p99:7.1f} ms")
+        for kind, latencies in sorted(self.latencies.items()):
+            p50, p99 = np.percentile(latencies, [50, 99]) * 1000
+            lines.append(f"{kind:12} {len(latencies):8,} requests   p50 {p50:7.1f} ms   p99 {p99:7.1f} ms")
         lines.append(f"memory {np.median(self.memory):.0f} MB, growth {self.growth():+.1f} MB")
-        lines.append(f"requests in a batch of the model: {self.per_batch:.2f}")
         lines.append(f"overload: statuses {dict(self.overload)}")
         return "\n".join(lines)
 
 
-def asked(rng: random.Random) -> Iterator[tuple[str, str, str, object]]:
-    """Yield requests for ever: kind, method, path, body."""
+def generate_requests(rng: random.Random) -> Iterator[tuple[str, str, str, object]]:
+    """Yield an endless mix of requests: kind, method, path, body."""
     for number in count():
-        some = rng.sample(WORDS, 5)
-        query = f"{{{some[0]}, {some[1]}}} {rng.choice('&|-')} {{{some[2]}, {some[3]}}}"
+        words = rng.sample(WORDS, 5)
+        query = f"{{{words[0]}, {words[1]}}} {rng.choice('&|-')} {{{words[2]}, {words[3]}}}"
         text, other = " ".join(rng.choices(WORDS, k=8)), " ".join(rng.choices(WORDS, k=12))
         kind = number % 10
         if kind < 5:
@@ -82,7 +81,7 @@ def asked(rng: random.Random) -> Iterator[tuple[str, str, str, object]]:
 
 
 class Client:
-    """One connection that is kept, and opened again when the server closed it."""
+    """A persistent connection, which is opened again if the server closes it."""
 
     def __init__(self, url: str) -> None:
         self.connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=60)
@@ -93,110 +92,106 @@ class Client:
     def __exit__(self, *_: object) -> None:
         self.connection.close()
 
-    def ask(self, method: str, path: str, body: object) -> tuple[int, bytes]:
+    def send(self, method: str, path: str, body: object) -> tuple[int, bytes]:
         content = None if body is None else json.dumps(body)
-        for again in (True, False):
+        for retry in (True, False):
             try:
                 self.connection.request(method, path, content, {"content-type": "application/json"})
-                answer = self.connection.getresponse()
-                return answer.status, answer.read()
+                response = self.connection.getresponse()
+                return response.status, response.read()
             except (http.client.HTTPException, OSError):
                 self.connection.close()
-                if not again:
+                if not retry:
                     raise
         raise AssertionError
 
 
-def together(threads: int, work: Callable[[int], None]) -> None:
-    running = [threading.Thread(target=work, args=(at,)) for at in range(threads)]
-    for one in running:
-        one.start()
-    for one in running:
-        one.join()
+def run_in_threads(n: int, work: Callable[[int], None]) -> None:
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(n)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
 
 
-def reached(url: str) -> float:
-    """Return how many requests a second the clients get answered when each asks as soon as it can."""
-    done, end = Counter(), time.monotonic() + PROBE
+def measure_throughput(url: str) -> float:
+    """Return the requests per second of clients that send the next request after each response."""
+    completed, deadline = Counter(), time.monotonic() + PROBE_SECONDS
 
-    def work(at: int) -> None:
+    def work(number: int) -> None:
         with Client(url) as client:
-            for _, *one in asked(random.Random(at)):
-                if time.monotonic() > end:
+            for _, *request in generate_requests(random.Random(number)):
+                if time.monotonic() > deadline:
                     return
-                assert client.ask(*one)[0] in (200, 201, 422)
-                done[at] += 1
+                assert client.send(*request)[0] in (200, 201, 422)
+                completed[number] += 1
 
-    together(CLIENTS, work)
-    return sum(done.values()) / PROBE
+    run_in_threads(CLIENTS, work)
+    return sum(completed.values()) / PROBE_SECONDS
 
 
-def steady(url: str, pid: int, seconds: float, report: Report) -> None:
-    """Ask at the report's rate; the time of a request counts from when it was due."""
-    begun, lock = time.monotonic(), threading.Lock()
-    due, wanted = count(), asked(random.Random(0))
+def steady_load(url: str, pid: int, seconds: float, report: LoadReport) -> None:
+    """Send requests at the rate of the report; a latency counts from the planned start of the request."""
+    start, lock = time.monotonic(), threading.Lock()
+    numbers, requests = count(), generate_requests(random.Random(0))
 
     def work(_: int) -> None:
         with Client(url) as client:
             while True:
                 with lock:
-                    at, (kind, *one) = begun + next(due) / report.rate, next(wanted)
-                if at > begun + seconds:
+                    planned, (kind, *request) = start + next(numbers) / report.rate, next(requests)
+                if planned > start + seconds:
                     return
-                time.sleep(max(at - time.monotonic(), 0))
-                status, _ = client.ask(*one)
+                time.sleep(max(planned - time.monotonic(), 0))
+                status, _ = client.send(*request)
                 with lock:
-                    report.seconds.setdefault(kind, []).append(time.monotonic() - at)
+                    report.latencies.setdefault(kind, []).append(time.monotonic() - planned)
                     report.statuses[status] += 1
 
-    over = threading.Event()
+    finished = threading.Event()
 
-    def watch() -> None:
-        while not over.wait(0.5):
+    def watch_memory() -> None:
+        while not finished.wait(0.5):
             report.memory.append(memory_of(pid))
 
-    watching = threading.Thread(target=watch)
-    watching.start()
-    together(4 * CLIENTS, work)
-    over.set()
-    watching.join()
+    watcher = threading.Thread(target=watch_memory)
+    watcher.start()
+    run_in_threads(4 * CLIENTS, work)
+    finished.set()
+    watcher.join()
 
 
-def overloaded(url: str, report: Report) -> None:
-    """Let far more come at once than the server takes on."""
-    heavy = {"candidates": ["word " * 100] * 8, "references": ["other " * 100] * 8}
+def overload(url: str, report: LoadReport) -> None:
+    """Send far more requests at once than the server accepts."""
+    references = ["other " * 100] * 8
 
-    def work(at: int) -> None:
+    def work(number: int) -> None:
+        body = {"candidates": [f"{number} word " * 60] * 8, "references": references}
         with Client(url) as client:
-            status, content = client.ask("POST", "/v1/score", {**heavy, "candidates": [f"{at} word " * 60] * 8})
+            status, content = client.send("POST", "/v1/score", body)
         report.overload[status] += 1
-        assert status == 200 or "come again" in json.loads(content)["detail"]
+        assert status == 200 or "try again" in json.loads(content)["detail"]
 
-    together(120, work)
+    run_in_threads(120, work)
 
 
 def memory_of(pid: int) -> float:
+    """Return the resident memory of a process in MB."""
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith("VmRSS"):
             return int(line.split()[1]) / 1024
     return 0.0
 
 
-def run(seconds: float) -> Report:
-    """Return what a server of its own does under load."""
-    with Running("--quiet") as server, Client(server.url) as client:
-        report = Report(min(SHARE * reached(server.url), MOST))
-        steady(server.url, server.process.pid, seconds, report)
-        told = dict(
-            line.split()
-            for line in client.ask("GET", "/metrics", None)[1].decode().splitlines()
-            if "batch_r" in line and line[0] != "#"
-        )
-        report.per_batch = float(told["softset_batch_requests_sum"]) / float(told["softset_batch_requests_count"])
-        overloaded(server.url, report)
-        status, _ = client.ask("POST", "/v1/find", {"query": "red"})
+def run(seconds: float) -> LoadReport:
+    """Run the load test against a new server."""
+    with ServerProcess("--quiet") as server, Client(server.url) as client:
+        report = LoadReport(min(LOAD * measure_throughput(server.url), MAX_RATE))
+        steady_load(server.url, server.process.pid, seconds, report)
+        overload(server.url, report)
+        status, _ = client.send("POST", "/v1/find", {"query": "red"})
         assert status == 200
-        server.end()
+        server.stop()
         assert server.process.returncode == 0
     return report
 

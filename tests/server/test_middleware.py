@@ -1,61 +1,61 @@
-"""What a request passes before anybody reads it: name, key, size, form; and what every answer carries."""
+"""Host names, the API key, limits on bodies, security headers, the page files and metrics."""
 
 import json
 
 import pytest
 from starlette.testclient import TestClient
 
-from softset.server import Limits, Settings
-from tests.server.conftest import client_of
+from softset.server import ServerLimits, Settings
+from tests.server.conftest import client_for
 
 KEY = "correct-horse-battery"
 FIND = {"query": "red", "top": 1}
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.1:8000", "localhost:99", "LOCALHOST", "[::1]", "[::1]:8000"])
-def test_the_server_s_own_names(client: TestClient, host: str) -> None:
+def test_local_host_names_are_accepted(client: TestClient, host: str) -> None:
     assert client.get("/v1/health", headers={"host": host}).status_code == 200
 
 
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "localhost.evil:80", "", "8000", "[::2]"])
-def test_another_name_is_refused(client: TestClient, host: str) -> None:
+def test_other_host_names_are_refused(client: TestClient, host: str) -> None:
     for path in ("/", "/v1/health", "/metrics"):
         answer = client.get(path, headers={"host": host})
         assert answer.status_code == 421 and answer.headers["content-type"] == "application/problem+json"
 
 
-def test_further_names(home) -> None:
-    with client_of(Settings(hosts=("words.team.example",))) as client:
+def test_additional_host_names_are_accepted(home) -> None:
+    with client_for(Settings(hosts=("words.team.example",))) as client:
         assert client.get("/v1/health", headers={"host": "words.team.example"}).status_code == 200
         assert client.get("/v1/health", headers={"host": "team.example"}).status_code == 421
 
 
 @pytest.fixture(scope="module")
 def locked(home):
-    with client_of(Settings(host="0.0.0.0", key=KEY)) as client:
+    with client_for(Settings(host="0.0.0.0", key=KEY)) as client:
         yield client
 
 
 @pytest.mark.parametrize(
-    "given", [None, "", "Bearer", "Bearer ", f"Bearer {KEY}x", f"Bearer {KEY[:-1]}", KEY, f"Basic {KEY}", "Bearer é"]
+    "header", [None, "", "Bearer", "Bearer ", f"Bearer {KEY}x", f"Bearer {KEY[:-1]}", KEY, f"Basic {KEY}", "Bearer é"]
 )
-def test_without_the_key_there_is_nothing(locked: TestClient, given: str | None) -> None:
-    headers = {} if given is None else {"authorization": given.encode()}
+def test_requests_without_the_key_are_refused(locked: TestClient, header: str | None) -> None:
+    headers = {} if header is None else {"authorization": header.encode()}
     for method, path in (("POST", "/v1/find"), ("GET", "/v1/models"), ("GET", "/metrics"), ("GET", "/v1/openapi.json")):
         answer = locked.request(method, path, json=FIND if method == "POST" else None, headers=headers)
         assert answer.status_code == 401 and answer.headers["www-authenticate"] == "Bearer"
         assert KEY not in answer.text
 
 
-def test_with_the_key_all_is_there(locked: TestClient) -> None:
+def test_requests_with_the_key_are_accepted(locked: TestClient) -> None:
     for scheme in ("Bearer", "bearer"):
         answer = locked.post("/v1/find", json=FIND, headers={"authorization": f"{scheme} {KEY}"})
         assert answer.json()["results"][0]["id"] == "blue"
-    assert locked.get("/v1/health").status_code == 200  # for who watches over it
-    assert locked.get("/").status_code == 200  # where a person is asked for the key
+    assert locked.get("/v1/health").status_code == 200  # for load balancers
+    assert locked.get("/").status_code == 200  # the page asks for the key
 
 
-def test_every_answer_keeps_the_browser_here(client: TestClient) -> None:
+def test_every_response_has_security_headers(client: TestClient) -> None:
     for answer in (
         client.get("/"),
         client.get("/nothing"),
@@ -68,7 +68,7 @@ def test_every_answer_keeps_the_browser_here(client: TestClient) -> None:
         assert "server" not in answer.headers and "access-control-allow-origin" not in answer.headers
 
 
-def test_the_page_and_its_files(client: TestClient) -> None:
+def test_page_files_have_etags(client: TestClient) -> None:
     page = client.get("/")
     assert page.headers["content-type"].startswith("text/html") and "<title>softset" in page.text
     for path in ("/page/main.js", "/page/style.css", "/page/icon.svg"):
@@ -83,29 +83,29 @@ def test_the_page_and_its_files(client: TestClient) -> None:
     "path",
     ["/page/../app.py", "/page/%2e%2e/app.py", "/page/..%2fapp.py", "/page//etc/passwd", "/page/nothing.js", "/docs"],
 )
-def test_nothing_else_is_served(client: TestClient, path: str) -> None:
+def test_other_files_are_not_served(client: TestClient, path: str) -> None:
     answer = client.get(path)
     assert answer.status_code == 404 and answer.json()["detail"].startswith("there is nothing at ")
 
 
-def test_no_file_of_the_page_names_another_host(client: TestClient) -> None:
-    from softset.server.assets import FOLDER
+def test_page_files_name_no_other_host(client: TestClient) -> None:
+    from softset.server.app import PAGE
 
-    for file in FOLDER.iterdir():
-        text = file.read_text().replace("http://www.w3.org/2000/svg", "")  # the name of a language, not an address
+    for file in PAGE.iterdir():
+        text = file.read_text().replace("http://www.w3.org/2000/svg", "")  # an XML namespace, not an address
         assert "http:" not in text and "https:" not in text and "//cdn" not in text, file
 
 
-def test_a_body_over_the_limit(home) -> None:
-    with client_of(Settings(limits=Limits(body=1000))) as client:
-        said = client.post("/v1/find", content=b"x" * 1001, headers={"content-type": "application/json"})
-        assert said.status_code == 413 and "1,000 bytes" in said.json()["detail"]
+def test_large_bodies_are_refused(home) -> None:
+    with client_for(Settings(limits=ServerLimits(body=1000))) as client:
+        declared = client.post("/v1/find", content=b"x" * 1001, headers={"content-type": "application/json"})
+        assert declared.status_code == 413 and "1,000 bytes" in declared.json()["detail"]
 
-        def unsaid():
+        def chunks():
             for _ in range(100):
                 yield b'"' + b"x" * 99
 
-        streamed = client.post("/v1/find", content=unsaid(), headers={"content-type": "application/json"})
+        streamed = client.post("/v1/find", content=chunks(), headers={"content-type": "application/json"})
         assert streamed.status_code == 413
         assert client.post("/v1/find", json=FIND).status_code == 200
 
@@ -119,7 +119,7 @@ def test_a_body_over_the_limit(home) -> None:
         (b'{"query": "\xff"}', 400),
         (b'{"query": "\\ud800"}', 422),
         (b'{"query": "red", "top": 1e400}', 422),
-        (b'{"query": "red", "least": NaN}', 422),
+        (b'{"query": "red", "min_score": NaN}', 422),
         (b'{"query": "red", "alpha": -Infinity}', 422),
         (b'{"query": "red", "top": "5"}', 422),
         (b'{"query": "red", "top": 0}', 422),
@@ -135,26 +135,26 @@ def test_a_body_over_the_limit(home) -> None:
         (b'{"query": "red", "aperture": "many"}', 422),
     ],
 )
-def test_bodies_of_the_wrong_form_are_one_sentence(client: TestClient, body: bytes, status: int) -> None:
+def test_invalid_bodies_get_a_one_line_error(client: TestClient, body: bytes, status: int) -> None:
     answer = client.post("/v1/find", content=body, headers={"content-type": "application/json"})
-    told = answer.json()
-    assert answer.status_code == told["status"] == status, told
-    assert "\n" not in told["detail"] and 5 < len(told["detail"]) < 1000 and "function-after" not in told["detail"]
+    body_status, detail = answer.json()["status"], answer.json()["detail"]
+    assert answer.status_code == body_status == status, detail
+    assert "\n" not in detail and 5 < len(detail) < 1000 and "function-after" not in detail
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", None])
-def test_what_another_site_s_form_can_send_is_not_read(client: TestClient, kind: str | None) -> None:
+def test_content_types_of_html_forms_are_refused(client: TestClient, kind: str | None) -> None:
     headers = {} if kind is None else {"content-type": kind}
     refused = client.post("/v1/find", content=json.dumps(FIND).encode(), headers=headers)
     assert refused.status_code == 415 and "content-type: application/json" in refused.json()["detail"]
 
 
-def test_wrong_paths_and_methods(client: TestClient) -> None:
+def test_unknown_paths_and_methods_are_refused(client: TestClient) -> None:
     assert client.get("/v1/find").status_code == 405 and client.get("/v1/find").json()["status"] == 405
     assert client.get("/v2/find").status_code == 404
 
 
-def test_an_error_of_ours_is_logged_and_not_told(client: TestClient, monkeypatch, caplog) -> None:
+def test_internal_errors_are_logged_but_not_sent(client: TestClient, monkeypatch, caplog) -> None:
     from softset.search.words import WordVectors
 
     def broken(*_: object, **__: object) -> None:
@@ -162,11 +162,11 @@ def test_an_error_of_ours_is_logged_and_not_told(client: TestClient, monkeypatch
 
     monkeypatch.setattr(WordVectors, "find_many", broken)
     answer = client.post("/v1/find", json=FIND)
-    assert answer.status_code == 500 and "secret" not in answer.text and "its log says why" in answer.json()["detail"]
+    assert answer.status_code == 500 and "secret" not in answer.text and "see the log" in answer.json()["detail"]
     assert "/secret/place" in caplog.text
 
 
-def test_the_counters(client: TestClient) -> None:
+def test_metrics(client: TestClient) -> None:
     client.post("/v1/find", json=FIND)
     client.post("/v1/score", json={"candidates": ["a"], "references": ["b"]})
     client.get("/a/path/that/nobody/has")
@@ -175,8 +175,7 @@ def test_the_counters(client: TestClient) -> None:
         assert answer.headers["content-type"].startswith("text/plain")
         for line in (
             'requests_total{route="/v1/find",status="200"}',
-            "softset_batch_requests_count",
-            "softset_under_way 0",
+            "softset_requests_in_progress 0",
         ):
             assert line in answer.text
         assert "nobody" not in answer.text

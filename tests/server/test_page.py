@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.server.conftest import Running
+from tests.server.conftest import ServerProcess
 
 sync_api = pytest.importorskip("playwright.sync_api")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -67,7 +67,7 @@ class Seen:
 
 
 @pytest.fixture(params=["desk", "phone"])
-def seen(request, browser, server: Running) -> Iterator[Seen]:
+def seen(request, browser, server: ServerProcess) -> Iterator[Seen]:
     """A page on a large screen, and on a phone; whatever a test does, nothing goes elsewhere and nothing breaks."""
     size = {"desk": {"width": 1200, "height": 900}, "phone": {"width": 390, "height": 844}}[request.param]
     context = browser.new_context(viewport=size, has_touch=request.param == "phone")
@@ -397,7 +397,7 @@ def test_all_of_it_by_keys(seen: Seen) -> None:
 
 
 def test_a_server_that_wants_a_key(browser, home) -> None:
-    with Running(SOFTSET_API_KEY="correct-horse-battery") as locked:
+    with ServerProcess(SOFTSET_API_KEY="correct-horse-battery") as locked:
         context = browser.new_context()
         page = context.new_page()
         page.goto(locked.url)
@@ -418,12 +418,12 @@ def test_a_server_that_wants_a_key(browser, home) -> None:
 
 
 def test_a_server_that_is_gone_is_told(browser, home) -> None:
-    with Running() as running:
+    with ServerProcess() as running:
         context = browser.new_context()
         page = context.new_page()
         page.goto(running.url)
         page.wait_for_selector("#results .hit")
-        running.end()
+        running.stop()
         page.fill("#top", "5")
         settled(page, "the server cannot be reached", "#sets-error")
         context.close()
@@ -431,7 +431,7 @@ def test_a_server_that_is_gone_is_told(browser, home) -> None:
 
 @pytest.mark.skipif(not AXE, reason="SOFTSET_AXE names the package of axe-core")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_what_axe_says(browser, server: Running, scheme: str) -> None:
+def test_what_axe_says(browser, server: ServerProcess, scheme: str) -> None:
     """axe-core looks for what hinders people: contrast, names, roles, order of headings."""
     with tarfile.open(AXE) as package:
         script = package.extractfile("package/axe.min.js").read().decode()

@@ -1,4 +1,4 @@
-"""Requests made from the description of the interface, right and wrong ones: the server answers as it says it does."""
+"""schemathesis generates valid and invalid requests from the OpenAPI description."""
 
 from collections.abc import Iterator
 
@@ -6,28 +6,28 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from softset.server import Settings, create_app
-from tests.server.conftest import Running
+from tests.server.conftest import ServerProcess
 
 schemathesis = pytest.importorskip("schemathesis")
 
 
-def described() -> dict:
+def openapi() -> dict:
     app = create_app(Settings(models={}, vectors={}))
-    app.state.service.close()
+    app.state.service.resources.close()
     return app.openapi()
 
 
-schema = schemathesis.openapi.from_dict(described())
+schema = schemathesis.openapi.from_dict(openapi())
 schemathesis.checks.load_all_checks()
 
-# A query may have the right form and make no sense: such are refused, so that it is not checked that all are accepted.
-UNCHECKED = [schemathesis.checks.CHECKS.get_one("positive_data_acceptance")]
+# A query may match the schema and still be invalid, so that the server may refuse requests that match.
+EXCLUDED_CHECKS = [schemathesis.checks.CHECKS.get_one("positive_data_acceptance")]
 
 
 @pytest.fixture(scope="module")
 def url(home) -> Iterator[str]:
-    with Running("--model", "words", "--max-collections", "3", "--quiet") as running:
-        yield running.url
+    with ServerProcess("--model", "words", "--max-collections", "3", "--quiet") as process:
+        yield process.url
 
 
 @schema.parametrize()
@@ -36,5 +36,5 @@ def url(home) -> Iterator[str]:
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
 )
-def test_it_does_as_it_says(case, url: str) -> None:
-    case.call_and_validate(base_url=url, excluded_checks=UNCHECKED)
+def test_responses_match_the_description(case, url: str) -> None:
+    case.call_and_validate(base_url=url, excluded_checks=EXCLUDED_CHECKS)

@@ -1,4 +1,4 @@
-"""/v1/find, /v1/membership and /v1/map answer what the command line prints, errors included."""
+"""/v1/find, /v1/membership and /v1/map return what the command line prints, errors included."""
 
 import shutil
 from concurrent.futures import ThreadPoolExecutor
@@ -13,8 +13,8 @@ from softset.collections.id_collection import text_encoder
 from softset.collections.items import Item
 from softset.query.logic import Logic
 from softset.server import Settings
-from softset.server.schemas import LogicName
-from tests.server.conftest import client_of
+from softset.server.requests import LogicName
+from tests.server.conftest import client_for
 
 QUERY = "{red, blue, green} & {apple, peach, banana}"
 
@@ -23,22 +23,22 @@ QUERY = "{red, blue, green} & {apple, peach, banana}"
     ("asked", "flags"),
     [
         ({}, ()),
-        ({"top": 3, "least": 0.55}, ("--top", "3", "--min", "0.55")),
+        ({"top": 3, "min_score": 0.55}, ("--top", "3", "--min", "0.55")),
         ({"logic": "lattice", "alpha": 0.6}, ("--logic", "lattice", "--alpha", "0.6")),
         ({"logic": "graded", "aperture": "inf"}, ("--logic", "graded", "--aperture", "inf")),
         ({"logic": "product", "aperture": 3}, ("--logic", "product", "--aperture", "3")),
-        ({"explain": True, "with_examples": True}, ("--explain", "--with-examples")),
-        ({"preprocessing": "none", "restrict": 5000}, ("--preprocessing", "none", "--restrict", "5000")),
+        ({"explain": True, "include_examples": True}, ("--explain", "--with-examples")),
+        ({"preprocessing": "none", "restrict_vocab": 5000}, ("--preprocessing", "none", "--restrict", "5000")),
         ({"vectors": "glove-840b-300d"}, ("--vectors", "glove-840b-300d")),
     ],
 )
-def test_find_is_that_of_the_command_line(client: TestClient, command, asked: dict, flags: tuple[str, ...]) -> None:
+def test_find_equals_the_command_line(client: TestClient, command, asked: dict, flags: tuple[str, ...]) -> None:
     answer = client.post("/v1/find", json={"query": QUERY, **asked})
     assert answer.status_code == 200 and answer.headers["content-type"] == "application/json"
     assert answer.json() == command("find", QUERY, "--json", *flags)[1]
 
 
-def test_several_queries_answer_each_for_itself(client: TestClient, command) -> None:
+def test_each_query_of_a_list_has_its_own_result_or_error(client: TestClient, command) -> None:
     found = client.post("/v1/find", json={"query": ["red", "{red", "qwxz", QUERY], "top": 2}).json()
     assert found[0] == command("find", "red", "--top", "2", "--json")[1]
     assert found[1] == {"query": "{red", "error": "a comma or } was expected here\n  {red\n      ^"}
@@ -46,13 +46,13 @@ def test_several_queries_answer_each_for_itself(client: TestClient, command) -> 
     assert found[3]["results"][0]["id"] == "orange"
 
 
-def test_membership_is_that_of_the_command_line(client: TestClient, command) -> None:
+def test_membership_equals_the_command_line(client: TestClient, command) -> None:
     asked = {"query": QUERY, "texts": ["orange", "Red Wine", "dog"], "explain": True}
     expected = command("membership", QUERY, *asked["texts"], "--explain", "--json")[1]
     assert client.post("/v1/membership", json=asked).json() == expected
 
 
-def test_the_map_has_the_sets_and_the_items(client: TestClient) -> None:
+def test_map_has_the_sets_and_the_items(client: TestClient) -> None:
     shown = client.post("/v1/map", json={"query": QUERY, "top": 4}).json()
     found = client.post("/v1/find", json={"query": QUERY, "top": 4}).json()
     assert [one["name"] for one in shown["sets"]] == ["{red, blue, green}", "{apple, peach, banana}"]
@@ -60,7 +60,7 @@ def test_the_map_has_the_sets_and_the_items(client: TestClient) -> None:
     assert 0 < shown["explained_variance"] < 1
 
 
-def test_named_sets_and_words_that_are_left_out(client: TestClient) -> None:
+def test_named_sets_and_skipped_words(client: TestClient) -> None:
     asked = {"query": "@colours - qwxz", "sets": {"colours": ["red", "blue"]}, "skip_unknown": True}
     refused = client.post("/v1/find", json=asked)
     assert (
@@ -71,7 +71,7 @@ def test_named_sets_and_words_that_are_left_out(client: TestClient) -> None:
 
 
 @pytest.mark.parametrize("query", ["", "{red", "qwxz", "red & ~red", "@nothing", "{red}^2 &", "red\x00blue"])
-def test_an_error_is_the_sentence_of_the_command_line(client: TestClient, command, query: str) -> None:
+def test_errors_equal_those_of_the_command_line(client: TestClient, command, query: str) -> None:
     answer = client.post("/v1/find", json={"query": query})
     told = answer.json()
     assert answer.status_code == told["status"] == 422
@@ -80,7 +80,7 @@ def test_an_error_is_the_sentence_of_the_command_line(client: TestClient, comman
     assert code == 2 and (sentence is None or told["detail"] == sentence.rstrip("\n"))
 
 
-def test_where_a_query_is_wrong(client: TestClient) -> None:
+def test_the_error_has_the_position_in_the_query(client: TestClient) -> None:
     assert client.post("/v1/find", json={"query": "red & }"}).json()["position"] == 6
 
 
@@ -94,8 +94,8 @@ def books(tmp_path_factory) -> Path:
     return folder
 
 
-def test_a_collection_by_the_name_it_was_given(home, books: Path, command) -> None:
-    with client_of(Settings(collections={"library": books})) as client:
+def test_a_collection_is_found_by_its_name(home, books: Path, command) -> None:
+    with client_for(Settings(collections={"library": books})) as client:
         answer = client.post("/v1/find", json={"query": "{sea, ship} - war", "collection": "library"})
         assert answer.json() == command("find", "--in", str(books), "{sea, ship} - war", "--json")[1]
         assert client.get("/v1/models").json()["collections"] == ["library"]
@@ -103,9 +103,9 @@ def test_a_collection_by_the_name_it_was_given(home, books: Path, command) -> No
         assert both.status_code == 422
 
 
-def test_items_added_meanwhile_are_found(home, books: Path, tmp_path: Path) -> None:
+def test_items_added_later_are_found(home, books: Path, tmp_path: Path) -> None:
     shutil.copytree(books, tmp_path / "copy")
-    with client_of(Settings(collections={"c": tmp_path / "copy"})) as client:
+    with client_for(Settings(collections={"c": tmp_path / "copy"})) as client:
         asked = {"query": "{sea}", "collection": "c", "top": 10}
         assert len(client.post("/v1/find", json=asked).json()["results"]) == 4
         Collection.open(tmp_path / "copy", embed=text_encoder("words")[0]).add([Item("new", "the open sea")])
@@ -115,17 +115,17 @@ def test_items_added_meanwhile_are_found(home, books: Path, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("name", ["../../etc", "/etc/passwd", "books.softset", "", "a\x00b", "minilm", "x" * 5000])
 @pytest.mark.parametrize("field", ["vectors", "collection"])
-def test_a_name_is_never_a_path(client: TestClient, monkeypatch, books: Path, name: str, field: str) -> None:
+def test_names_are_not_used_as_paths(client: TestClient, monkeypatch, books: Path, name: str, field: str) -> None:
     monkeypatch.chdir(books.parent)
     answer = client.post("/v1/find", json={"query": "red", field: name})
-    assert answer.status_code == 404 and "known are: " in answer.json()["detail"] and len(answer.content) < 1000
+    assert answer.status_code == 404 and "known names: " in answer.json()["detail"] and len(answer.content) < 1000
 
 
-def test_the_logics_are_those_there_are() -> None:
+def test_all_logics_are_accepted() -> None:
     assert LogicName.__args__ == Logic.NAMES
 
 
-def test_a_search_beside_others_is_the_same(client: TestClient) -> None:
+def test_concurrent_searches_give_the_same_results(client: TestClient) -> None:
     queries = ["{red, blue}", QUERY, "~red & fruit", "{dog, cat} - {wolf}"] * 4
     alone = {query: client.post("/v1/find", json={"query": query}).json() for query in set(queries)}
     with ThreadPoolExecutor(8) as pool:

@@ -1,21 +1,21 @@
-"""What can be wrong with the settings of a server is told before it starts."""
+"""Wrong settings are reported before the server starts."""
 
 from pathlib import Path
 
 import pytest
 
-from softset.server import Limits, Settings
+from softset.server import ServerLimits, Settings
 from softset.server.settings import is_loopback
 
 KEY = "correct-horse-battery"
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "example.org", ""])
-def test_elsewhere_only_with_a_key(host: str, command, tmp_path: Path, monkeypatch) -> None:
+def test_public_addresses_need_a_key(host: str, command, tmp_path: Path, monkeypatch) -> None:
     assert not is_loopback(host) and Settings(host=host, key=KEY).key == KEY
     monkeypatch.delenv("SOFTSET_API_KEY", raising=False)
     code, _, said = command("serve", "--host", host, "--port", "0")
-    assert code == 2 and said.count("\n") == 1 and "give an API key" in said
+    assert code == 2 and said.count("\n") == 1 and "set an API key" in said
 
 
 @pytest.mark.parametrize(
@@ -23,22 +23,22 @@ def test_elsewhere_only_with_a_key(host: str, command, tmp_path: Path, monkeypat
     [
         (("--port", "70000"), "the port is 70000"),
         (("--workers", "0"), "the limit workers is 0"),
-        (("--seconds", "nan"), "the limit seconds is nan"),
+        (("--timeout", "nan"), "the limit timeout is nan"),
         (("--max-body", "x"), "'x' is not a valid integer"),
         (("--in", "nowhere"), "nowhere is not a collection"),
         (("--in", "=x"), "NAME=FOLDER"),
         (("--vectors", "a=1", "--vectors", "a=2"), "two are named 'a'"),
         (("--key-file", "missing.txt"), "missing.txt: No such file or directory"),
-        (("--key-file", "short.txt"), "at least 16 characters"),
+        (("--key-file", "short.txt"), "at least 16 ASCII characters"),
         (("--key-file", "binary.txt"), "does not hold an API key"),
         (("--key-file", "lines.txt"), "does not hold an API key"),
         (("--threads", "0"), "threads is 0"),
-        (("--host", "192.0.2.1", "--key-file", "good.txt"), "cannot be listened at"),
+        (("--host", "192.0.2.1", "--key-file", "good.txt"), "cannot listen on"),
         (("--vectors", "nothing"), "there are no word vectors named 'nothing'"),
         (("--model", "nothing=nowhere/at/all"), "nowhere/at/all"),
     ],
 )
-def test_wrong_flags_are_one_sentence(
+def test_wrong_flags_get_a_one_line_error(
     flags: tuple[str, ...], sentence: str, command, tmp_path: Path, monkeypatch, home
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -53,7 +53,7 @@ def test_wrong_flags_are_one_sentence(
     assert code == 2 and sentence in said and said.count("\n") == 1, said
 
 
-def test_the_key_of_the_environment_or_a_file(tmp_path: Path, monkeypatch) -> None:
+def test_the_key_comes_from_a_file_or_the_environment(tmp_path: Path, monkeypatch) -> None:
     from softset.cli.serve import _key
 
     (tmp_path / "key.txt").write_text(f"{KEY}\n")
@@ -63,10 +63,10 @@ def test_the_key_of_the_environment_or_a_file(tmp_path: Path, monkeypatch) -> No
     assert _key(None) is None
 
 
-def test_without_the_extra(command, monkeypatch) -> None:
+def test_a_missing_extra_names_the_command_that_installs_it(command, monkeypatch) -> None:
     import sys
 
-    for name in [one for one in sys.modules if one.startswith("softset.server.running")]:
+    for name in [one for one in sys.modules if one.startswith("softset.server.uvicorn_runner")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     code, _, said = command("serve", "--port", "0")
@@ -79,4 +79,4 @@ def test_every_limit_has_a_flag(command) -> None:
     from softset.cli.serve import serve
 
     flags = {option.name for option in serve.params}
-    assert {one.name for one in fields(Limits)} - flags == {"lifetime"}
+    assert {one.name for one in fields(ServerLimits)} - flags == {"lifetime"}

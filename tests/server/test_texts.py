@@ -1,4 +1,4 @@
-"""/v1/score, /v1/matrix and /v1/explain answer what the command line and the library say."""
+"""/v1/score, /v1/matrix and /v1/explain return what the command line and the library return."""
 
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -7,8 +7,8 @@ import pytest
 from starlette.testclient import TestClient
 
 import softset
-from softset.server import Limits, Settings
-from tests.server.conftest import client_of
+from softset.server import ServerLimits, Settings
+from tests.server.conftest import client_for
 
 PAIR = ("A boy walks in this park.", "The kid runs in the square.")
 
@@ -30,13 +30,13 @@ PAIR = ("A boy walks in this park.", "The kid runs in the square.")
         ({"max_length": 5, "overflow": "truncate"}, ("--max-length", "5", "--overflow", "truncate")),
     ],
 )
-def test_score_is_that_of_the_command_line(client: TestClient, command, asked: dict, flags: tuple[str, ...]) -> None:
+def test_score_equals_the_command_line(client: TestClient, command, asked: dict, flags: tuple[str, ...]) -> None:
     answer = client.post("/v1/score", json={"candidates": [PAIR[0]], "references": [PAIR[1]], **asked})
     assert answer.status_code == 200
     assert answer.json() == command("score", "--text", "-c", PAIR[0], "-r", PAIR[1], "--json", *flags)[1]
 
 
-def test_several_references(client: TestClient) -> None:
+def test_multiple_references(client: TestClient) -> None:
     asked = {"candidates": ["It rains.", "A pen."], "references": [["Rain falls.", "It is dry."], ["A pencil."]]}
     for several in ("best", "mean", "union"):
         found = client.post("/v1/score", json={**asked, "multi_reference": several}).json()
@@ -44,13 +44,13 @@ def test_several_references(client: TestClient) -> None:
         assert found == expected.to_dict()
 
 
-def test_explain_is_that_of_the_command_line(client: TestClient, command) -> None:
+def test_explain_equals_the_command_line(client: TestClient, command) -> None:
     asked = {"candidate": PAIR[0], "reference": PAIR[1], "metrics": ["bertscore", "subspace"], "layer": 4}
     flags = ("--metric", "bertscore", "--metric", "subspace", "--layer", "4", "--json")
     assert client.post("/v1/explain", json=asked).json() == command("explain", *PAIR, *flags)[1]
 
 
-def test_the_matrix_is_the_library_s(client: TestClient) -> None:
+def test_matrix_equals_the_library(client: TestClient) -> None:
     texts, others = ["red", "a blue pen"], ["green", "a pen", "a dog"]
     found = client.post("/v1/matrix", json={"candidates": texts, "references": others, "model": "words"}).json()
     assert found == softset.Scorer("words").matrix(texts, others).to_dict()
@@ -67,7 +67,7 @@ def test_the_matrix_is_the_library_s(client: TestClient) -> None:
             "score",
             {"candidates": ["a"], "references": ["b"], "model": "/etc"},
             404,
-            "there is no model named '/etc' here",
+            "there is no model named '/etc'",
         ),
         ("score", {"candidates": ["a"], "references": ["b"], "model": "bert-base-uncased"}, 404, "there is no model"),
         ("score", {"candidates": ["a"], "references": ["b"], "layer": 99}, 422, "layer"),
@@ -84,24 +84,29 @@ def test_the_matrix_is_the_library_s(client: TestClient) -> None:
             "has no membership of single tokens",
         ),
         ("explain", {"candidate": "a", "reference": "b", "metrics": []}, 422, "metrics: "),
-        ("matrix", {"candidates": ["a"] * 300, "references": ["b"] * 300}, 413, "65,536 cells are the most here"),
-        ("score", {"candidates": ["a"] * 600, "references": ["b"] * 600}, 413, "1,024 texts are the most here"),
-        ("score", {"candidates": ["word " * 5_000], "references": ["b"]}, 413, "4,096 tokens of a text are the most"),
-        ("score", {"candidates": ["a"], "references": [1] * 90_000}, 422, "references: a list of texts"),
-        ("score", {"candidates": ["a"], "references": [1] * 200_000}, 422, "200,000 parts are too many"),
-        ("score", {str(at): 1 for at in range(2_000)}, 422, "2,000 parts are too many"),
+        ("matrix", {"candidates": ["a"] * 300, "references": ["b"] * 300}, 413, "the limit is 65,536 cells"),
+        ("score", {"candidates": ["a"] * 600, "references": ["b"] * 600}, 413, "the limit is 1,024 texts"),
+        ("score", {"candidates": ["word " * 5_000], "references": ["b"]}, 413, "the limit is 4,096 tokens in one text"),
+        ("score", {"candidates": ["a"], "references": [1] * 90_000}, 422, "references: must be a list of texts"),
+        ("score", {"candidates": ["a"], "references": [1] * 200_000}, 422, "200,000 elements are too many"),
+        ("score", {str(at): 1 for at in range(2_000)}, 422, "2,000 elements are too many"),
         ("score", {"candidates": ["a"], "references": ["b"], "layer": "abc"}, 422, "layer 'abc' is not known"),
-        ("score", {"candidates": ["a"], "references": ["b"], "layer": None}, 422, "layer: a number, a share"),
+        (
+            "score",
+            {"candidates": ["a"], "references": ["b"], "layer": None},
+            422,
+            "layer: must be a number",
+        ),
         (
             "score",
             {"candidates": ["word " * 4_000] * 9, "references": ["b"] * 9},
             413,
-            "32,768 tokens are the most here",
+            "the limit is 32,768 tokens",
         ),
-        ("explain", {"candidate": "a b " * 200, "reference": "c d " * 200}, 413, "65,536 cells of links are the most"),
+        ("explain", {"candidate": "a b " * 200, "reference": "c d " * 200}, 413, "the limit is 65,536 links"),
     ],
 )
-def test_what_cannot_be_answered_is_one_sentence(
+def test_invalid_requests_get_a_one_line_error(
     client: TestClient, path: str, asked: dict, status: int, sentence: str
 ) -> None:
     answer = client.post(f"/v1/{path}", json=asked)
@@ -110,8 +115,8 @@ def test_what_cannot_be_answered_is_one_sentence(
     assert answer.headers["content-type"] == "application/problem+json" and "\n" not in told["detail"]
 
 
-def test_limits_are_the_operator_s(home) -> None:
-    with client_of(Settings(limits=Limits(texts=3, tokens=4, text_tokens=3, query=5, cells=2))) as client:
+def test_limits_can_be_changed(home) -> None:
+    with client_for(Settings(limits=ServerLimits(texts=3, tokens=4, text_tokens=3, query=5, cells=2))) as client:
         for path, asked, sentence in (
             ("score", {"candidates": ["a", "b"], "references": ["c", "d"]}, "3 texts"),
             ("score", {"candidates": ["a b c"], "references": ["d e"], "model": "words"}, "4 tokens"),
@@ -121,8 +126,8 @@ def test_limits_are_the_operator_s(home) -> None:
             ("find", {"query": ["red", "blue"]}, "5 characters"),
             ("find", {"query": "red", "top": 3}, "2 results"),
             ("membership", {"query": "red", "texts": ["a"], "sets": {"a": ["a long name"]}}, "5 characters"),
-            ("find", {"query": "@a", "sets": {"a": ["red", "blue"], "b": ["tan", "sky"]}}, "3 examples of named sets"),
-            ("score", {"candidates": ["a b c d"], "references": ["b"], "model": "words"}, "3 tokens of a text"),
+            ("find", {"query": "@a", "sets": {"a": ["red", "blue"], "b": ["tan", "sky"]}}, "3 examples in named sets"),
+            ("score", {"candidates": ["a b c d"], "references": ["b"], "model": "words"}, "3 tokens in one text"),
             ("membership", {"query": "red", "texts": ["a", "b", "c", "d"]}, "3 texts"),
         ):
             answer = client.post(f"/v1/{path}", json=asked)
@@ -133,7 +138,7 @@ def test_limits_are_the_operator_s(home) -> None:
             )
 
 
-def test_what_needs_a_package_that_is_not_here(client: TestClient, monkeypatch) -> None:
+def test_a_missing_package_gets_status_501(client: TestClient, monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "ot", None)
     answer = client.post(
         "/v1/score", json={"candidates": ["a"], "references": ["b"], "metric": "wmd", "model": "words"}
@@ -141,7 +146,7 @@ def test_what_needs_a_package_that_is_not_here(client: TestClient, monkeypatch) 
     assert answer.status_code == 501 and "pip install 'softset[transport]'" in answer.json()["detail"]
 
 
-def test_scores_beside_others_are_the_same(client: TestClient) -> None:
+def test_concurrent_scores_are_the_same(client: TestClient) -> None:
     texts = [f"sentence number {n} about {topic}" for n in range(6) for topic in ("ships", "bread", "war")]
 
     def f1(text: str) -> float:

@@ -1,4 +1,4 @@
-"""A real server: how it starts, ends, is killed, and that it calls nobody."""
+"""A server process: startup, shutdown, kills, bad clients, and no outgoing connections."""
 
 import http.client
 import json
@@ -14,66 +14,66 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from softset.server.drops import PREFIX
-from tests.server.conftest import Running
+from softset.server.temporary_collections import PREFIX
+from tests.server.conftest import ServerProcess
 
 FIND = {"query": "{red, blue} & fruit", "top": 2}
 
 
-def ask(url: str, path: str, asked: object = None, timeout: float = 60) -> tuple[int, dict]:
+def send(url: str, path: str, content: object = None, timeout: float = 60) -> tuple[int, dict]:
     connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=timeout)
     try:
-        body = None if asked is None else json.dumps(asked)
-        connection.request("GET" if asked is None else "POST", path, body, {"content-type": "application/json"})
-        answer = connection.getresponse()
-        content = answer.read()
-        return answer.status, json.loads(content) if "json" in answer.headers["content-type"] else {}
+        body = None if content is None else json.dumps(content)
+        connection.request("GET" if content is None else "POST", path, body, {"content-type": "application/json"})
+        response = connection.getresponse()
+        data = response.read()
+        return response.status, json.loads(data) if "json" in response.headers["content-type"] else {}
     finally:
         connection.close()
 
 
-def test_the_whole_way(server: Running) -> None:
-    status, found = ask(server.url, "/v1/find", FIND)
+def test_routes_of_a_server_process(server: ServerProcess) -> None:
+    status, found = send(server.url, "/v1/find", FIND)
     assert status == 200 and found["results"][0]["id"] == "orange"
-    assert ask(server.url, "/v1/health")[1]["status"] == "ok"
-    assert ask(server.url, "/")[0] == 200
+    assert send(server.url, "/v1/health")[1]["status"] == "ok"
+    assert send(server.url, "/")[0] == 200
 
 
-def test_it_ends_when_asked_and_finishes_what_is_under_way(home) -> None:
+def test_running_requests_are_finished_at_shutdown(home) -> None:
     for how in (signal.SIGTERM, signal.SIGINT):
-        with Running() as running, ThreadPoolExecutor(1) as pool:
-            ask(running.url, "/v1/score", {"candidates": ["warm"], "references": ["up"]})
+        with ServerProcess() as process, ThreadPoolExecutor(1) as pool:
+            send(process.url, "/v1/score", {"candidates": ["warm"], "references": ["up"]})
             texts = [f"sentence {n} has a few more words than that" for n in range(500)]
             asked = {"candidates": texts, "references": texts[::-1]}
-            asking = pool.submit(ask, running.url, "/v1/score", asked)
-            while not ask(running.url, "/v1/health")[1]["under_way"]:
+            asking = pool.submit(send, process.url, "/v1/score", asked)
+            while not send(process.url, "/v1/health")[1]["requests_in_progress"]:
                 time.sleep(0.01)
-            said = running.end(how)
+            said = process.stop(how)
             status, found = asking.result(60)
-            assert running.process.returncode == 0, said
+            assert process.process.returncode == 0, said
             assert status == 200 and found["pairs"] == 500
             with pytest.raises(OSError):
-                ask(running.url, "/v1/health")
+                send(process.url, "/v1/health")
 
 
-def test_killed_during_a_request_it_can_start_again(home) -> None:
-    with Running() as running:
-        port = urlsplit(running.url).port
-        ask(running.url, "/v1/collections", {"texts": ["a storm"], "model": "words"})
-        left = list(Path(os.environ.get("TMPDIR", "/tmp")).glob(f"{PREFIX}{running.process.pid}-*"))
+def test_the_server_restarts_after_a_kill(home) -> None:
+    with ServerProcess() as process:
+        port = urlsplit(process.url).port
+        send(process.url, "/v1/collections", {"texts": ["a storm"], "model": "words"})
+        left = list(Path(os.environ.get("TMPDIR", "/tmp")).glob(f"{PREFIX}{process.process.pid}-*"))
         assert left
         stopped = socket.create_connection(("127.0.0.1", port))
         stopped.sendall(b"POST /v1/find HTTP/1.1\r\nhost: localhost\r\ncontent-length: 99\r\n\r\n{")
-        running.end(signal.SIGKILL)
+        process.stop(signal.SIGKILL)
         with pytest.raises((OSError, http.client.HTTPException)):
-            ask(running.url, "/v1/find", FIND)
+            send(process.url, "/v1/find", FIND)
         stopped.close()
-    with Running("--port", str(port)) as again:
-        assert ask(again.url, "/v1/find", FIND)[0] == 200
+    with ServerProcess("--port", str(port)) as again:
+        assert send(again.url, "/v1/find", FIND)[0] == 200
         assert not left[0].exists()
 
 
-def test_a_client_that_hangs_up_or_sends_half_harms_nobody(server: Running) -> None:
+def test_incomplete_requests_do_not_harm_others(server: ServerProcess) -> None:
     port = urlsplit(server.url).port
     head = b"POST /v1/score HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
     body = json.dumps({"candidates": ["word " * 50] * 20, "references": ["other " * 50] * 20}).encode()
@@ -88,18 +88,17 @@ def test_a_client_that_hangs_up_or_sends_half_harms_nobody(server: Running) -> N
         for _ in range(3):
             with socket.create_connection(("127.0.0.1", port), timeout=10) as one:
                 one.sendall(sent)
-    status, found = ask(server.url, "/v1/find", FIND)
+    status, found = send(server.url, "/v1/find", FIND)
     assert status == 200 and found["results"]
     deadline = time.monotonic() + 30
-    while ask(server.url, "/v1/health")[1]["under_way"]:
+    while send(server.url, "/v1/health")[1]["requests_in_progress"]:
         assert time.monotonic() < deadline
         time.sleep(0.05)
 
 
-def test_who_connects_and_says_nothing_is_sent_away(home, monkeypatch) -> None:
-    """Hundreds of silent connections neither shut others out nor stay."""
-    with Running() as running:
-        port = urlsplit(running.url).port
+def test_idle_connections_are_closed(home, monkeypatch) -> None:
+    with ServerProcess() as process:
+        port = urlsplit(process.url).port
         silent = []
         try:
             for at in range(300):
@@ -107,7 +106,7 @@ def test_who_connects_and_says_nothing_is_sent_away(home, monkeypatch) -> None:
                 one.sendall(b"" if at % 2 else b"POST /v1/find HTTP/1.1\r\nhost: ")
                 silent.append(one)
             begun = time.monotonic()
-            assert ask(running.url, "/v1/find", FIND)[0] == 200
+            assert send(process.url, "/v1/find", FIND)[0] == 200
             assert time.monotonic() - begun < 5
             for one in silent:
                 while one.recv(1000):
@@ -116,39 +115,39 @@ def test_who_connects_and_says_nothing_is_sent_away(home, monkeypatch) -> None:
         finally:
             for one in silent:
                 one.close()
-        assert ask(running.url, "/v1/health")[0] == 200
+        assert send(process.url, "/v1/health")[0] == 200
 
 
-def test_a_wrong_body_does_not_stop_the_others(server: Running) -> None:
+def test_a_large_invalid_body_is_refused_quickly(server: ServerProcess) -> None:
     body = {"candidates": ["a"], "references": [1] * 90_000, "metrics": list(range(1000))}
     begun = time.monotonic()
-    assert ask(server.url, "/v1/score", body)[0] == 422
+    assert send(server.url, "/v1/score", body)[0] == 422
     assert time.monotonic() - begun < 2
 
 
-def test_it_ends_in_time_though_work_does_not(home) -> None:
-    with Running("--seconds", "1") as running:
+def test_shutdown_does_not_wait_for_endless_work(home) -> None:
+    with ServerProcess("--timeout", "1") as process:
         asked = {"candidates": ["word " * 3_000] * 8, "references": ["other " * 50] * 8, "model": "minilm"}
-        assert ask(running.url, "/v1/score", asked)[0] == 504
+        assert send(process.url, "/v1/score", asked)[0] == 504
         begun = time.monotonic()
-        running.end()
-        assert running.process.returncode == 0 and time.monotonic() - begun < 15
+        process.stop()
+        assert process.process.returncode == 0 and time.monotonic() - begun < 15
 
 
-def test_a_short_text_does_not_wait_for_long_ones(server: Running) -> None:
-    ask(server.url, "/v1/score", {"candidates": ["warm"], "references": ["up"]})
+def test_short_text_is_not_delayed_by_long_ones(server: ServerProcess) -> None:
+    send(server.url, "/v1/score", {"candidates": ["warm"], "references": ["up"]})
     long = {"candidates": ["word " * 200] * 30, "references": ["other " * 200] * 30}
     with ThreadPoolExecutor(2) as pool:
-        working = [pool.submit(ask, server.url, "/v1/score", long) for _ in range(2)]
+        working = [pool.submit(send, server.url, "/v1/score", long) for _ in range(2)]
         time.sleep(0.3)
         begun = time.monotonic()
-        assert ask(server.url, "/v1/score", {"candidates": ["a"], "references": ["b"]})[0] == 200
+        assert send(server.url, "/v1/score", {"candidates": ["a"], "references": ["b"]})[0] == 200
         waited = time.monotonic() - begun
         taken = [one.result(60)[0] for one in working]
         assert taken == [200, 200] and waited < (time.monotonic() - begun) / 2
 
 
-def test_a_port_that_is_taken_is_one_sentence(server: Running) -> None:
+def test_a_used_port_gets_a_one_line_error(server: ServerProcess) -> None:
     port = str(urlsplit(server.url).port)
     tried = subprocess.run(
         [sys.executable, "-m", "softset", "serve", "--port", port], capture_output=True, text=True, timeout=60
@@ -156,21 +155,21 @@ def test_a_port_that_is_taken_is_one_sentence(server: Running) -> None:
     assert tried.returncode == 2 and tried.stderr.count("\n") == 1 and "choose another --port" in tried.stderr
 
 
-def test_a_model_that_goes_missing_is_told_and_comes_back(home, tmp_path: Path) -> None:
+def test_a_missing_model_can_be_restored(home, tmp_path: Path) -> None:
     from softset.encoders.models import model_folder
 
     folder = tmp_path / "model"
     copied = ["cp", "-r", str(model_folder("minilm")), str(folder)]
     subprocess.run(copied, check=True)
-    with Running("--model", f"mine={folder}", "--model", "words") as running:
+    with ServerProcess("--model", f"mine={folder}", "--model", "words") as process:
         folder.rename(tmp_path / "gone")
         asked = {"candidates": ["a"], "references": ["b"], "model": "mine"}
-        status, told = ask(running.url, "/v1/score", asked)
+        status, told = send(process.url, "/v1/score", asked)
         assert status == 500 and str(tmp_path) not in told["detail"]
-        assert ask(running.url, "/v1/score", {**asked, "model": "words"})[0] == 200
+        assert send(process.url, "/v1/score", {**asked, "model": "words"})[0] == 200
         (tmp_path / "gone").rename(folder)
-        assert ask(running.url, "/v1/score", asked)[0] == 200
-        assert str(folder) in running.end()  # the log says why
+        assert send(process.url, "/v1/score", asked)[0] == 200
+        assert str(folder) in process.stop()  # the log says why
 
 
 WATCHED = """
@@ -206,7 +205,7 @@ def _remote(pid: int) -> set[str]:
 
 
 @pytest.mark.skipif(not Path("/proc/self/net/tcp").exists(), reason="needs Linux's /proc")
-def test_it_calls_nobody(home, tmp_path: Path) -> None:
+def test_there_are_no_outgoing_connections(home, tmp_path: Path) -> None:
     log = tmp_path / "calls"
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -221,7 +220,7 @@ def test_it_calls_nobody(home, tmp_path: Path) -> None:
         deadline = time.monotonic() + 60
         while True:
             try:
-                ask(url, "/v1/health")
+                send(url, "/v1/health")
                 break
             except OSError:
                 assert time.monotonic() < deadline
@@ -237,7 +236,7 @@ def test_it_calls_nobody(home, tmp_path: Path) -> None:
             ("/v1/explain", {"candidate": "a", "reference": "b", "model": "words"}),
             ("/v1/collections", {"texts": ["a storm"]}),
         ):
-            ask(url, path, asked)
+            send(url, path, asked)
             talked |= _remote(process.pid)
         loopback_or_none = {"00000000", "0100007F", "0" * 32, "0000000000000000FFFF00000100007F"}
         assert talked <= loopback_or_none

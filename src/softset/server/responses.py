@@ -9,8 +9,7 @@ from pydantic import BaseModel, create_model
 from softset.search.membership import ItemMembership, MembershipResult
 from softset.search.projection_2d import Point, ProjectedSet, Projection2D
 from softset.search.results import Hit, LeafMembership, SearchResult
-from softset.similarity.explain.data import Explanation, Side, View
-from softset.similarity.explain.level import Level
+from softset.similarity.explain.data import ChanceLevel, ExplainedText, Explanation, MetricView
 from softset.similarity.scores import Row
 
 __all__ = [
@@ -52,16 +51,16 @@ def _list(item: Any) -> Any:
 
 _Leaf = _derive(LeafMembership, examples=dict[str, float])
 _Point = _derive(Point)
-_Side = _derive(Side)
+_Text = _derive(ExplainedText)
 _ProjectedSet = _derive(ProjectedSet, ("centre",), **get_type_hints(Point), examples=_list(_Point))
-_View = _derive(View, chance=_derive(Level) | None)
+_View = _derive(MetricView, chance=_derive(ChanceLevel) | None)
 
 FindResponse = _derive(SearchResult, ("hits", "plan"), results=_list(_derive(Hit, ("index",), leaves=_list(_Leaf))))
 MembershipResponse = _derive(
     MembershipResult, ("items",), memberships=_list(_derive(ItemMembership, leaves=_list(_Leaf)))
 )
 MapResponse = _derive(Projection2D, sets=_list(_ProjectedSet), items=_list(_Point))
-ExplainResponse = _derive(Explanation, ("views",), candidate=_Side, reference=_Side, metrics=_list(_View))
+ExplainResponse = _derive(Explanation, ("views",), candidate=_Text, reference=_Text, metrics=_list(_View))
 
 
 class ScoreResponse(BaseModel):
@@ -70,7 +69,7 @@ class ScoreResponse(BaseModel):
     signature: str
     precision: float
     recall: float
-    f1: float
+    score: float
     pairs: int
     segments: _list(_derive(Row))  # type: ignore[valid-type]  # a model that is created at run time
 
@@ -81,7 +80,7 @@ class MatrixResponse(BaseModel):
     signature: str
     precision: list[list[float]]
     recall: list[list[float]]
-    f1: list[list[float]]
+    score: list[list[float]]
 
 
 class QueryErrorResponse(BaseModel):

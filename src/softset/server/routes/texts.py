@@ -27,7 +27,7 @@ def text_routes(service: Service) -> APIRouter:
             parsed_metric = metric(body.metric)
             references = [text for group in body.references for text in ([group] if isinstance(group, str) else group)]
             encoder = _encoder(service, body, [*body.candidates, *references])
-            scorer = Scorer(encoder, metric=parsed_metric, rescale=body.rescale, several=body.multi_reference)
+            scorer = Scorer(encoder, metric=parsed_metric, rescale=body.rescale, multi_reference=body.multi_reference)
             return scorer.score(body.candidates, body.references).to_dict()
 
         return await service.respond(request, work)
