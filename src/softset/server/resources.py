@@ -23,8 +23,8 @@ from softset.server.load_once_cache import LoadOnceCache
 from softset.server.problems import RequestError
 from softset.server.settings import Settings
 from softset.server.temporary_collections import TemporaryCollections
-from softset.vectors.library import BUNDLED as BUNDLED_WORDS
-from softset.vectors.library import REGISTRY, vectors_folder
+from softset.vectors.registry import BUNDLED as BUNDLED_WORDS
+from softset.vectors.registry import REGISTRY, vectors_folder
 
 __all__ = ["Resources"]
 
@@ -136,7 +136,7 @@ def _look_up(message: str, name: str, known: Mapping[str, Place]) -> Place:
 def _installed_vectors() -> Iterator[tuple[str, str]]:
     """Yield the names and folders of the bundled and the imported word vectors."""
     yield BUNDLED_WORDS, str(vectors_folder())
-    for name, folder in REGISTRY.imported():
+    for name, folder in REGISTRY.items():
         if folder is not None:
             yield name, str(folder)
 
