@@ -58,11 +58,11 @@ def measured(folder: Path, less: int) -> list[Cost]:
 
 def written(table, folder: Path) -> int:
     """Return the bytes of a table as a Parquet file."""
-    from softset.jobs.parts import Parts
+    from softset.jobs.output import ParquetParts
 
-    parts = Parts(folder / "parts")
+    parts = ParquetParts(folder / "parts")
     parts.folder.mkdir(exist_ok=True)
-    parts.write("one", table)
+    parts.write_table("one", table)
     return parts.path("one").stat().st_size
 
 

@@ -1,6 +1,7 @@
 """Small good files of every kind that softset reads, and what reads them to the end."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,7 +48,7 @@ def specimens(folder: Path) -> list[Specimen]:
 
 
 def _folder(name: str, folder: Path, read: Callable[[], object]) -> Specimen:
-    files = tuple(sorted(path for path in folder.rglob("*") if path.is_file() and path.name != "lock"))
+    files = tuple(sorted(path for path in folder.rglob("*") if path.is_file() and path.name not in ("lock", "_lock")))
     return Specimen(name, files, read)
 
 
@@ -240,13 +241,19 @@ def _cache(folder: Path) -> list[Specimen]:
 
 
 def _resumed(folder: Path) -> list[Specimen]:
-    from softset.similarity.score_file import ScoreFile
+    from softset.io.checkpoint import resumable_file
 
-    with ScoreFile(folder / "scores.tsv", {"signature": "a"}) as file:
+    path = folder / "scores.tsv"
+    with suppress(InterruptedError), resumable_file(path, {"signature": "a"}) as file:
         file.append(["1\t2", "3\t4"], {"empty": 1})
+        raise InterruptedError
 
     def read() -> None:
-        with ScoreFile(folder / "scores.tsv", {"signature": "a"}, resume=True) as again:
+        with (
+            suppress(InterruptedError),
+            resumable_file(path, {"signature": "a"}, resume=True) as again,
+        ):
             expect(again.rows >= 0, "fewer rows than none")
+            raise InterruptedError
 
     return [_folder("scores under way", folder, read)]

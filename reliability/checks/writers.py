@@ -194,7 +194,7 @@ def _cache(folder: Path) -> Writer:
 
 
 def _scores(folder: Path) -> Writer:
-    from softset.similarity.score_file import ScoreFile
+    from softset.io.checkpoint import resumable_file
 
     path = folder / "scores.tsv"
     lines = [f"{at}\t{at / 7:.6f}" for at in range(NEW)]
@@ -202,11 +202,10 @@ def _scores(folder: Path) -> Writer:
 
     def write() -> None:
         """Go on where an earlier run was; it is the second run that must end with every row there once."""
-        under_way = any(folder.glob("scores.tsv.partial*"))
-        with ScoreFile(path, {"signature": "a"}, resume=under_way) as file:
+        under_way = any(folder.glob("scores.tsv.partial/part-*"))
+        with resumable_file(path, {"signature": "a"}, resume=under_way) as file:
             for at in range(file.rows, NEW, 20):
                 file.append(lines[at : at + 20], {"rows": at})
-            file.finish()
 
     def state() -> str:
         if not path.exists():
@@ -215,8 +214,8 @@ def _scores(folder: Path) -> Writer:
         return "new"
 
     def reset() -> None:
-        for one in folder.iterdir():
-            one.unlink()
+        shutil.rmtree(f"{path}.partial", ignore_errors=True)
+        path.unlink(missing_ok=True)
 
     return Writer("scores, resumed", reset, write, state)
 

@@ -108,9 +108,9 @@ def test_a_run_that_was_interrupted_goes_on(run, data, home, monkeypatch) -> Non
     with monkeypatch.context() as patch:
         patch.setattr(LengthsRun, "_kind", stopped)
         assert run(*arguments)[0] == 130
-    assert [one.name for one in (home / "kept").iterdir()] == ["lengths.part.json"]
+    assert [one.name for one in (home / "kept").iterdir()] == ["lengths.partial"]
     code, _, err = run(*arguments)
-    assert code == 2 and "go on with --resume" in err
+    assert code == 2 and "continue it with --resume" in err
     code, out, err = run(*arguments, "--resume")
     assert code == 0 and "alike: 24 pairs" in err and "unrelated: " not in err
     assert sorted(one.name for one in (home / "kept").iterdir()) == ["lengths.json", "lengths.md"]

@@ -30,7 +30,7 @@ def test_a_table_with_intervals_and_what_made_it(run, data, vectors, home) -> No
     kept = json.loads((home / "results" / "sets.json").read_text())
     assert kept["facts"]["seed"] == 12345 and kept["facts"]["vectors"][0].startswith("vectors:topics@")
     assert set(kept["facts"]["data"]) == {f"lda-1k/{name}" for name in ("vocab.txt", *SPLITS)}
-    assert not (home / "results" / "sets.part.json").exists()
+    assert not (home / "results" / "sets.partial").exists()
 
 
 SPLITS = ("sets_train.tsv", "sets_val.tsv", "sets_test.tsv")

@@ -74,9 +74,9 @@ def test_a_run_that_was_interrupted_goes_on(run, data, home, monkeypatch) -> Non
         patch.setattr(StsRun, "_dataset", stopped)
         code, _, err = run(*arguments)
         assert code == 130 and err.count("pairs, encoded") == 2
-    assert [one.name for one in (home / "kept").iterdir()] == ["sts.part.json"]
+    assert [one.name for one in (home / "kept").iterdir()] == ["sts.partial"]
     code, _, err = run(*arguments)
-    assert code == 2 and "go on with --resume" in err
+    assert code == 2 and "continue it with --resume" in err
     code, out, err = run(*arguments, "--resume")
     assert code == 0 and err.count("pairs, encoded") == 5
     assert sorted(one.name for one in (home / "kept").iterdir()) == ["sts.json", "sts.md"]

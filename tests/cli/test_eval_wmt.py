@@ -77,13 +77,13 @@ def test_a_run_that_was_interrupted_goes_on(run, data, home, monkeypatch) -> Non
     with monkeypatch.context() as patch:
         patch.setattr(WmtRun, "_rows", stopped)
         assert run(*arguments, "--out", "kept")[0] == 130
-    assert [path.name for path in (home / "kept").iterdir()] == ["wmt.part.json"]
+    assert [path.name for path in (home / "kept").iterdir()] == ["wmt.partial"]
     code, _, err = run(*arguments, "--out", "kept")
-    assert code == 2 and "go on with --resume" in err
+    assert code == 2 and "continue it with --resume" in err
     code, out, err = run(*arguments, "--out", "kept", "--resume")
     assert code == 0 and numbers(json.loads(out)) == numbers(json.loads(whole))
     assert "cs-en: " not in err and "tr-en: " in err
-    assert not (home / "kept" / "wmt.part.json").exists()
+    assert not (home / "kept" / "wmt.partial").exists()
 
 
 @pytest.mark.parametrize(

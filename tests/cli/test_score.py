@@ -109,11 +109,9 @@ def test_an_interrupted_run_goes_on(run, files, breaks_down, form) -> None:
     command = ("score", "-c", files[0], "-r", files[1], *QUICK, "--out", "scores.tsv", *form)
     code, _, _ = run(*command)
     assert code == 130 and not Path("scores.tsv").exists()
-    assert len(Path("scores.tsv.partial").read_text().splitlines()) == 1
-    with Path("scores.tsv.partial").open("a") as file:
-        file.write("0.12")  # half a row
+    Path("scores.tsv.partial", "_unfinished-1").write_text("0.12")  # as a process that is killed leaves behind
     code, _, err = run(*command)
-    assert code == 2 and "go on with --resume, or remove it" in err
+    assert code == 2 and "continue it with --resume, or remove it" in err
     code, out, err = run(*command, "--resume")
     assert (code, out) == (0, "") and "1 of 3 rows were there already" in err and len(breaks_down) == 4
     assert sorted(one.name for one in Path().glob("scores*")) == ["scores.tsv"]
@@ -128,17 +126,17 @@ def test_other_texts_or_another_metric_are_not_mixed_in(run, files, breaks_down)
     command = ("score", "-c", files[0], "-r", files[1], *QUICK, "--out", "scores.tsv")
     run(*command)
     code, _, err = run(*command, "--resume", "--metric", "bertscore")
-    assert code == 2 and "was begun with another signature" in err
+    assert code == 2 and "was started with another signature" in err
     Path(files[0]).write_text("other\ntexts\nhere\n")
     code, _, err = run(*command, "--resume")
-    assert code == 2 and "was begun with another candidates" in err
+    assert code == 2 and "was started with another candidates" in err
 
 
 def test_a_finished_file_is_replaced_as_a_whole(run, files) -> None:
     Path("scores.tsv").write_text("old")
     command = ("score", "-c", files[0], "-r", files[1], *QUICK, "--out", "scores.tsv")
     code, _, err = run(*command, "--resume")
-    assert code == 2 and "scores.tsv is whole already" in err and Path("scores.tsv").read_text() == "old"
+    assert code == 2 and "scores.tsv is complete already" in err and Path("scores.tsv").read_text() == "old"
     code, _, _ = run(*command)
     assert code == 0 and len(Path("scores.tsv").read_text().splitlines()) == 3
 
@@ -153,7 +151,7 @@ def test_a_link_stays_a_link_and_texts_are_not_written_over(run, files) -> None:
         assert code == 2 and "that is read: name another one" in err
     assert Path(files[0]).read_text().splitlines() == CANDIDATES
     code, _, err = run("score", "-c", files[0], "-r", files[1], *QUICK, "--out", "/dev/null")
-    assert code == 2 and "no ordinary file" in err
+    assert code == 2 and "not an ordinary file" in err
 
 
 def test_a_run_that_fails_leaves_nothing_behind(run, files) -> None:

@@ -16,8 +16,8 @@ from softset.evaluation import lengths
 from softset.evaluation.correlation_draws import drawn_counts
 from softset.evaluation.lengths import METRICS, LengthsRun, alike, unrelated
 from softset.evaluation.methods import Method
-from softset.evaluation.parts import Parts
 from softset.evaluation.sts_data import SentencePairs
+from softset.io.checkpoint import checkpoint
 from softset.similarity.scorer import Scorer
 from tests.evaluation.sts_cases import WORDS
 
@@ -234,7 +234,7 @@ def test_nothing_to_measure_is_refused() -> None:
 
 
 def test_a_run_that_was_interrupted_goes_on_to_the_same_table(tmp_path, monkeypatch) -> None:
-    path, told = tmp_path / "out" / "lengths.part.json", []
+    path, told = tmp_path / "out" / "lengths.partial", []
     here = run("average", "subspace+chance", note=told.append)
     whole = run("average", "subspace+chance").table(DATASETS)
     with monkeypatch.context() as patch:
@@ -246,11 +246,13 @@ def test_a_run_that_was_interrupted_goes_on_to_the_same_table(tmp_path, monkeypa
             return work(self, kind, *rest)
 
         patch.setattr(LengthsRun, "_kind", stopped)
-        with pytest.raises(KeyboardInterrupt):
-            here.table(DATASETS, parts=Parts(path, here.made_by({})))
+        with pytest.raises(KeyboardInterrupt), checkpoint(path, here.made_by({})) as parts:
+            here.table(DATASETS, parts=parts)
     told.clear()
-    resumed = here.table(DATASETS, parts=Parts(path, here.made_by({}), resume=True))
+    other = run("average", "subspace+chance", limit=3).made_by({})
+    with pytest.raises(InputError, match="was started with another limit"), checkpoint(path, other, resume=True):
+        pass
+    with checkpoint(path, here.made_by({}), resume=True) as parts:
+        resumed = here.table(DATASETS, parts=parts)
     assert [one.split(":")[0] for one in told if "pairs" in one] == ["alike"]
     assert [replace(row, seconds=None) for row in resumed.rows] == [replace(row, seconds=None) for row in whole.rows]
-    with pytest.raises(InputError, match="other options"):
-        Parts(path, run("average", "subspace+chance", limit=3).made_by({}), resume=True)

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -14,10 +15,10 @@ from softset.evaluation.agreement import Finding, averaged, measure
 from softset.evaluation.data import Data
 from softset.evaluation.methods import ALL, Method, chosen_methods, usable_methods
 from softset.evaluation.paper_code import padded_blocks, padded_sets
-from softset.evaluation.parts import Parts
 from softset.evaluation.sts import StsRun
 from softset.evaluation.sts_data import SentencePairs, read_datasets
 from softset.evaluation.sts_layers import compare_layers
+from softset.io.checkpoint import checkpoint
 from softset.similarity.scorer import Scorer
 from tests.evaluation.sts_cases import plain_folder
 
@@ -111,22 +112,23 @@ def test_the_mean_over_datasets_is_surer_than_each_of_them() -> None:
 def test_a_run_that_was_interrupted_goes_on_to_the_same_table(datasets, tmp_path) -> None:
     told: list[str] = []
     whole = run("bertscore", "average", "subspace+chance").table(datasets)
-    path = tmp_path / "out" / "sts.part.json"
+    path = tmp_path / "out" / "sts.partial"
     first = run("bertscore", "average", "subspace+chance", note=told.append)
-    first.table(datasets[:2], parts=Parts(path, first.made_by({})))
+    with suppress(KeyboardInterrupt), checkpoint(path, first.made_by({})) as parts:
+        first.table(datasets[:2], parts=parts)
+        raise KeyboardInterrupt
     assert len(told) == 2
-    parts = Parts(path, first.made_by({}), resume=True)
-    resumed = first.table(datasets, parts=parts)
+    with pytest.raises(InputError, match="continue it with --resume"), checkpoint(path, first.made_by({})):
+        pass
+    other = run("bertscore", "average", "subspace+chance", seed=4).made_by({})
+    with pytest.raises(InputError, match="was started with another seed"), checkpoint(path, other, resume=True):
+        pass
+    with checkpoint(path, first.made_by({}), resume=True) as parts:
+        resumed = first.table(datasets, parts=parts)
     assert len(told) == 3 and told[2].startswith("SICK-R: 24 pairs, encoded in")
     strip = [[dataclasses.replace(row, seconds=None) for row in one.rows if row.metric != "seconds"]
              for one in (whole, resumed)]  # fmt: skip
     assert strip[0] == strip[1]
-    with pytest.raises(InputError, match="go on with --resume"):
-        Parts(path, first.made_by({}))
-    other = run("bertscore", "average", "subspace+chance", seed=4)
-    with pytest.raises(InputError, match="begun with other options"):
-        Parts(path, other.made_by({}), resume=True)
-    parts.finish()
     assert not path.exists()
 
 

@@ -11,10 +11,10 @@ from softset.errors import InputError, MissingExtraError
 from softset.evaluation import wmt_scores
 from softset.evaluation.data import Data
 from softset.evaluation.methods import Method
-from softset.evaluation.parts import Parts
 from softset.evaluation.wmt import METRICS, WmtRun, with_parts
 from softset.evaluation.wmt_data import chosen_pairs, read_pair
 from softset.evaluation.wmt_scores import CHRF, segment_blocks, sentence_chrf, translation_scores
+from softset.io.checkpoint import checkpoint
 from tests.evaluation.wmt_cases import JUDGEMENTS, REFERENCES, TRANSLATIONS, real_data, write_pair
 
 WORDS = softset.load_encoder("words")
@@ -169,16 +169,18 @@ def test_finished_pairs_are_not_computed_again(tmp_path, monkeypatch) -> None:
         return real(encoder, methods, pair, progress)
 
     monkeypatch.setattr("softset.evaluation.wmt.translation_scores", interrupted)
-    path = tmp_path / "part.json"
-    with pytest.raises(KeyboardInterrupt):
-        run.table(given, parts=Parts(path, made_by))
-    resumed = run.table(given, parts=Parts(path, made_by, resume=True))
+    path = tmp_path / "wmt.partial"
+    with pytest.raises(KeyboardInterrupt), checkpoint(path, made_by) as parts:
+        run.table(given, parts=parts)
+    for other in (WmtRun(WORDS, methods("bertscore"), samples=30), WmtRun(WORDS, run.methods, samples=31)):
+        changed = other.made_by({"data": data.checksums})
+        with pytest.raises(InputError, match="was started with another"), checkpoint(path, changed, resume=True):
+            pass
+    with checkpoint(path, made_by, resume=True) as parts:
+        resumed = run.table(given, parts=parts)
     assert calls == ["cs-en", "de-en", "de-en"]
     numbers = [[(row.dataset, row.method, row.value, row.low, row.p) for row in one.rows] for one in (whole, resumed)]
     assert numbers[0] == numbers[1]
-    for other in (WmtRun(WORDS, methods("bertscore"), samples=30), WmtRun(WORDS, run.methods, samples=31)):
-        with pytest.raises(InputError, match="begun with other options or data"):
-            Parts(path, other.made_by({"data": data.checksums}), resume=True)
 
 
 def test_what_the_encoder_cannot_serve_is_left_out_and_told(tmp_path, monkeypatch) -> None:

@@ -85,7 +85,7 @@ def test_a_second_run_does_only_what_is_missing(two_processes, tmp_path: Path) -
     write(tmp_path / "in" / "a.parquet", rows[:200])
     with pytest.raises(InputError, match=r"also holds 1 parts of rows that are not in this input: .*--drop"):
         score_files(pattern, out, block=50, model="words")
-    with pytest.raises(InputError, match="holds the output of another job"):
+    with pytest.raises(InputError, match="was started with another signature"):
         score_files(pattern, out, block=50, model="words", columns=("id", "reference", "candidate"))
     changed = score_files(pattern, out, block=50, model="words", drop=True)
     assert (changed.made, changed.dropped) == (0, 1)
@@ -106,7 +106,10 @@ def test_a_part_that_is_damaged_is_made_again(two_processes, tmp_path: Path) -> 
 def test_one_job_at_a_time_writes_to_a_folder(two_processes, tmp_path: Path) -> None:
     write(tmp_path / "p.parquet", pairs(10))
     (tmp_path / "out").mkdir()
-    with open_locked(tmp_path / "out" / "_lock"), pytest.raises(InputError, match=r"another job is writing to .* now"):
+    with (
+        open_locked(tmp_path / "out" / "_lock"),
+        pytest.raises(InputError, match=r"another process is writing to .* now"),
+    ):
         score_files(str(tmp_path / "p.parquet"), tmp_path / "out", model="words")
     assert score_files(str(tmp_path / "p.parquet"), tmp_path / "out", model="words").rows == 10
 
@@ -256,7 +259,11 @@ def test_an_output_that_is_another_s(tmp_path: Path) -> None:
     (tmp_path / "mine" / "notes.txt").write_text("mine")
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "_softset.json").write_text('{"signature": "another"}')
-    for name, sentence in (("file", "is a file"), ("mine", "holds other files"), ("other", "output of another job")):
+    for name, sentence in (
+        ("file", "is a file"),
+        ("mine", "holds other files"),
+        ("other", "started with another signature"),
+    ):
         with pytest.raises(InputError, match=sentence):
             score_files(str(tmp_path / "p.parquet"), tmp_path / name, model="words")
     assert (tmp_path / "mine" / "notes.txt").read_text() == "mine"

@@ -1,7 +1,6 @@
 """What the checks of reliability/ found, once and for all: the smallest input that showed it."""
 
 import json
-import os
 import tracemalloc
 from pathlib import Path
 
@@ -12,14 +11,12 @@ import softset
 from softset import Subspace, TokenSets, WordVectors, load_words
 from softset.collections.collection import Collection
 from softset.collections.items import Item, read_items
-from softset.errors import FileError, InputError
+from softset.errors import FileError
 from softset.evaluation.data import Data
 from softset.io.arrays import read_array, write_tensors
-from softset.io.atomic import open_locked
 from softset.query.named_sets import read_sets
 from softset.search.thresholds import largest
 from softset.similarity.kernels import gram, max_cosine
-from softset.similarity.score_file import ScoreFile
 
 ROWS = np.random.default_rng(0).standard_normal((40, 6)).astype("f4")
 NAMES = [f"w{at}" for at in range(40)]
@@ -191,57 +188,3 @@ def test_named_sets_that_are_nested_too_deep(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text('{"a": ' + "[" * 100_000)
     with pytest.raises(FileError, match="cannot be read as JSON"):
         read_sets(tmp_path / "a.json")
-
-
-# Scores under way
-
-
-@pytest.mark.parametrize("facts", [{"rows": 1e400}, {"bytes": -5}, {"rows": "x"}, {"bytes": 10**30}])
-def test_a_note_that_is_damaged(tmp_path: Path, facts: dict) -> None:
-    with ScoreFile(tmp_path / "s.tsv", {"signature": "a"}) as file:
-        file.append(["1"], {})
-    note = tmp_path / "s.tsv.partial.json"
-    note.write_text(json.dumps({**json.loads(note.read_text()), **facts}))
-    with pytest.raises(FileError, match=r"is damaged|is shorter than it was"):
-        ScoreFile(tmp_path / "s.tsv", {"signature": "a"}, resume=True)
-
-
-def test_killed_before_the_first_row_is_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = ScoreFile(tmp_path / "s.tsv", {"signature": "a"})
-    monkeypatch.setattr(os, "fsync", lambda _: (_ for _ in ()).throw(KeyboardInterrupt))
-    with pytest.raises(KeyboardInterrupt):
-        file.append(["1", "2"], {})
-    monkeypatch.undo()
-    file._file.close()  # as a kill does
-    with ScoreFile(tmp_path / "s.tsv", {"signature": "a"}, resume=True) as again:
-        assert again.rows == 0
-        again.append(["1", "2"], {})
-        again.finish()
-    assert (tmp_path / "s.tsv").read_text() == "1\n2\n" and [one.name for one in tmp_path.iterdir()] == ["s.tsv"]
-
-
-def test_one_process_at_a_time(tmp_path: Path) -> None:
-    with ScoreFile(tmp_path / "s.tsv", {"signature": "a"}) as file:
-        file.append(["1"], {})
-        for resume in (True, False):
-            with pytest.raises(InputError, match=r"another process is writing|go on with --resume"):
-                ScoreFile(tmp_path / "s.tsv", {"signature": "a"}, resume=resume)
-        assert open_locked(tmp_path / "s.tsv.partial") is None
-    with ScoreFile(tmp_path / "s.tsv", {"signature": "a"}, resume=True) as again:
-        assert again.rows == 1
-
-
-def test_a_claim_outlasts_no_rename(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who waits for a file that is renamed meanwhile holds another: it is let go, and the name is claimed again."""
-    import fcntl
-
-    real, renamed = fcntl.flock, []
-
-    def flock(file, how) -> None:
-        if not renamed:
-            renamed.append((tmp_path / "a").rename(tmp_path / "b"))
-        real(file, how)
-
-    monkeypatch.setattr(fcntl, "flock", flock)
-    with open_locked(tmp_path / "a") as file:
-        assert os.path.samestat(os.fstat(file.fileno()), (tmp_path / "a").stat())

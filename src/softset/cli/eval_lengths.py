@@ -48,8 +48,8 @@ def lengths(
     from softset.evaluation.data import Data
     from softset.evaluation.lengths import METRICS, LengthsRun
     from softset.evaluation.methods import chosen_methods
-    from softset.evaluation.parts import Parts
     from softset.evaluation.sts_data import chosen_datasets, read_datasets, text_form
+    from softset.io.checkpoint import checkpoint
 
     methods = chosen_methods(metrics or METRICS, transport=transport, note=note)
     folder = Data(asked.data)
@@ -60,7 +60,5 @@ def lengths(
     run = LengthsRun(
         load_encoder(**options), methods, asked.samples, asked.seed, noted(progress), progress, limit=asked.limit
     )
-    parts = Parts(asked.part("lengths"), run.made_by(about), resume=asked.resume)
-    table = run.table(given, parts=parts, facts=about)
-    asked.show(table, "lengths")
-    parts.finish()
+    with checkpoint(asked.part("lengths"), run.made_by(about), resume=asked.resume) as parts:
+        asked.show(run.table(given, parts=parts, facts=about), "lengths")

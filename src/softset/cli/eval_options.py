@@ -48,8 +48,8 @@ class Asked:
     resume: bool
 
     def part(self, name: str) -> Path | None:
-        """Return the file that keeps what is done of a table, if it is kept at all."""
-        return Path(self.out, f"{name}.part.json") if self.out else None
+        """Return the checkpoint folder of a table, or None if the table is not written to a file."""
+        return Path(self.out, f"{name}.partial") if self.out else None
 
     def show(self, table: Table, name: str) -> None:
         """Print a table, and keep it and its picture where that is wanted."""

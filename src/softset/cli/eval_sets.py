@@ -83,11 +83,11 @@ def _evaluated(
 ) -> tuple[Any, dict[str, Any]]:
     """Return the table, kept in the folder where there is one, and the ranks of Set's words by method."""
     from softset.evaluation.data import Data
-    from softset.evaluation.parts import Parts
     from softset.evaluation.results import Row, Table
     from softset.evaluation.sets.concepts import read_concepts
     from softset.evaluation.sets.methods import BASELINE, chosen, the_one
     from softset.evaluation.sets.running import Evaluation
+    from softset.io.checkpoint import checkpoint
     from softset.search.words import load_words
 
     methods, baseline, folder = chosen(patterns), the_one(against or BASELINE.name), Data(data)
@@ -103,22 +103,21 @@ def _evaluated(
         "data": dict(folder.checksums),
     }
     made_by = {**facts, "methods": [method.name for method in methods], "baseline": baseline.name}
-    parts = Parts(Path(out) / "sets.part.json" if out else None, made_by, resume=resume)
     progress = Progress("methods") if sys.stderr.isatty() else None
     rows: list[Row] = []
     ranks: dict[str, Any] = {}
-    for one in vectors:
-        title = one.name if len(vectors) > 1 else ""
-        evaluation = Evaluation(
-            one, concepts, split=split, limit=limit, seed=seed, samples=samples, title=title, baseline=baseline
-        )
-        rows += evaluation.rows(methods, parts, progress)
-        ranks |= {f"{title}: {name}" if title else name: found for name, found in evaluation.ranks("Set").items()}
-    if progress:
-        progress.done()
-    tested = baseline.name + (" of the same vectors" if len(vectors) > 1 else "")
-    table = Table(TITLE.format(split=split), tuple(rows), tested, facts)
-    for path in table.save(out, "sets") if out else []:  # all of it, whatever columns are shown
-        click.echo(f"softset: wrote {path}", err=True)
-    parts.finish()
+    with checkpoint(Path(out) / "sets.partial" if out else None, made_by, resume=resume) as parts:
+        for one in vectors:
+            title = one.name if len(vectors) > 1 else ""
+            evaluation = Evaluation(
+                one, concepts, split=split, limit=limit, seed=seed, samples=samples, title=title, baseline=baseline
+            )
+            rows += evaluation.rows(methods, parts, progress)
+            ranks |= {f"{title}: {name}" if title else name: found for name, found in evaluation.ranks("Set").items()}
+        if progress:
+            progress.done()
+        tested = baseline.name + (" of the same vectors" if len(vectors) > 1 else "")
+        table = Table(TITLE.format(split=split), tuple(rows), tested, facts)
+        for path in table.save(out, "sets") if out else []:  # all of it, whatever columns are shown
+            click.echo(f"softset: wrote {path}", err=True)
     return table, ranks

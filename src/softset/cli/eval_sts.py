@@ -1,6 +1,8 @@
 """`softset eval sts`: how well metrics agree with people on how alike two sentences are."""
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -59,9 +61,9 @@ def sts(
     about = {"text": text_form(folder, text), "limit": asked.limit, "data": dict(sorted(folder.checksums.items()))}
     make = Maker(metrics, transport, all_correlations, paper_code, asked.samples, asked.seed, options)
     name = "sts" if number == "1" else "sts-layers"
-    table, parts = (make.table if number == "1" else make.layers)(given, about, asked.part(name), asked.resume)
-    asked.show(table, name)
-    parts.finish()
+    make_table = make.table if number == "1" else make.layers
+    with make_table(given, about, asked.part(name), asked.resume) as table:
+        asked.show(table, name)
 
 
 @dataclass(frozen=True)
@@ -76,18 +78,21 @@ class Maker:
     seed: int
     options: dict[str, Any]
 
-    def table(self, given: Any, about: dict[str, Any], kept: Path | None, resume: bool) -> Any:
-        """Return the table of metrics on datasets, and what keeps its parts."""
-        from softset.evaluation.parts import Parts
+    @contextmanager
+    def table(self, given: Any, about: dict[str, Any], folder: Path | None, resume: bool) -> Iterator[Any]:
+        """Yield the table of metrics on datasets; its checkpoint is deleted after the block."""
+        from softset.io.checkpoint import checkpoint
 
         run = self._run(self.metrics, self.options)
-        parts = Parts(kept, run.made_by({**about, "datasets": [one.name for one in given]}), resume=resume)
-        return run.table(given, parts=parts, facts=about), parts
+        made_by = run.made_by({**about, "datasets": [one.name for one in given]})
+        with checkpoint(folder, made_by, resume=resume) as parts:
+            yield run.table(given, parts=parts, facts=about)
 
-    def layers(self, given: Any, about: dict[str, Any], kept: Path | None, resume: bool) -> Any:
-        """Return the table of single vectors and sets of vectors on two layers, and what keeps its parts."""
-        from softset.evaluation.parts import Parts
+    @contextmanager
+    def layers(self, given: Any, about: dict[str, Any], folder: Path | None, resume: bool) -> Iterator[Any]:
+        """Yield the table of single vectors and sets of vectors on two layers; its checkpoint is deleted afterwards."""
         from softset.evaluation.sts_layers import LAYERS, METHODS, compare_layers
+        from softset.io.checkpoint import checkpoint
 
         if len(given) > 1:
             raise click.UsageError("--table 6 has one dataset: name one with --datasets")
@@ -96,8 +101,8 @@ class Maker:
         metrics = METHODS if self.metrics == ("all",) else self.metrics
         runs = [self._run(metrics, {**self.options, "layer": layer}) for layer in LAYERS]
         made_by = {"layers": [run.made_by(about) for run in runs], "datasets": [one.name for one in given]}
-        parts = Parts(kept, made_by, resume=resume)
-        return compare_layers(runs, given[0], parts=parts, facts=about), parts
+        with checkpoint(folder, made_by, resume=resume) as parts:
+            yield compare_layers(runs, given[0], parts=parts, facts=about)
 
     def _run(self, metrics: tuple[str, ...], options: dict[str, Any]) -> Any:
         from softset.encoders.loading import load_encoder

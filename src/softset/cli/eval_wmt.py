@@ -46,9 +46,9 @@ def wmt(
     from softset.encoders.loading import load_encoder
     from softset.evaluation.data import Data
     from softset.evaluation.methods import chosen_methods
-    from softset.evaluation.parts import Parts
     from softset.evaluation.wmt import METRICS, WmtRun, with_parts
     from softset.evaluation.wmt_data import chosen_pairs, read_pair
+    from softset.io.checkpoint import checkpoint
 
     methods = with_parts(chosen_methods(metrics or METRICS, transport=transport, note=note))
     folder = Data(asked.data)
@@ -57,10 +57,9 @@ def wmt(
     about = {"limit": asked.limit, "sacrebleu": sacrebleu, "data": dict(sorted(folder.checksums.items()))}
     progress = Progress("translations") if sys.stderr.isatty() else None
     run = WmtRun(load_encoder(**options), methods, asked.samples, asked.seed, noted(progress), progress, chrf=chrf)
-    parts = Parts(asked.part("wmt"), run.made_by(about), resume=asked.resume)
-    table = run.table(given, parts=parts, facts={name: one for name, one in about.items() if one is not None})
-    asked.show(table, "wmt")
-    parts.finish()
+    with checkpoint(asked.part("wmt"), run.made_by(about), resume=asked.resume) as parts:
+        table = run.table(given, parts=parts, facts={name: one for name, one in about.items() if one is not None})
+        asked.show(table, "wmt")
 
 
 def _chrf() -> tuple[Callable[[str, str], float] | None, str | None]:

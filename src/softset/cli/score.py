@@ -174,10 +174,10 @@ class Printer:
 
     def to_file(self, rows: Any, out: str, inputs: dict[str, str], total: int, *, resume: bool) -> None:
         """Write the rows to a file, and go on where it ends."""
-        from softset.similarity.score_file import ScoreFile
+        from softset.io.checkpoint import resumable_file
 
         made_by = {"signature": self.signature, "format": "jsonl" if self.as_lines else "tsv", **inputs}
-        with ScoreFile(out, made_by, resume=resume) as file:
+        with resumable_file(out, made_by, resume=resume) as file:
             if file.rows:
                 click.echo(f"softset: {file.rows:,} of {total:,} rows were there already", err=True)
                 self.count, self.sums = file.rows, {name: file.counts.get(name, 0.0) for name in self.sums}
@@ -186,7 +186,6 @@ class Printer:
                 for one in fields:
                     self._count(one)
                 file.append((self._line(one) for one in fields), self.sums)
-            file.finish()
 
     def _line(self, fields: dict[str, Any]) -> str:
         if self.as_lines:

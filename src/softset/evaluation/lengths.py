@@ -19,12 +19,12 @@ from softset.errors import InputError
 from softset.evaluation.correlation import Ranking, spearman
 from softset.evaluation.correlation_draws import bounds, drawn_counts, drawn_spearman
 from softset.evaluation.methods import DEFAULT, Method
-from softset.evaluation.parts import Parts
 from softset.evaluation.resampling import check_draws
-from softset.evaluation.results import Row, Table
+from softset.evaluation.results import Row, Table, load_rows
 from softset.evaluation.run import Run
 from softset.evaluation.scoring import Scored, score_blocks
 from softset.evaluation.sts_data import SentencePairs
+from softset.io.checkpoint import PartFolder
 from softset.similarity.idf import Idf
 from softset.similarity.pairs import blocks
 
@@ -143,17 +143,16 @@ class LengthsRun(Run):
         return {**super().facts(), "limit": self.limit}
 
     def table(
-        self, datasets: Sequence[SentencePairs], *, parts: Parts | None = None, facts: dict[str, Any] | None = None
+        self, datasets: Sequence[SentencePairs], *, parts: PartFolder | None = None, facts: dict[str, Any] | None = None
     ) -> Table:
         """Return the rows of both kinds of pairs; a kind without pairs is left out, and told."""
         check_draws(self.samples, self.seed)
-        kept = parts or Parts(None, {})
         methods, moment = self.usable()
         kinds = [draw(datasets, limit=self.limit, seed=self.seed) for draw in (unrelated, alike)]
         sentences = _Sentences(kinds, self)
         rows = []
         for kind in kinds:
-            rows += kept.of(kind.name, partial(self._kind, kind, sentences, methods, moment))
+            rows += load_rows(parts, kind.name, partial(self._kind, kind, sentences, methods, moment))
         if not rows:
             raise InputError("these datasets have no pairs to measure: name others with --datasets")
         return Table(TITLE, tuple(rows), None, {**self.facts(), **(facts or {})})

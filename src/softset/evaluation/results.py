@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,8 +11,9 @@ from typing import Any
 from softset import __version__
 from softset.errors import FileError, InputError
 from softset.io.atomic import write_atomically
+from softset.io.checkpoint import PartFolder, load_or_compute
 
-__all__ = ["Row", "Table"]
+__all__ = ["Row", "Table", "load_rows"]
 
 
 @dataclass(frozen=True)
@@ -161,3 +162,12 @@ def _short(row: Row) -> dict[str, Any]:
     """Return what a row says beyond its defaults, with as many digits as the resampling tells."""
     said = {name: value for name, value in row.to_dict().items() if value is not None and value is not False}
     return {name: round(value, 6) if isinstance(value, float) else value for name, value in said.items()}
+
+
+def load_rows(parts: PartFolder | None, key: str, compute: Callable[[], Sequence[Row]]) -> list[Row]:
+    """Return the rows of a finished part of a run; those of a missing part are computed and written.
+
+    >>> load_rows(None, "STS12", lambda: [Row("sts", "STS12", "average", "spearman", 0.5, 100)])[0].value
+    0.5
+    """
+    return [Row(**row) for row in load_or_compute(parts, key, lambda: [row.to_dict() for row in compute()])]

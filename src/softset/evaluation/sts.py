@@ -14,11 +14,11 @@ import numpy as np
 from softset.evaluation.agreement import Finding, averaged, measure
 from softset.evaluation.methods import BASELINE, DEFAULT, Method, usable_methods
 from softset.evaluation.paper_code import label, padded_blocks, padded_sets
-from softset.evaluation.parts import Parts
 from softset.evaluation.results import Row, Table
 from softset.evaluation.run import Run, found_row
 from softset.evaluation.scoring import Scored, score_blocks
 from softset.evaluation.sts_data import SentencePairs
+from softset.io.checkpoint import PartFolder, load_or_compute
 from softset.similarity.idf import Idf
 from softset.similarity.pairs import blocks
 
@@ -54,14 +54,13 @@ class StsRun(Run):
     batch: int | None = None
 
     def table(
-        self, datasets: Sequence[SentencePairs], *, parts: Parts | None = None, facts: dict[str, Any] | None = None
+        self, datasets: Sequence[SentencePairs], *, parts: PartFolder | None = None, facts: dict[str, Any] | None = None
     ) -> Table:
         """Return the rows of all datasets, and their mean where there are several."""
-        kept = parts or Parts(None, {})
         here = self._usable()
         found = {}
         for pairs in datasets:
-            made = kept.kept(pairs.name, partial(self._dataset, pairs, here))
+            made = load_or_compute(parts, pairs.name, partial(self._dataset, pairs, here))
             found[pairs.name] = [(Row(**row), Finding(*finding)) for row, finding in made]
         rows = [row for each in found.values() for row, _ in each]
         averages = self._averages(list(found.values())) if len(found) > 1 else []

@@ -10,10 +10,10 @@ from typing import Any
 
 from softset.encoders.base import Encoder
 from softset.errors import InputError
-from softset.evaluation.parts import Parts
 from softset.evaluation.results import Table
 from softset.evaluation.sts import StsRun
 from softset.evaluation.sts_data import SentencePairs
+from softset.io.checkpoint import PartFolder
 
 __all__ = ["LAYERS", "METHODS", "compare_layers"]
 
@@ -22,11 +22,14 @@ METHODS = ("cls", "average", "bertscore", "subspace")
 
 
 def compare_layers(
-    runs: Sequence[StsRun], pairs: SentencePairs, *, parts: Parts | None = None, facts: dict[str, Any] | None = None
+    runs: Sequence[StsRun],
+    pairs: SentencePairs,
+    *,
+    parts: PartFolder | None = None,
+    facts: dict[str, Any] | None = None,
 ) -> Table:
     """Return one column a run, each named by the layer of its encoder."""
-    kept = parts or Parts(None, {})
-    tables = [run.table([replace(pairs, name=f"{pairs.name}, {named(run.encoder)}")], parts=kept) for run in runs]
+    tables = [run.table([replace(pairs, name=f"{pairs.name}, {named(run.encoder)}")], parts=parts) for run in runs]
     rows = tuple(row for table in tables for row in table.rows if row.metric != "seconds")
     signatures = {named(run.encoder): run.encoder.signature for run in runs}
     about = {**tables[0].facts, **(facts or {}), "encoder": signatures}

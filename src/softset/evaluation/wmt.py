@@ -11,12 +11,12 @@ import numpy as np
 from softset.evaluation.agreement import Finding, averaged
 from softset.evaluation.kendall import kendall, surplus
 from softset.evaluation.methods import BASELINE, Method
-from softset.evaluation.parts import Parts
 from softset.evaluation.results import Row, Table
 from softset.evaluation.run import Run, found_row
 from softset.evaluation.scoring import Scored
 from softset.evaluation.wmt_data import LanguagePair
 from softset.evaluation.wmt_scores import chrf_scores, translation_scores
+from softset.io.checkpoint import PartFolder, load_or_compute
 from softset.similarity.metrics.base import SimilarityMetric
 
 __all__ = ["METRICS", "WmtRun", "with_parts"]
@@ -79,14 +79,13 @@ class WmtRun(Run):
         return super().made_by({**data, "chrF": self.chrf is not None})
 
     def table(
-        self, pairs: Sequence[LanguagePair], *, parts: Parts | None = None, facts: dict[str, Any] | None = None
+        self, pairs: Sequence[LanguagePair], *, parts: PartFolder | None = None, facts: dict[str, Any] | None = None
     ) -> Table:
         """Return the taus of all language pairs, and their means where there are several."""
-        kept = parts or Parts(None, {})
         methods, _ = self.usable()
         found = []
         for pair in pairs:
-            made = kept.kept(pair.name, partial(self._pair, pair, methods))
+            made = load_or_compute(parts, pair.name, partial(self._pair, pair, methods))
             found.append({row["method"]: (Row(**row), Finding(*finding)) for row, finding in made})
         rows = [row for each in found for row, _ in each.values()]
         averages = [self._average(found, method) for method in found[0]] if len(found) > 1 else []

@@ -5,7 +5,7 @@ import os
 import secrets
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
@@ -13,15 +13,15 @@ from typing import BinaryIO
 __all__ = ["locked", "new_folder", "open_locked", "sync", "write_atomically"]
 
 
-def write_atomically(path: str | os.PathLike[str], content: bytes) -> None:
-    """Write a file so that readers see the old content or the new, even after a crash."""
+def write_atomically(path: str | os.PathLike[str], content: bytes | Iterable[bytes]) -> None:
+    """Write a file (bytes, or blocks of bytes) so that readers see the old or the new content, even after a crash."""
     target = Path(path).resolve()  # a symbolic link is kept; the file it points to is replaced
     _check_parent(target, path)
     temporary = _temporary_name(target)
     mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666  # the system applies its umask
     try:
         with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as stream:
-            stream.write(content)
+            stream.writelines([content] if isinstance(content, bytes) else content)
             stream.flush()
             os.fsync(stream.fileno())
         temporary.replace(target)

@@ -16,7 +16,7 @@ from softset.encoders.loading import load_encoder
 from softset.errors import InputError
 from softset.jobs.inputs import BLOCK, spans_of, values_of
 from softset.jobs.jobs import Job, Progress, Report, output_folder, run
-from softset.jobs.parts import Parts
+from softset.jobs.output import ParquetParts
 from softset.jobs.rows import outcomes, text_problem
 
 __all__ = ["Embedding", "TextColumns", "check_place", "collect", "embed_files", "rows_of"]
@@ -111,7 +111,7 @@ def collect(
         with _in_place_of(Path(folder)) as beside:
             collect(vectors, beside, model=model)
         return Collection.open(folder, embed=text_encoder(model)[0])
-    parts = Parts(vectors)
+    parts = ParquetParts(vectors)
     spans_of(str(parts.folder / "part-*.parquet"), ("id", "text", "vector"))  # which says what is wrong with them
     embed, name = text_encoder(model)
     return Collection.create(folder, _items(parts), vectors=_rows(parts), embed=embed, encoder=name)
@@ -126,7 +126,7 @@ def _in_place_of(folder: Path) -> Iterator[Path]:
         Path(name, "new").rename(folder)
 
 
-def _tables(parts: Parts) -> Iterator[Any]:
+def _tables(parts: ParquetParts) -> Iterator[Any]:
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
@@ -135,13 +135,13 @@ def _tables(parts: Parts) -> Iterator[Any]:
         yield table.filter(pc.is_valid(table["vector"]))
 
 
-def _items(parts: Parts) -> Iterator[Item]:
+def _items(parts: ParquetParts) -> Iterator[Item]:
     for table in _tables(parts):
         for name, text in zip(table["id"].to_pylist(), table["text"].to_pylist(), strict=True):
             yield Item(str(name), text)
 
 
-def _rows(parts: Parts) -> Iterator[np.ndarray]:
+def _rows(parts: ParquetParts) -> Iterator[np.ndarray]:
     """Yield the vectors of all parts, one after the other: memory holds one part."""
     for table in _tables(parts):
         yield from rows_of(table["vector"])

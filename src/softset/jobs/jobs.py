@@ -12,7 +12,7 @@ from typing import Any
 from softset.errors import InputError, SoftsetError
 from softset.jobs.cluster import cluster
 from softset.jobs.inputs import Span, content_hash, read_blocks, spans_of
-from softset.jobs.parts import Parts
+from softset.jobs.output import ParquetParts
 
 __all__ = ["FAULTS", "Job", "Progress", "Report", "mapped", "output_folder", "run"]
 
@@ -58,7 +58,7 @@ class _Worker:
     """An actor that reads spans, makes what is missing, and writes parts."""
 
     def __init__(self, job: Job) -> None:
-        self.job, self.parts = job, Parts(job.output)
+        self.job, self.parts = job, ParquetParts(job.output)
         self.maker: Callable[[Any], Any] | None = None  # made, with its model, when the first block is missing
 
     def __call__(self, table: Any) -> Any:
@@ -81,7 +81,7 @@ class _Worker:
         if not self.parts.has(key, table.num_rows):
             self.maker = self.maker or self.job.maker(**self.job.options)
             made = self.maker(table)
-            self.parts.write(key, made.replace_schema_metadata({"softset": self.job.signature}))
+            self.parts.write_table(key, made.replace_schema_metadata({"softset": self.job.signature}))
         done["made"] += table.num_rows if self.parts.is_new(key) else 0
         done["keys"].append(key)
         done["rows"] += table.num_rows
@@ -110,9 +110,9 @@ def run(
     if job.block < 1:
         raise InputError(f"a block must have 1 row or more, but {job.block} were given")
     spans = spans_of(pattern, job.columns, block=job.block)
-    parts = Parts(job.output)
+    parts = ParquetParts(job.output)
     total = _Total()
-    with parts.claimed(job.signature):
+    with parts.locked({"signature": job.signature}):
         with cluster(address, workers) as ray:
             for done in mapped(ray, _Worker, spans, workers, job):
                 total.add(done)
@@ -158,4 +158,4 @@ class _Total:
 
 def output_folder(folder: str | os.PathLike[str]) -> str:
     """Return a folder as every worker names it."""
-    return str(Parts(folder).folder.resolve())
+    return str(ParquetParts(folder).folder.resolve())

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from softset.evaluation.parts import Parts
 from softset.evaluation.sets.methods import BASELINE, all_methods, chosen
 from softset.evaluation.sets.running import RANDOM, Evaluation
+from softset.io.checkpoint import PartFolder
 
 METRICS = {
     "Set": ["R@10", "R@100", "R@1k", "median", "nDCG"],
@@ -16,7 +16,7 @@ METRICS = {
 
 def evaluated(words, concepts, methods, **options):
     evaluation = Evaluation(words, concepts, samples=50, **options)
-    return evaluation, evaluation.rows(methods, Parts(None, {}))
+    return evaluation, evaluation.rows(methods, None)
 
 
 def without_time(rows):
@@ -26,7 +26,7 @@ def without_time(rows):
 def test_every_method_runs(words, concepts) -> None:
     told = []
     evaluation = Evaluation(words, concepts, samples=200)
-    rows = evaluation.rows(all_methods(), Parts(None, {}), lambda *numbers: told.append(numbers))
+    rows = evaluation.rows(all_methods(), None, lambda *numbers: told.append(numbers))
     assert [row.method for row in rows if row.metric == "seconds"] == [RANDOM, *(one.name for one in all_methods())]
     assert told == [(at + 1, len(all_methods())) for at in range(len(all_methods()))]
     for row in rows:
@@ -78,10 +78,10 @@ def test_a_title_and_a_limit(words, concepts) -> None:
 
 
 def test_parts_are_kept_by_preprocessing(tmp_path, words, concepts) -> None:
-    path, methods = tmp_path / "sets.part.json", chosen(["*/mean/product"])
-    first = Evaluation(words, concepts, samples=10).rows(methods, Parts(path, {}))
-    kept = Evaluation(words, concepts, samples=10)
-    assert kept.rows(methods, Parts(path, {}, resume=True)) == first and not kept.found
+    parts, methods = PartFolder(tmp_path), chosen(["*/mean/product"])
+    first = Evaluation(words, concepts, samples=10).rows(methods, parts)
+    resumed = Evaluation(words, concepts, samples=10)
+    assert resumed.rows(methods, parts) == first and not resumed.found
 
 
 def test_leaks_are_counted_among_the_first_hundred(monkeypatch, words, concepts) -> None:

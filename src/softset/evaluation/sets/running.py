@@ -7,14 +7,14 @@ from itertools import groupby
 import numpy as np
 import numpy.typing as npt
 
-from softset.evaluation.parts import Parts
-from softset.evaluation.results import Row
+from softset.evaluation.results import Row, load_rows
 from softset.evaluation.sets.concepts import Concepts
 from softset.evaluation.sets.logics import Scorer
 from softset.evaluation.sets.measures import CUTS, Ranks, measured, ranks, recall
 from softset.evaluation.sets.methods import BASELINE, Method
 from softset.evaluation.sets.reporting import Found, Reporter
 from softset.evaluation.sets.tasks import Task, draw_tasks
+from softset.io.checkpoint import PartFolder
 from softset.vectors.vocabulary import Vocabulary
 
 __all__ = ["RANDOM", "Evaluation"]
@@ -61,17 +61,17 @@ class Evaluation:
         queries = sum(map(len, self.tasks))
         self._reporter = Reporter(samples, seed, f"{title}: " if title else "", queries, baseline.name)
 
-    def rows(self, methods: Sequence[Method], parts: Parts, watch: Watch | None = None) -> list[Row]:
+    def rows(self, methods: Sequence[Method], parts: PartFolder | None, watch: Watch | None = None) -> list[Row]:
         """Return the rows of chance and of some methods; what is finished of each preprocessing is kept in `parts`."""
         groups = {name: list(some) for name, some in groupby(methods, lambda one: one.preprocessing)}
-        rows = parts.of(f"{self.words.signature} {RANDOM}", self._chance)
+        rows = load_rows(parts, f"{self.words.signature} {RANDOM}", self._chance)
         done = 0
         for name, some in groups.items():
 
             def compute(name: str = name, some: Sequence[Method] = some, done: int = done) -> list[Row]:
                 return self._of(name, some, lambda count: watch(done + count, len(methods)) if watch else None)
 
-            rows += parts.of(f"{self.words.signature} {name}", compute)
+            rows += load_rows(parts, f"{self.words.signature} {name}", compute)
             done += len(some)
         return rows
 

@@ -1,0 +1,240 @@
+"""Checkpoints of long runs: finished parts in a folder, so that an interrupted run can be continued.
+
+    FOLDER/_softset.json     header: what the parts depend on
+    FOLDER/_lock             locked while a process works on the run
+    FOLDER/_unfinished-*     parts that are being written
+    FOLDER/part-KEY.json     finished parts (jobs write .parquet)
+
+`checkpoint` keeps JSON values, one for each part of an evaluation. `resumable_file` keeps blocks of lines and joins
+them to one file at the end. Jobs use a `PartFolder` as their output; its other names begin with an underscore, because
+readers of Parquet folders ignore such files.
+"""
+
+import hashlib
+import json
+import os
+import re
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from softset.errors import FileError, InputError
+from softset.io.atomic import open_locked, sync, write_atomically
+from softset.io.json_files import read_json
+
+__all__ = ["PartFolder", "ResumableRows", "checkpoint", "load_or_compute", "resumable_file"]
+
+SAFE_NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
+
+
+class PartFolder:
+    """A folder of finished parts. Each part appears complete or not at all."""
+
+    def __init__(self, folder: str | os.PathLike[str], suffix: str = ".json") -> None:
+        self.folder, self.suffix = Path(folder), suffix
+        self.header_path, self._lock = self.folder / "_softset.json", self.folder / "_lock"
+
+    def path(self, key: str) -> Path:
+        """Return the path of a part, whether it exists or not."""
+        name = key if SAFE_NAME.fullmatch(key) else hashlib.sha256(key.encode()).hexdigest()
+        return self.folder / f"part-{name}{self.suffix}"
+
+    def paths(self) -> list[Path]:
+        """Return the paths of all finished parts, sorted."""
+        return sorted(self.folder.glob(f"part-*{self.suffix}"))
+
+    @contextmanager
+    def new_part(self, key: str) -> Iterator[Path]:
+        """Yield a temporary path to write a part to; the part appears under its name at the end."""
+        temporary = self.folder / f"_unfinished-{secrets.token_hex(8)}"
+        try:
+            yield temporary
+            sync(temporary)
+            temporary.replace(self.path(key))
+            sync(self.folder)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+
+    def write(self, key: str, value: Any) -> None:
+        """Write a part that holds a JSON value."""
+        with self.new_part(key) as path:
+            path.write_text(json.dumps({"value": value}, allow_nan=False), encoding="utf-8")
+
+    def read(self, path: Path) -> Any:
+        """Return the JSON value of a part."""
+        content = read_json(path, remedy=f"remove {self.folder} and start again")
+        if "value" not in content:
+            raise FileError(f"{path} is not a part of a run: remove {self.folder} and start again")
+        return content["value"]
+
+    def header(self) -> dict[str, Any] | None:
+        """Return the header, or None if the folder has none."""
+        if not self.header_path.exists():
+            return None
+        return read_json(self.header_path, remedy="remove the folder, or name another one")
+
+    def write_header(self, content: Mapping[str, Any]) -> None:
+        """Replace the header."""
+        write_atomically(self.header_path, (json.dumps(content, ensure_ascii=False) + "\n").encode())
+
+    def is_outdated(self) -> bool:
+        """Tell whether the run has ended and a crash interrupted `delete`."""
+        return bool((self.header() or {}).get("deleted"))
+
+    @contextmanager
+    def locked(self, made_by: Mapping[str, Any]) -> Iterator[None]:
+        """Start a run or continue one; no other process can write to the folder meanwhile.
+
+        Args:
+            made_by: what the parts depend on, such as the signature of a metric and the checksums of the input.
+        """
+        self._check(made_by)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        lock = open_locked(self._lock)
+        if lock is None:
+            raise InputError(f"another process is writing to {self.folder} now: wait for it, or choose another name")
+        with lock:
+            self._check(made_by)  # another process may have changed the folder before the lock was free
+            for path in (*self.folder.glob("_unfinished-*"), *(self.paths() if self.is_outdated() else ())):
+                path.unlink(missing_ok=True)
+            self.write_header({**made_by, "finished": False})
+            try:
+                yield
+            finally:
+                if not self.paths():
+                    self.delete()
+
+    def _check(self, made_by: Mapping[str, Any]) -> None:
+        """Raise InputError if the folder holds anything else than parts of the same run."""
+        if self.folder.exists() and not self.folder.is_dir():
+            raise InputError(f"{self.folder} is a file: remove it, or choose another name for the output")
+        header = self.header()
+        if header is None and self.folder.exists() and any(path.name[0] != "_" for path in self.folder.iterdir()):
+            raise InputError(f"{self.folder} holds other files: choose a new or an empty folder")
+        if header is None or header.get("deleted"):
+            return
+        for name, value in json.loads(json.dumps(made_by)).items():
+            if header.get(name) != value:
+                raise InputError(
+                    f"{self.folder} was started with another {name} ({str(header.get(name))[:200]}): use the same as "
+                    "then, remove the folder, or choose another name"
+                )
+
+    def delete(self) -> None:
+        """Delete all parts and the folder. After a crash in between, the next run starts with an empty folder."""
+        if not self.folder.exists():
+            return
+        self.write_header({"deleted": True})
+        for path in (*self.paths(), self.header_path, self._lock):
+            path.unlink(missing_ok=True)
+        with suppress(OSError):  # other files in the folder are not ours
+            self.folder.rmdir()
+
+
+@contextmanager
+def checkpoint(
+    folder: str | os.PathLike[str] | None, made_by: Mapping[str, Any], *, resume: bool = False
+) -> Iterator[PartFolder | None]:
+    """Keep the finished parts of a run in a folder until the block ends without an error.
+
+    Args:
+        folder: None keeps no parts.
+        made_by: what the parts depend on; a run is continued only if it is the same.
+        resume: continue an interrupted run; otherwise its folder is an error.
+
+    >>> with checkpoint(None, {}) as parts:
+    ...     load_or_compute(parts, "STS12", lambda: 0.5)
+    0.5
+    """
+    if folder is None:
+        yield None
+        return
+    parts = PartFolder(folder)
+    if parts.paths() and not resume and not parts.is_outdated():
+        raise InputError(f"{folder} holds the parts of an interrupted run: continue it with --resume, or remove it")
+    with parts.locked(made_by):
+        yield parts
+        parts.delete()
+
+
+def load_or_compute(parts: PartFolder | None, key: str, compute: Callable[[], Any]) -> Any:
+    """Return the JSON value of a finished part; a missing part is computed and written."""
+    if parts is not None and parts.path(key).exists():
+        return parts.read(parts.path(key))
+    value = compute()
+    if parts is not None:
+        parts.write(key, value)
+    return value
+
+
+class ResumableRows:
+    """The finished rows of a `resumable_file`.
+
+    Attributes:
+        rows: the number of finished rows.
+        counts: totals over these rows, as given to `append`.
+    """
+
+    def __init__(self, parts: PartFolder) -> None:
+        self._parts = parts
+        self.rows, self.counts = 0, dict[str, float]()
+        for block in self._blocks():
+            self.rows, self.counts = self.rows + len(block["lines"]), dict(block["counts"])
+
+    def _blocks(self) -> Iterator[dict[str, Any]]:
+        """Yield the finished blocks; each one's name is the number of rows before it."""
+        row = 0
+        for path in self._parts.paths():
+            block = self._parts.read(path)
+            try:
+                good = path == self._parts.path(f"{row:012}")
+                row += len([line.encode() for line in block["lines"]])
+                good = good and all(isinstance(value, int | float) for value in block["counts"].values())
+            except (KeyError, TypeError, AttributeError, ValueError):
+                good = False
+            if not good:
+                raise FileError(f"{path} is damaged, or a part is missing: remove {self._parts.folder} and start again")
+            yield block
+
+    def append(self, lines: Iterable[str], counts: Mapping[str, float]) -> None:
+        """Add rows, and the totals over all rows so far; both are on the disk when this returns."""
+        rows, totals = list(lines), dict(counts)
+        self._parts.write(f"{self.rows:012}", {"lines": rows, "counts": totals})
+        self.rows, self.counts = self.rows + len(rows), totals
+
+    def content(self) -> Iterator[bytes]:
+        """Yield the content of the complete file."""
+        for block in self._blocks():
+            yield "".join(f"{line}\n" for line in block["lines"]).encode()
+
+
+@contextmanager
+def resumable_file(
+    path: str | os.PathLike[str], made_by: Mapping[str, str], *, resume: bool = False
+) -> Iterator[ResumableRows]:
+    """Write rows to PATH.partial; when the block ends without an error, the complete file appears as PATH.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with resumable_file(f"{folder}/scores.tsv", {"signature": "a"}) as file:
+    ...         file.append(["1", "2"], {"empty": 1})
+    ...     Path(folder, "scores.tsv").read_text()
+    '1\\n2\\n'
+    """
+    target = Path(path).resolve()  # a symbolic link is kept; the file it points to is written
+    if target.is_dir():
+        raise InputError(f"{path} is a folder, but a file was expected")
+    if target.exists() and not target.is_file():
+        raise InputError(f"{path} is not an ordinary file: without --out the rows go to standard output")
+    if not target.parent.is_dir():
+        raise InputError(f"{path} is in a folder that does not exist: make the folder first")
+    parts = PartFolder(target.with_name(target.name + ".partial"))
+    if resume and target.exists() and (not parts.paths() or parts.is_outdated()):
+        raise InputError(f"{path} is complete already: remove it, or leave out --resume to replace it")
+    with checkpoint(parts.folder, made_by, resume=resume):
+        rows = ResumableRows(parts)
+        yield rows
+        write_atomically(target, rows.content())
