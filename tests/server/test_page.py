@@ -1,6 +1,6 @@
-"""The page in a real browser: what it shows is what the command line prints; by mouse, by keys, and on a phone.
+"""The page in Chromium: it shows the numbers of the command line, on a large screen and on a phone.
 
-Needs playwright and Debian's chromium. Screenshots go to the folder that SOFTSET_SCREENS names, if it does.
+Needs playwright and chromium. Screenshots are saved to the folder SOFTSET_SCREENS, if that is set.
 """
 
 import json
@@ -22,10 +22,10 @@ sync_api = pytest.importorskip("playwright.sync_api")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="needs chromium: apt-get install chromium"),
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # of playwright's own event loop
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # raised by playwright
 ]
 
-QUIET = (
+CHROMIUM_FLAGS = (
     "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync"
 ).split()
@@ -38,13 +38,13 @@ SENTENCES = ("Royalty rules.", "The king and the queen reign.")
 @pytest.fixture(scope="module")
 def browser() -> Iterator[object]:
     with sync_api.sync_playwright() as playwright:
-        one = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
-        yield one
-        one.close()
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_FLAGS)
+        yield browser
+        browser.close()
 
 
-class Seen:
-    """A page, what it asked for, and what went wrong in it."""
+class OpenPage:
+    """A page with its requests and errors."""
 
     def __init__(self, context: object, url: str) -> None:
         context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -66,34 +66,34 @@ class Seen:
         return self.page.evaluate("navigator.clipboard.readText()")
 
 
-@pytest.fixture(params=["desk", "phone"])
-def seen(request, browser, server: ServerProcess) -> Iterator[Seen]:
-    """A page on a large screen, and on a phone; whatever a test does, nothing goes elsewhere and nothing breaks."""
-    size = {"desk": {"width": 1200, "height": 900}, "phone": {"width": 390, "height": 844}}[request.param]
+@pytest.fixture(params=["desktop", "phone"])
+def opened(request, browser, server: ServerProcess) -> Iterator[OpenPage]:
+    """A page on a large screen and on a phone; no test may cause errors or requests to other hosts."""
+    size = {"desktop": {"width": 1200, "height": 900}, "phone": {"width": 390, "height": 844}}[request.param]
     context = browser.new_context(viewport=size, has_touch=request.param == "phone")
-    one = Seen(context, server.url)
-    yield one
-    one.page.wait_for_timeout(100)
-    wide = one.page.evaluate("document.documentElement.scrollWidth")
+    opened = OpenPage(context, server.url)
+    yield opened
+    opened.page.wait_for_timeout(100)
+    width = opened.page.evaluate("document.documentElement.scrollWidth")
     if SCREENS:
         Path(SCREENS).mkdir(parents=True, exist_ok=True)
         name = re.sub(r"\W+", "-", request.node.name).strip("-")
-        one.page.screenshot(path=str(Path(SCREENS) / f"{name}.png"), full_page=True)
+        opened.page.screenshot(path=str(Path(SCREENS) / f"{name}.png"), full_page=True)
     context.close()
-    assert wide <= size["width"]
-    assert one.requests and all(url.startswith(server.url) for url in one.requests)
-    assert one.errors == []
+    assert width <= size["width"]
+    assert opened.requests and all(url.startswith(server.url) for url in opened.requests)
+    assert opened.errors == []
 
 
-def printed(*arguments: str) -> dict:
+def command_output(*arguments: str) -> dict:
     run = subprocess.run([sys.executable, "-m", "softset", *arguments], capture_output=True, text=True, check=True)
     return json.loads(run.stdout)
 
 
-def shown_hits(page: object, place: str) -> list[tuple[str, str]]:
+def shown_hits(page: object, selector: str) -> list[tuple[str, str]]:
     return [
         (row.query_selector(".name").inner_text(), row.query_selector(".number").inner_text())
-        for row in page.query_selector_all(f"{place} .hit")
+        for row in page.query_selector_all(f"{selector} .hit")
     ]
 
 
@@ -101,40 +101,41 @@ def expected_hits(found: dict, name: str = "id") -> list[tuple[str, str]]:
     return [(hit[name], f"{hit['membership']:.3f}") for hit in found["results"]]
 
 
-def settled(page: object, text: str, place: str) -> None:
+def wait_for_text(page: object, text: str, selector: str) -> None:
     page.wait_for_function(
-        "([place, text]) => document.querySelector(place).textContent.includes(text)", arg=[place, text]
+        "([selector, text]) => document.querySelector(selector).textContent.includes(text)", arg=[selector, text]
     )
 
 
-def test_sets_by_boxes(seen: Seen) -> None:
-    page = seen.open()
+def test_queries_with_boxes(opened: OpenPage) -> None:
+    page = opened.open()
     page.wait_for_selector("#results .hit")
-    assert shown_hits(page, "[data-logic=logistic]") == expected_hits(printed("find", QUERY, "--json"))
+    assert shown_hits(page, "[data-logic=logistic]") == expected_hits(command_output("find", QUERY, "--json"))
     page.fill("#example-1", "plum")
     page.press("#example-1", "Enter")
     page.click("text=Add a set")
     page.keyboard.type("car, truck,")
-    page.select_option("[aria-label='How set 3 is joined']", "-")
+    page.select_option("[aria-label='Operator before set 3']", "-")
     query = "({red, blue, green} & {apple, peach, banana, plum}) - {car, truck}"
-    settled(page, "{car, truck}", "#results")
+    wait_for_text(page, "{car, truck}", "#results")
     page.wait_for_timeout(600)
-    assert shown_hits(page, "[data-logic=logistic]") == expected_hits(printed("find", query, "--json"))
+    assert shown_hits(page, "[data-logic=logistic]") == expected_hits(command_output("find", query, "--json"))
     page.click("[aria-label='Remove set 3']")
     page.click("[aria-label='Remove plum']")
     page.wait_for_timeout(800)
-    assert shown_hits(page, "[data-logic=logistic]") == expected_hits(printed("find", QUERY, "--json"))
+    assert shown_hits(page, "[data-logic=logistic]") == expected_hits(command_output("find", QUERY, "--json"))
 
 
-def test_logics_side_by_side_and_what_differs(seen: Seen) -> None:
-    page = seen.open()
+def test_results_of_one_logic_only_are_marked(opened: OpenPage) -> None:
+    page = opened.open()
     page.wait_for_selector("#results .hit")
     for logic in ("lattice", "graded", "product"):
         page.check(f"#logics input[value={logic}]")
     page.wait_for_selector("[data-logic=product] .hit")
     page.wait_for_timeout(500)
     found = {
-        name: printed("find", QUERY, "--logic", name, "--json") for name in ("logistic", "lattice", "graded", "product")
+        name: command_output("find", QUERY, "--logic", name, "--json")
+        for name in ("logistic", "lattice", "graded", "product")
     }
     for name, one in found.items():
         assert shown_hits(page, f"[data-logic={name}]") == expected_hits(one)
@@ -145,36 +146,36 @@ def test_logics_side_by_side_and_what_differs(seen: Seen) -> None:
         assert {one.inner_text() for one in marked} == own - others
 
 
-def test_shares_on_hover_and_focus(seen: Seen) -> None:
-    page = seen.open()
+def test_leaf_memberships_are_shown_on_focus(opened: OpenPage) -> None:
+    page = opened.open()
     page.wait_for_selector("#results .hit")
     first = page.query_selector("#results .hit")
     shares = first.query_selector(".shares")
     assert not shares.is_visible()
     first.focus()
     assert shares.is_visible()
-    leaves = printed("find", QUERY, "--explain", "--top", "1", "--json")["results"][0]["leaves"]
+    leaves = command_output("find", QUERY, "--explain", "--top", "1", "--json")["results"][0]["leaves"]
     for leaf in leaves:
         assert f"{leaf['membership']:.3f} in {leaf['leaf']}" in shares.inner_text()
 
 
-def test_the_query_as_text_and_its_errors(seen: Seen) -> None:
-    page = seen.open()
+def test_queries_as_text_and_their_errors(opened: OpenPage) -> None:
+    page = opened.open()
     page.wait_for_selector("#results .hit")
     page.click("#as-text")
     assert page.input_value("#query") == QUERY
     page.fill("#query", "~red & {dog, cat}")
-    expected = expected_hits(printed("find", "~red & {dog, cat}", "--json"))
-    settled(page, expected[0][0], "#results")
+    expected = expected_hits(command_output("find", "~red & {dog, cat}", "--json"))
+    wait_for_text(page, expected[0][0], "#results")
     assert shown_hits(page, "#results") == expected
     page.click("#as-boxes")
-    assert "Boxes cannot show this query" in page.inner_text("#sets-error")
+    assert "Boxes can only show sets" in page.inner_text("#sets-error")
     page.fill("#query", "qwxzy")
-    settled(page, "qwxzy", "#sets-error")
+    wait_for_text(page, "qwxzy", "#sets-error")
     assert page.inner_text("#sets-error").startswith("no example of {qwxzy} has a vector here")
     assert not shown_hits(page, "#results")
     page.fill("#query", "{red")
-    settled(page, "a comma or } was expected here", "#sets-error")
+    wait_for_text(page, "a comma or } was expected here", "#sets-error")
     page.fill("#query", '{"new york", paris}')
     page.wait_for_selector("#results .hit")
     page.click("#as-boxes")
@@ -194,35 +195,36 @@ def test_the_query_as_text_and_its_errors(seen: Seen) -> None:
         if sets:
             assert len(page.query_selector_all(".box")) == sets
             page.click("#as-text")
-    seen.errors.clear()  # the browser notes every answer that is no success
+    opened.errors.clear()  # the browser logs every response with an error status
 
 
-def test_words_without_a_vector_are_marked_and_left_out(seen: Seen) -> None:
-    page = seen.open("#/sets?q={red, qwxzy}")
+def test_words_without_a_vector_are_marked_and_skipped(opened: OpenPage) -> None:
+    page = opened.open("#/sets?q={red, qwxzy}")
     page.wait_for_selector("#results .hit")
-    settled(page, "left out: qwxzy", "#sets-status")
+    wait_for_text(page, "skipped, no vector: qwxzy", "#sets-status")
     assert [one.get_attribute("data-example") for one in page.query_selector_all("li.unknown")] == ["qwxzy"]
-    expected = expected_hits(printed("find", "{red, qwxzy}", "--skip-unknown", "--json"))
+    expected = expected_hits(command_output("find", "{red, qwxzy}", "--skip-unknown", "--json"))
     assert shown_hits(page, "#results") == expected
-    command = shlex.split(seen.copied("command", "sets"))
-    assert expected_hits(printed("find", "--json", *command[2:])) == expected
+    command = shlex.split(opened.copied("command", "sets"))
+    assert expected_hits(command_output("find", "--json", *command[2:])) == expected
 
 
-def test_one_logic_that_fails_leaves_the_others(seen: Seen) -> None:
-    page = seen.open("#/sets?q={red} %26 {fruit}&logics=logistic,lattice")
+def test_a_failing_logic_does_not_affect_others(opened: OpenPage) -> None:
+    page = opened.open("#/sets?q={red} %26 {fruit}&logics=logistic,lattice")
     page.wait_for_selector("[data-logic=logistic] .hit")
     assert "is empty" in page.inner_text("#results section[aria-label=lattice] .error")
     page.fill("#alpha", "0.7")
     page.wait_for_selector("[data-logic=lattice] .hit")
-    expected = expected_hits(printed("find", "{red} & {fruit}", "--logic", "lattice", "--alpha", "0.7", "--json"))
+    expected = expected_hits(
+        command_output("find", "{red} & {fruit}", "--logic", "lattice", "--alpha", "0.7", "--json")
+    )
     assert shown_hits(page, "[data-logic=lattice]") == expected
     assert "alpha=0.7" in page.url
-    seen.errors.clear()
+    opened.errors.clear()
 
 
-def test_boxes_keep_their_word(seen: Seen) -> None:
-    """What is typed and not ended is not in the way of a click, and an empty first set does not turn a query round."""
-    page = seen.open("#/sets?q={bass} - {guitar, drums}")
+def test_unfinished_input_is_added_before_boxes_change(opened: OpenPage) -> None:
+    page = opened.open("#/sets?q={bass} - {guitar, drums}")
     page.wait_for_selector("#results .hit")
     page.fill("#example-0", "cello")
     page.click("text=Add a set")
@@ -235,26 +237,26 @@ def test_boxes_keep_their_word(seen: Seen) -> None:
     assert page.evaluate("() => document.activeElement !== document.body")
     for word in ("bass", "cello", "viola"):
         page.click(f"[aria-label='Remove {word}']")
-    settled(page, "Set 1 is empty", "#sets-status")
+    wait_for_text(page, "Set 1 is empty", "#sets-status")
     assert not shown_hits(page, "#results") and page.is_disabled("[data-copy=command]")
     page.click("[aria-label='Remove set 1']")
     page.wait_for_selector("#results .hit")
 
 
-def test_a_link_to_what_is_not_here_says_so(seen: Seen) -> None:
-    page = seen.open("#/sets?q={red}&where=collection+gone")
-    settled(page, "This server does not offer collection gone", "#sets-status")
+def test_a_link_to_a_missing_collection_shows_an_error(opened: OpenPage) -> None:
+    page = opened.open("#/sets?q={red}&source=collection+gone")
+    wait_for_text(page, "This server has no collection gone", "#sets-status")
     assert not shown_hits(page, "#results")
-    page.select_option("#where", "vectors glove-840b-300d")
+    page.select_option("#source", "vectors glove-840b-300d")
     page.wait_for_selector("#results .hit")
     for fragment in ("#/constructor", "#/nothing?x=1", "#main"):
         page.goto("about:blank")
-        seen.open(fragment)
+        opened.open(fragment)
         page.wait_for_selector("#results .hit")
 
 
-def test_back_goes_to_the_tab_before(seen: Seen) -> None:
-    page = seen.open()
+def test_back_returns_to_the_previous_tab(opened: OpenPage) -> None:
+    page = opened.open()
     page.wait_for_selector("#results .hit")
     page.click("#tab-sentences")
     page.wait_for_selector(".token")
@@ -263,44 +265,44 @@ def test_back_goes_to_the_tab_before(seen: Seen) -> None:
     assert page.is_visible("#boxes") and not page.is_visible("#candidate")
 
 
-def test_a_link_brings_it_all_back(seen: Seen) -> None:
-    page = seen.open()
+def test_a_link_restores_the_state(opened: OpenPage) -> None:
+    page = opened.open()
     page.wait_for_selector("#results .hit")
     page.check("#logics input[value=lattice]")
     page.fill("#top", "4")
     page.wait_for_function("() => document.querySelectorAll('[data-logic=lattice] .hit').length === 4")
-    link, before = seen.copied("link", "sets"), page.inner_text("#results")
+    link, before = opened.copied("link", "sets"), page.inner_text("#results")
     page.goto("about:blank")
     page.goto(link)
     page.wait_for_function("() => document.querySelectorAll('[data-logic=lattice] .hit').length === 4")
     assert page.inner_text("#results") == before and page.input_value("#top") == "4"
     page.goto("about:blank")
-    page.goto(f"{seen.url}/#/sets?q=~red%20%26%20dog")
+    page.goto(f"{opened.url}/#/sets?q=~red%20%26%20dog")
     page.wait_for_selector("#results .hit")
     assert page.input_value("#query") == "~red & dog"
 
 
-def test_what_is_copied_runs(seen: Seen, tmp_path: Path) -> None:
-    page = seen.open()
+def test_copied_commands_give_the_shown_results(opened: OpenPage, tmp_path: Path) -> None:
+    page = opened.open()
     page.wait_for_selector("#results .hit")
     page.fill("#example-0", "it's")
     page.press("#example-0", "Enter")
-    settled(page, "it's", "#results")
-    command = shlex.split(seen.copied("command", "sets"))
+    wait_for_text(page, "it's", "#results")
+    command = shlex.split(opened.copied("command", "sets"))
     page.wait_for_timeout(400)
     assert command[:2] == ["softset", "find"]
-    assert shown_hits(page, "#results") == expected_hits(printed("find", "--json", *command[2:]))
-    asked = shlex.split(seen.copied("curl", "sets"))
+    assert shown_hits(page, "#results") == expected_hits(command_output("find", "--json", *command[2:]))
+    asked = shlex.split(opened.copied("curl", "sets"))
     answer = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
     assert shown_hits(page, "#results") == expected_hits(json.loads(answer))
     script = tmp_path / "copied.py"
-    script.write_text(seen.copied("python", "sets"))
+    script.write_text(opened.copied("python", "sets"))
     ran = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True)
     assert [line.split()[1] for line in ran.stdout.splitlines()] == [name for name, _ in shown_hits(page, "#results")]
 
 
-def test_sentences(seen: Seen, tmp_path: Path) -> None:
-    page = seen.open("#/sentences")
+def test_sentences_equal_the_command_line(opened: OpenPage, tmp_path: Path) -> None:
+    page = opened.open("#/sentences")
     page.wait_for_selector(".token")
     for texts in (SENTENCES, ("-- Ein Café, bitte! 🙂 ok", "A coffee, please.")):
         page.fill("#candidate", texts[0])
@@ -308,7 +310,7 @@ def test_sentences(seen: Seen, tmp_path: Path) -> None:
         page.wait_for_function("text => document.querySelector('.tokens').textContent === text", arg=texts[0])
         page.wait_for_timeout(600)
         flags = [flag for name in ("bertscore", "subspace", "softset") for flag in ("--metric", name)]
-        why = printed("explain", *flags, "--json", "--", *texts)
+        why = command_output("explain", *flags, "--json", "--", *texts)
         for view in why["metrics"]:
             place = f"[data-metric={view['metric']}]"
             for part in ("precision", "recall", "score"):
@@ -322,15 +324,15 @@ def test_sentences(seen: Seen, tmp_path: Path) -> None:
                 one.get_attribute("data-membership") for one in page.query_selector_all(f"{place} .token")
             ] == memberships
             assert page.query_selector_all(f"{place} .tokens")[1].inner_text() == texts[1]
-    command = shlex.split(seen.copied("command", "sentences"))
-    assert printed("explain", "--json", *command[2:]) == why
+    command = shlex.split(opened.copied("command", "sentences"))
+    assert command_output("explain", "--json", *command[2:]) == why
     script = tmp_path / "copied.py"
-    script.write_text(seen.copied("python", "sentences"))
+    script.write_text(opened.copied("python", "sentences"))
     assert "softset" in subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True).stdout
 
 
-def test_a_token_shows_its_counterparts(seen: Seen) -> None:
-    page = seen.open("#/sentences")
+def test_a_token_shows_its_links(opened: OpenPage) -> None:
+    page = opened.open("#/sentences")
     page.wait_for_selector(".token")
     token = page.query_selector("[data-metric=bertscore] .token")
     token.focus()
@@ -341,49 +343,49 @@ def test_a_token_shows_its_counterparts(seen: Seen) -> None:
     page.focus("#candidate")
     assert not page.query_selector_all(".token.linked")
     page.fill("#candidate", " ")
-    settled(page, "the candidate is empty", "#sentences-error")
-    seen.errors.clear()
+    wait_for_text(page, "the candidate is empty", "#sentences-error")
+    opened.errors.clear()
 
 
-def test_items_of_one_s_own(seen: Seen, tmp_path: Path) -> None:
-    page = seen.open()
+def test_uploaded_items_equal_an_indexed_file(opened: OpenPage, tmp_path: Path) -> None:
+    page = opened.open()
     page.click("#tab-items")
     lines = page.input_value("#lines").splitlines()
     page.click("#index")
-    page.wait_for_selector("#found .hit")
+    page.wait_for_selector("#items-results .hit")
     page.fill("#items-query", "{sea, ship} - war")
-    page.wait_for_function("() => document.querySelector('#found').textContent.includes('against')")
+    page.wait_for_function("() => document.querySelector('#items-results').textContent.includes('(negated)')")
     (tmp_path / "lines.txt").write_text("\n".join(lines))
     subprocess.run(
         [sys.executable, "-m", "softset", "index", str(tmp_path / "lines.txt"), "--out", str(tmp_path / "c")],
         check=True,
         capture_output=True,
     )
-    expected = printed("find", "--in", str(tmp_path / "c"), "{sea, ship} - war", "--json", "--top", "20")
-    assert shown_hits(page, "#found") == expected_hits(expected, "text")
+    expected = command_output("find", "--in", str(tmp_path / "c"), "{sea, ship} - war", "--json", "--top", "20")
+    assert shown_hits(page, "#items-results") == expected_hits(expected, "text")
     page.reload()
-    page.wait_for_selector("#found .hit")
-    assert shown_hits(page, "#found") == expected_hits(expected, "text")
+    page.wait_for_selector("#items-results .hit")
+    assert shown_hits(page, "#items-results") == expected_hits(expected, "text")
     for name, content, told in (
-        ("latin.txt", "Käse".encode("latin-1"), "no text in UTF-8"),
+        ("latin.txt", "Käse".encode("latin-1"), "is not a UTF-8 text file"),
         ("table.csv", b"id,text", "is a table"),
-        ("picture.txt", b"a\0b", "is no text"),
+        ("picture.txt", b"a\0b", "is not a text file"),
     ):
         (tmp_path / name).write_bytes(content)
         page.set_input_files("#file", str(tmp_path / name))
-        settled(page, told, "#items-error")
+        wait_for_text(page, told, "#items-error")
     dropped = tmp_path / "other.txt"
     dropped.write_text("".join(f"line {n} about the sea\r\n" for n in range(450)))
     page.set_input_files("#file", str(dropped))
-    settled(page, "other.txt is read", "#items-status")
+    wait_for_text(page, "other.txt is loaded", "#items-status")
     page.select_option("#items-model", "words")
     page.click("#index")
-    settled(page, "450 lines", "#items-status")
-    assert len(shown_hits(page, "#found")) == 20
+    wait_for_text(page, "450 lines", "#items-status")
+    assert len(shown_hits(page, "#items-results")) == 20
 
 
-def test_all_of_it_by_keys(seen: Seen) -> None:
-    page = seen.open()
+def test_keyboard_navigation(opened: OpenPage) -> None:
+    page = opened.open()
     page.wait_for_selector("#results .hit")
     page.focus("#tab-sets")
     page.keyboard.press("ArrowRight")
@@ -393,18 +395,18 @@ def test_all_of_it_by_keys(seen: Seen) -> None:
     for _ in range(60):
         page.keyboard.press("Tab")
         reached.add(page.evaluate("document.activeElement.id || document.activeElement.className"))
-    assert {"as-boxes", "as-text", "where", "top", "example-0", "example-1", "add-box", "hit"} <= reached
+    assert {"as-boxes", "as-text", "source", "top", "example-0", "example-1", "add-box", "hit"} <= reached
 
 
-def test_a_server_that_wants_a_key(browser, home) -> None:
+def test_the_page_asks_for_the_api_key(browser, home) -> None:
     with ServerProcess(SOFTSET_API_KEY="correct-horse-battery") as locked:
         context = browser.new_context()
         page = context.new_page()
         page.goto(locked.url)
         page.wait_for_selector("#key-dialog[open]")
         page.keyboard.press("Escape")
-        settled(page, "load the page again", "#sets-error")
-        page.click("#tab-items")  # nothing to see there, and nothing breaks
+        wait_for_text(page, "reload the page", "#sets-error")
+        page.click("#tab-items")
         page.reload()
         for wrong in ("wrong", "ключ"):
             page.wait_for_selector("#key-dialog[open]")
@@ -417,7 +419,7 @@ def test_a_server_that_wants_a_key(browser, home) -> None:
         context.close()
 
 
-def test_a_server_that_is_gone_is_told(browser, home) -> None:
+def test_a_stopped_server_is_reported(browser, home) -> None:
     with ServerProcess() as running:
         context = browser.new_context()
         page = context.new_page()
@@ -425,14 +427,13 @@ def test_a_server_that_is_gone_is_told(browser, home) -> None:
         page.wait_for_selector("#results .hit")
         running.stop()
         page.fill("#top", "5")
-        settled(page, "the server cannot be reached", "#sets-error")
+        wait_for_text(page, "cannot reach the server", "#sets-error")
         context.close()
 
 
 @pytest.mark.skipif(not AXE, reason="SOFTSET_AXE names the package of axe-core")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_what_axe_says(browser, server: ServerProcess, scheme: str) -> None:
-    """axe-core looks for what hinders people: contrast, names, roles, order of headings."""
+def test_axe_finds_no_accessibility_problems(browser, server: ServerProcess, scheme: str) -> None:
     with tarfile.open(AXE) as package:
         script = package.extractfile("package/axe.min.js").read().decode()
     context = browser.new_context(color_scheme=scheme)

@@ -1,67 +1,67 @@
-// Calls of this page's own server; an error is the server's one sentence.
+// Requests to the server of this page. Errors carry the message of the server.
 
 import { $ } from "./dom.js";
 
 const KEY = "softset key";
 
-export class Refused extends Error {}
+export class RequestError extends Error {}
 
-async function called(method, path, body, signal) {
+async function request(method, path, body, signal) {
   const headers = { "content-type": "application/json" };
   const key = sessionStorage.getItem(KEY);
   if (key) headers.authorization = `Bearer ${key}`;
-  let answer;
+  let response;
   try {
-    answer = await fetch(`/v1/${path}`, { method, headers, signal, body: body && JSON.stringify(body) });
+    response = await fetch(`/v1/${path}`, { method, headers, signal, body: body && JSON.stringify(body) });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Refused("the server cannot be reached: is it still running?");
+    throw new RequestError("cannot reach the server: is it still running?");
   }
-  if (answer.status === 401) sessionStorage.removeItem(KEY);
-  if (answer.status === 401 && (await askedForKey(Boolean(key)))) return called(method, path, body, signal);
-  if (answer.status === 204) return null;
-  if (answer.status === 401) throw new Refused("This server wants its API key: load the page again to give it.");
-  const content = await answer.json().catch(() => null); // a proxy may answer in its own words
-  if (!answer.ok) throw new Refused(content?.detail ?? `the server answered ${answer.status}: try again in a moment`);
+  if (response.status === 401) sessionStorage.removeItem(KEY);
+  if (response.status === 401 && (await askForKey(Boolean(key)))) return request(method, path, body, signal);
+  if (response.status === 204) return null;
+  if (response.status === 401) throw new RequestError("This server needs an API key: reload the page to enter it.");
+  const content = await response.json().catch(() => null); // the response of a proxy may not be JSON
+  if (!response.ok) throw new RequestError(content?.detail ?? `the server responded with status ${response.status}: try again later`);
   return content;
 }
 
-export const keyed = () => Boolean(sessionStorage.getItem(KEY));
-export const post = (path, body, signal) => called("POST", path, body, signal);
-export const get = (path) => called("GET", path);
-export const remove = (path) => called("DELETE", path);
+export const hasKey = () => Boolean(sessionStorage.getItem(KEY));
+export const post = (path, body, signal) => request("POST", path, body, signal);
+export const get = (path) => request("GET", path);
+export const remove = (path) => request("DELETE", path);
 
-let asking = null;
+let keyDialog = null;
 
-// Several calls may find at once that a key is wanted: the person is asked once.
-function askedForKey(wrong) {
-  asking ??= new Promise((resolve) => {
+// Several requests may fail at the same time: the dialog is shown once.
+function askForKey(wrong) {
+  keyDialog ??= new Promise((resolve) => {
     const dialog = $("#key-dialog");
     $("#key").value = "";
     $("#key-wrong").hidden = !wrong;
     dialog.returnValue = "";
     dialog.addEventListener("close", () => {
-      asking = null;
-      const given = dialog.returnValue === "given" ? $("#key").value.trim() : "";
-      if (given) sessionStorage.setItem(KEY, /^[!-~]+$/.test(given) ? given : "none"); // a key has no other letters
-      resolve(Boolean(given));
+      keyDialog = null;
+      const key = dialog.returnValue === "submitted" ? $("#key").value.trim() : "";
+      if (key) sessionStorage.setItem(KEY, /^[!-~]+$/.test(key) ? key : "none"); // a header cannot contain other characters
+      resolve(Boolean(key));
     }, { once: true });
     dialog.showModal();
   });
-  return asking;
+  return keyDialog;
 }
 
-// The last of several calls counts: those before it are hung up on.
-export function latest(call) {
-  let running = null;
-  return async (...given) => {
-    running?.abort();
-    const mine = new AbortController();
-    running = mine;
+// Abort the previous call when the next one starts.
+export function abortPrevious(call) {
+  let current = null;
+  return async (...values) => {
+    current?.abort();
+    const controller = new AbortController();
+    current = controller;
     try {
-      return await call(mine.signal, ...given);
+      return await call(controller.signal, ...values);
     } catch (error) {
-      if (error.name === "AbortError" || mine.signal.aborted) return null;
+      if (error.name === "AbortError" || controller.signal.aborted) return null;
       throw error;
     }
   };

@@ -1,12 +1,12 @@
-// A box of example words: each a chip that can be taken away, and a field for more.
+// Boxes of examples: one chip for each example, and a field to add more.
 
 import { $, $$, h } from "./dom.js";
 import { OPERATORS } from "./query.js";
 
 export class Boxes {
-  constructor(place, changed) {
-    this.place = place;
-    this.changed = changed;
+  constructor(container, onChange) {
+    this.container = container;
+    this.onChange = onChange;
     this.boxes = [];
   }
 
@@ -16,97 +16,96 @@ export class Boxes {
   }
 
   draw(focus = null) {
-    const rows = this.boxes.map((box, at) => this.row(box, at));
-    const more = h("button", { type: "button", id: "add-box", onclick: () => this.more() }, "Add a set");
-    this.place.replaceChildren(...rows, h("div", {}, more));
+    const rows = this.boxes.map((box, index) => this.row(box, index));
+    const addButton = h("button", { type: "button", id: "add-box", onclick: () => this.addBox() }, "Add a set");
+    this.container.replaceChildren(...rows, h("div", {}, addButton));
     if (focus !== null) $(`#example-${focus}`)?.focus();
   }
 
-  row(box, at) {
+  row(box, index) {
     const field = h("input", {
-      type: "text", id: `example-${at}`, spellcheck: "false", enterkeyhint: "enter", placeholder: "add an example",
-      "aria-label": `Add an example to set ${at + 1}; Enter or a comma ends it`,
-      onkeydown: (event) => this.pressed(event, at), onblur: () => setTimeout(() => this.taken(at), 200), // a new chip would move what is being clicked
-      oninput: () => { if (/[,\n]/.test(field.value)) this.taken(at); },
+      type: "text", id: `example-${index}`, spellcheck: "false", enterkeyhint: "enter", placeholder: "add an example",
+      "aria-label": `Add an example to set ${index + 1}; press Enter or comma to finish`,
+      onkeydown: (event) => this.handleKey(event, index), onblur: () => setTimeout(() => this.addTyped(index), 200), // at once, a new chip would move the button that is being clicked
+      oninput: () => { if (/[,\n]/.test(field.value)) this.addTyped(index); },
     });
-    const list = h("ul", { "aria-label": `Examples of set ${at + 1}` }, box.examples.map((example) => this.chip(box, at, example)));
-    return h("div.box", { role: "group", "aria-label": `Set ${at + 1}` },
-      at ? this.operator(box, at) : null,
-      h(`div.chips.own${at % 6}`, {}, list, field),
-      this.boxes.length > 1 ? h("button", { type: "button", "aria-label": `Remove set ${at + 1}`, onclick: () => this.remove(at) }, "×") : null);
+    const list = h("ul", { "aria-label": `Examples of set ${index + 1}` }, box.examples.map((example) => this.chip(box, index, example)));
+    return h("div.box", { role: "group", "aria-label": `Set ${index + 1}` },
+      index ? this.operator(box, index) : null,
+      h(`div.chips.own${index % 6}`, {}, list, field),
+      this.boxes.length > 1 ? h("button", { type: "button", "aria-label": `Remove set ${index + 1}`, onclick: () => this.removeBox(index) }, "×") : null);
   }
 
-  chip(box, at, example) {
-    const chip = h("li", { "data-example": example }, example, h("button", {
-      type: "button", "aria-label": `Remove ${example}`, onclick: () => this.without(at, example),
+  chip(box, index, example) {
+    return h("li", { "data-example": example }, example, h("button", {
+      type: "button", "aria-label": `Remove ${example}`, onclick: () => this.removeExample(index, example),
     }, "×"));
-    return chip;
   }
 
-  // Marks the examples that have no vector: they are left out.
+  // Mark the examples without a vector, which the search skips.
   mark(unknown) {
-    for (const chip of $$("li", this.place)) {
+    for (const chip of $$("li", this.container)) {
       const missing = unknown.includes(chip.dataset.example);
       chip.classList.toggle("unknown", missing);
-      chip.title = missing ? "has no vector here, and is left out" : "";
+      chip.title = missing ? "no vector: skipped" : "";
     }
   }
 
-  operator(box, at) {
-    const choices = Object.entries(OPERATORS).map(([mark, word]) => h("option", { value: mark, selected: mark === box.operator }, word));
+  operator(box, index) {
+    const choices = Object.entries(OPERATORS).map(([symbol, name]) => h("option", { value: symbol, selected: symbol === box.operator }, name));
     return h("select", {
-      "aria-label": `How set ${at + 1} is joined`, onchange: (event) => { box.operator = event.target.value; this.changed(); },
+      "aria-label": `Operator before set ${index + 1}`, onchange: (event) => { box.operator = event.target.value; this.onChange(); },
     }, choices);
   }
 
-  pressed(event, at) {
-    const { examples } = this.boxes[at];
+  handleKey(event, index) {
+    const { examples } = this.boxes[index];
     if (event.key === "Enter") {
       event.preventDefault();
-      this.taken(at);
+      this.addTyped(index);
     } else if (event.key === "Backspace" && !event.target.value && examples.length) {
       event.preventDefault();
-      this.without(at, examples.at(-1));
+      this.removeExample(index, examples.at(-1));
     }
   }
 
-  // What was typed becomes chips in place: to draw all boxes anew would take away what somebody is about to click.
-  taken(at) {
-    const field = $(`#example-${at}`);
-    const box = this.boxes[at];
+  // Add typed text as chips without drawing all boxes again, which would remove buttons that are being clicked.
+  addTyped(index) {
+    const field = $(`#example-${index}`);
+    const box = this.boxes[index];
     if (!field || !box) return;
     const typed = field.value.split(/[,\n]/).map((word) => word.trim()).filter(Boolean);
     field.value = "";
-    const fresh = [...new Set(typed)].filter((word) => !box.examples.includes(word));
-    if (!fresh.length) return;
-    box.examples.push(...fresh);
-    $("ul", field.parentElement).append(...fresh.map((example) => this.chip(box, at, example)));
-    this.changed();
+    const added = [...new Set(typed)].filter((word) => !box.examples.includes(word));
+    if (!added.length) return;
+    box.examples.push(...added);
+    $("ul", field.parentElement).append(...added.map((example) => this.chip(box, index, example)));
+    this.onChange();
   }
 
-  // What is still being typed is taken before boxes are drawn anew.
-  settle() {
-    for (const at of this.boxes.keys()) this.taken(at);
+  // Add text that is still in the fields, before boxes are drawn again.
+  addAllTyped() {
+    for (const index of this.boxes.keys()) this.addTyped(index);
   }
 
-  without(at, example) {
-    this.settle();
-    const box = this.boxes[at];
-    box.examples = box.examples.filter((one) => one !== example);
-    this.draw(at);
-    this.changed();
+  removeExample(index, example) {
+    this.addAllTyped();
+    const box = this.boxes[index];
+    box.examples = box.examples.filter((other) => other !== example);
+    this.draw(index);
+    this.onChange();
   }
 
-  more() {
-    this.settle();
+  addBox() {
+    this.addAllTyped();
     this.boxes.push({ operator: "&", examples: [] });
     this.draw(this.boxes.length - 1);
   }
 
-  remove(at) {
-    this.settle();
-    this.boxes.splice(at, 1);
-    this.draw(Math.max(at - 1, 0));
-    this.changed();
+  removeBox(index) {
+    this.addAllTyped();
+    this.boxes.splice(index, 1);
+    this.draw(Math.max(index - 1, 0));
+    this.onChange();
   }
 }

@@ -1,26 +1,26 @@
-// Elements without a library: a tag with classes, its attributes, its children. Text is always text, never markup.
+// Create elements: a tag with classes, attributes and children. Strings become text nodes, never markup.
 
 const SVG = "http://www.w3.org/2000/svg";
-const DRAWN = new Set(["svg", "g", "circle", "text", "title", "desc", "line"]);
+const SVG_TAGS = new Set(["svg", "g", "circle", "text", "title", "desc", "line"]);
 
-export const $ = (selector, inside = document) => inside.querySelector(selector);
-export const $$ = (selector, inside = document) => [...inside.querySelectorAll(selector)];
+export const $ = (selector, root = document) => root.querySelector(selector);
+export const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
 
 export function h(name, attributes = {}, ...children) {
   const [tag, ...classes] = name.split(".");
-  const made = DRAWN.has(tag) ? document.createElementNS(SVG, tag) : document.createElement(tag);
-  if (classes.length) made.setAttribute("class", classes.join(" "));
+  const element = SVG_TAGS.has(tag) ? document.createElementNS(SVG, tag) : document.createElement(tag);
+  if (classes.length) element.setAttribute("class", classes.join(" "));
   for (const [key, value] of Object.entries(attributes)) {
-    if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
-    else if (value === true) made.setAttribute(key, "");
-    else if (value !== false && value !== null && value !== undefined) made.setAttribute(key, value);
+    if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
+    else if (value === true) element.setAttribute(key, "");
+    else if (value !== false && value !== null && value !== undefined) element.setAttribute(key, value);
   }
-  made.append(...children.flat().filter((one) => one !== null && one !== undefined));
-  return made;
+  element.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  return element;
 }
 
-// Widths and shares are set by script: the page's policy lets in no style that is written into markup.
-export function sized(element, property, value) {
+// Sets a style property. The content security policy forbids style attributes in markup.
+export function withStyle(element, property, value) {
   element.style.setProperty(property, value);
   return element;
 }
@@ -28,38 +28,38 @@ export function sized(element, property, value) {
 export const fixed = (value, digits = 3) => value.toFixed(digits);
 export const percent = (value) => `${(100 * Math.min(Math.max(value, 0), 1)).toFixed(2)}%`;
 
-// Calls a function when nothing has happened for a moment.
-export function settled(milliseconds, call) {
+// Calls a function when there was no further call for some time.
+export function debounce(milliseconds, call) {
   let timer = 0;
-  return (...given) => {
+  return (...values) => {
     clearTimeout(timer);
-    timer = setTimeout(() => call(...given), milliseconds);
+    timer = setTimeout(() => call(...values), milliseconds);
   };
 }
 
-export function showError(place, error) {
-  place.hidden = !error;
-  place.textContent = error ? error.message : "";
+export function showError(element, error) {
+  element.hidden = !error;
+  element.textContent = error ? error.message : "";
 }
 
-// Dims what is outdated if an answer takes a moment; the function that is returned ends that.
-const waiting = new Map();
-export function busy(place) {
-  const mine = {};
-  waiting.set(place, mine);
-  const timer = setTimeout(() => place.setAttribute("aria-busy", "true"), 300);
+// Dims outdated results if a response takes longer than 0.3 s. The returned function ends that.
+const pending = new Map();
+export function busy(element) {
+  const token = {};
+  pending.set(element, token);
+  const timer = setTimeout(() => element.setAttribute("aria-busy", "true"), 300);
   return () => {
     clearTimeout(timer);
-    if (waiting.get(place) === mine) place.removeAttribute("aria-busy");
+    if (pending.get(element) === token) element.removeAttribute("aria-busy");
   };
 }
 
-export async function copied(text, button) {
-  const before = button.dataset.label ?? button.textContent;
-  button.dataset.label = before;
+export async function copyText(text, button) {
+  const label = button.dataset.label ?? button.textContent;
+  button.dataset.label = label;
   try {
     await navigator.clipboard.writeText(text);
-  } catch { // no clipboard where the page is not secure: the old way
+  } catch { // there is no clipboard API on insecure pages
     const field = h("textarea", { "aria-hidden": "true" });
     field.value = text;
     document.body.append(field);
@@ -68,5 +68,5 @@ export async function copied(text, button) {
     field.remove();
   }
   button.textContent = "Copied";
-  setTimeout(() => { button.textContent = before; }, 1500);
+  setTimeout(() => { button.textContent = label; }, 1500);
 }

@@ -1,43 +1,43 @@
-// The page: three tabs, of which one is shown, and a link that brings back what one sees.
+// The page: three tabs, and an address that restores their state.
 
-import { get, keyed } from "./api.js";
+import { get, hasKey } from "./api.js";
 import { $, $$, showError } from "./dom.js";
 import { Items } from "./items.js";
 import { Sentences } from "./sentences.js";
 import { Sets } from "./sets.js";
 
 const tabs = $$("[role=tab]");
-const named = (tab) => tab.getAttribute("aria-controls");
-let rooms = {};
-let shown = "sets";
+const panelId = (tab) => tab.getAttribute("aria-controls");
+let panels = {};
+let current = "sets";
 const opened = new Set();
 
-// What one does in a tab is one step of the history, and another tab the next: back goes to the tab before.
-function remember(next = false) {
-  const state = rooms[shown].state().toString();
-  const hash = `#/${shown}${state ? `?${state}` : ""}`;
-  if (hash !== location.hash) history[next ? "pushState" : "replaceState"](null, "", hash);
+// Changes within a tab replace the history entry; a new tab adds one, so that Back returns to the previous tab.
+function updateAddress(newEntry = false) {
+  const state = panels[current].state().toString();
+  const hash = `#/${current}${state ? `?${state}` : ""}`;
+  if (hash !== location.hash) history[newEntry ? "pushState" : "replaceState"](null, "", hash);
 }
 
 function show(name, state = null) {
-  if (!rooms[name]) return;
-  const next = shown !== name && !state;
-  shown = name;
+  if (!panels[name]) return;
+  const newEntry = current !== name && !state;
+  current = name;
   for (const tab of tabs) {
-    const chosen = named(tab) === name;
-    tab.setAttribute("aria-selected", chosen);
-    tab.tabIndex = chosen ? 0 : -1;
-    $(`#${named(tab)}`).hidden = !chosen;
+    const selected = panelId(tab) === name;
+    tab.setAttribute("aria-selected", selected);
+    tab.tabIndex = selected ? 0 : -1;
+    $(`#${panelId(tab)}`).hidden = !selected;
   }
-  if (next) remember(true);
-  if (state || !opened.has(name)) rooms[name].open(state ?? new URLSearchParams());
+  if (newEntry) updateAddress(true);
+  if (state || !opened.has(name)) panels[name].open(state ?? new URLSearchParams());
   opened.add(name);
-  remember();
+  updateAddress();
 }
 
-function follow() {
+function openAddress() {
   const [, name, state] = /^#\/(\w+)(?:\?(.*))?$/s.exec(location.hash) ?? [];
-  if (Object.hasOwn(rooms, name)) show(name, new URLSearchParams(state ?? ""));
+  if (Object.hasOwn(panels, name)) show(name, new URLSearchParams(state ?? ""));
   else show("sets");
 }
 
@@ -46,24 +46,24 @@ $(".skip").addEventListener("click", (event) => {
   $("#main").focus();
 });
 
-for (const [at, tab] of tabs.entries()) {
-  tab.addEventListener("click", () => show(named(tab)));
+for (const [index, tab] of tabs.entries()) {
+  tab.addEventListener("click", () => show(panelId(tab)));
   tab.addEventListener("keydown", (event) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (!step) return;
-    const next = tabs[(at + step + tabs.length) % tabs.length];
-    show(named(next));
+    const next = tabs[(index + step + tabs.length) % tabs.length];
+    show(panelId(next));
     next.focus();
   });
 }
 
 try {
-  const offers = await get("models");
-  $("#version").textContent = `softset ${offers.softset}`;
-  $("#described").hidden = keyed(); // a link cannot bring the key along
-  rooms = { sets: new Sets(offers, () => remember()), sentences: new Sentences(offers, () => remember()), items: new Items(offers, () => remember()) };
-  window.addEventListener("popstate", follow);
-  follow();
+  const resources = await get("models");
+  $("#version").textContent = `softset ${resources.softset}`;
+  $("#api-link").hidden = hasKey(); // a link cannot send the key
+  panels = { sets: new Sets(resources, () => updateAddress()), sentences: new Sentences(resources, () => updateAddress()), items: new Items(resources, () => updateAddress()) };
+  window.addEventListener("popstate", openAddress);
+  openAddress();
 } catch (error) {
   showError($("#sets-error"), error);
 }

@@ -1,37 +1,37 @@
-// The tab of sentences: two texts, what several metrics make of them, and which token answers which.
+// The tab "Sentences": scores of two texts by several metrics, and links between their tokens.
 
-import { latest, post } from "./api.js";
-import { curl, python, shell } from "./copying.js";
-import { $, $$, busy, copied, fixed, h, percent, settled, showError, sized } from "./dom.js";
+import { abortPrevious, post } from "./api.js";
+import { curl, python, shell } from "./snippets.js";
+import { $, $$, busy, copyText, debounce, fixed, h, percent, showError, withStyle } from "./dom.js";
 
 const METRICS = ["bertscore", "subspace", "softset"];
-const PARTS = { precision: "Precision", recall: "Recall", score: "F" };
-const WEAK = 0.5; // of the strongest: a counterpart below that is marked lightly
+const PARTS = { precision: "Precision", recall: "Recall", score: "Score" };
+const WEAK_LINK = 0.5; // links below this fraction of the strongest one are dotted
 
 export class Sentences {
-  constructor(offers, remember) {
-    this.remember = remember;
-    $("#model").replaceChildren(...offers.models.map((name) => h("option", { value: name }, name)));
+  constructor(resources, updateAddress) {
+    this.updateAddress = updateAddress;
+    $("#model").replaceChildren(...resources.models.map((name) => h("option", { value: name }, name)));
     $("#metrics").append(...METRICS.map((name) => h("label", {},
       h("input", { type: "checkbox", value: name, checked: true }), ` ${name}`)));
-    this.explain = latest((signal) => this.explained(signal));
-    this.changed = settled(350, () => this.run());
+    this.explain = abortPrevious((signal) => this.update(signal));
+    this.changed = debounce(350, () => this.run());
     for (const field of $$("#sentences textarea, #layer")) field.addEventListener("input", this.changed);
     for (const field of [$("#model"), $("#metrics")]) field.addEventListener("change", this.changed);
     $("#sentences form").addEventListener("submit", (event) => { event.preventDefault(); this.run(); });
     for (const button of $$("#sentences [data-copy]")) {
-      button.addEventListener("click", () => copied(this[button.dataset.copy](), button));
+      button.addEventListener("click", () => copyText(this[button.dataset.copy](), button));
     }
   }
 
-  get metrics() { return $$("#metrics input:checked").map((one) => one.value); }
+  get metrics() { return $$("#metrics input:checked").map((box) => box.value); }
   get texts() { return { candidate: $("#candidate").value, reference: $("#reference").value }; }
-  get layer() { return $("#layer").value.trim() || "last"; } // as it is written: 1 is the first layer, 1.0 the last
+  get layer() { return $("#layer").value.trim() || "last"; } // a string: layer 1 is the first one, 1.0 the last one
 
   open(state) {
     for (const name of ["candidate", "reference", "layer"]) if (state.has(name)) $(`#${name}`).value = state.get(name);
     if (state.has("model")) $("#model").value = state.get("model");
-    if (state.has("metrics")) for (const one of $$("#metrics input")) one.checked = state.get("metrics").split(",").includes(one.value);
+    if (state.has("metrics")) for (const box of $$("#metrics input")) box.checked = state.get("metrics").split(",").includes(box.value);
     this.run();
   }
 
@@ -40,7 +40,7 @@ export class Sentences {
   }
 
   async run() {
-    this.remember();
+    this.updateAddress();
     const done = busy($("#views"));
     try {
       await this.explain();
@@ -52,21 +52,21 @@ export class Sentences {
     done();
   }
 
-  get asked() {
+  get body() {
     return { ...this.texts, metrics: this.metrics, model: $("#model").value, layer: this.layer };
   }
 
-  async explained(signal) {
+  async update(signal) {
     if (!this.metrics.length) {
-      $("#sentences-status").textContent = "Choose a metric.";
+      $("#sentences-status").textContent = "Select a metric.";
       $("#views").replaceChildren();
       showError($("#sentences-error"), null);
       return;
     }
-    const why = await post("explain", this.asked, signal);
+    const explanation = await post("explain", this.body, signal);
     showError($("#sentences-error"), null);
-    $("#views").replaceChildren(...why.metrics.map((view) => viewOf(why, view)));
-    $("#sentences-status").textContent = why.metrics.map((view) => `${view.metric} F ${fixed(view.score)}`).join(", ");
+    $("#views").replaceChildren(...explanation.metrics.map((view) => renderView(explanation, view)));
+    $("#sentences-status").textContent = explanation.metrics.map((view) => `${view.metric} ${fixed(view.score)}`).join(", ");
   }
 
   link() { return location.href; }
@@ -77,77 +77,77 @@ export class Sentences {
     return `softset explain${metrics} --model ${shell($("#model").value)} --layer=${shell(this.layer)} -- ${shell(candidate)} ${shell(reference)}`;
   }
 
-  curl() { return curl("explain", this.asked); }
+  curl() { return curl("explain", this.body); }
 
   python() {
     const { candidate, reference } = this.texts;
     const scorer = `scorer = softset.Scorer(${python($("#model").value)}, layer=${python(this.layer)})`;
     const metrics = `[${this.metrics.map(python).join(", ")}]`;
-    return `import softset\n\n${scorer}\nwhy = scorer.explain(${python(candidate)}, ${python(reference)}, metrics=${metrics})\nprint(why.to_text())\n`;
+    return `import softset\n\n${scorer}\nexplanation = scorer.explain(${python(candidate)}, ${python(reference)}, metrics=${metrics})\nprint(explanation.to_text())\n`;
   }
 }
 
-function viewOf(why, view) {
-  const words = h("p.why", { "aria-live": "polite" }, "Point at a token, or move to it with Tab, to see what answers it.");
-  const sides = Object.fromEntries(["candidate", "reference"].map((name) => [name, tokensOf(why[name])]));
+function renderView(explanation, view) {
+  const details = h("p.why", { "aria-live": "polite" }, "Point at a token, or select it with Tab, to see its membership and its strongest links.");
+  const texts = Object.fromEntries(["candidate", "reference"].map((name) => [name, renderTokens(explanation[name])]));
   for (const [name, other] of [["candidate", "reference"], ["reference", "candidate"]]) {
-    sides[name].tokens.forEach((token, at) => coloured(token, { view, why, name, other, at, sides, words }));
+    texts[name].tokens.forEach((token, index) => highlight(token, { view, explanation, name, other, index, texts, details }));
   }
   return h("section", { "aria-label": view.metric, "data-metric": view.metric },
     h("h2", {}, view.metric),
-    Object.keys(PARTS).map((part) => measure(view, part)),
-    h("p.hint", {}, view.chance ? `The mark is chance: ${view.chance.how}.` : "Its chance level is not known for this model."),
-    h("h3", {}, "Candidate"), sides.candidate.shown, h("h3", {}, "Reference"), sides.reference.shown, words);
+    Object.keys(PARTS).map((part) => renderScore(view, part)),
+    h("p.hint", {}, view.chance ? `The mark shows the score of unrelated text (${view.chance.how}).` : "The score of unrelated text is not known for this model."),
+    h("h3", {}, "Candidate"), texts.candidate.shown, h("h3", {}, "Reference"), texts.reference.shown, details);
 }
 
-function measure(view, part) {
+function renderScore(view, part) {
   const chance = view.chance?.[part];
-  const told = `${PARTS[part]} ${fixed(view[part])}${chance === undefined ? "" : `, chance ${fixed(chance)}`}`;
-  return h("div.measure", { role: "group", "aria-label": told }, h("span", {}, PARTS[part]),
-    h("div.track", { title: told },
-      sized(h("div.fill"), "width", percent(view[part])),
-      chance === undefined ? null : sized(h("div.chance"), "left", percent(chance))),
+  const label = `${PARTS[part]} ${fixed(view[part])}${chance === undefined ? "" : `, unrelated text ${fixed(chance)}`}`;
+  return h("div.measure", { role: "group", "aria-label": label }, h("span", {}, PARTS[part]),
+    h("div.track", { title: label },
+      withStyle(h("div.fill"), "width", percent(view[part])),
+      chance === undefined ? null : withStyle(h("div.chance"), "left", percent(chance))),
     h("output", { "data-part": part }, fixed(view[part])));
 }
 
-// The text with its tokens marked where they are; without places, the tokens one after the other.
-function tokensOf(side) {
-  const tokens = side.tokens.map((token) => h("span.token", { tabindex: "0", role: "button" }, token));
-  if (!side.spans) return { tokens, shown: h("p.tokens", {}, tokens.flatMap((one) => [one, " "])) };
-  const letters = [...side.text]; // places count characters as Python does, not UTF-16 units
+// The text with its tokens highlighted; the list of tokens if their positions are not known.
+function renderTokens(text) {
+  const tokens = text.tokens.map((token) => h("span.token", { tabindex: "0", role: "button" }, token));
+  if (!text.spans) return { tokens, shown: h("p.tokens", {}, tokens.flatMap((token) => [token, " "])) };
+  const characters = [...text.text]; // positions count code points as in Python, not UTF-16 units
   const parts = [];
-  let done = 0;
-  side.spans.forEach(([start, end], at) => {
-    if (start < done) return parts.push(" ", tokens[at]); // a second token of the same characters
-    parts.push(letters.slice(done, start).join(""));
-    tokens[at].textContent = letters.slice(start, end).join("") || side.tokens[at];
-    parts.push(tokens[at]);
-    done = end;
+  let position = 0;
+  text.spans.forEach(([start, end], index) => {
+    if (start < position) return parts.push(" ", tokens[index]); // a second token for the same characters
+    parts.push(characters.slice(position, start).join(""));
+    tokens[index].textContent = characters.slice(start, end).join("") || text.tokens[index];
+    parts.push(tokens[index]);
+    position = end;
   });
-  parts.push(letters.slice(done).join(""));
+  parts.push(characters.slice(position).join(""));
   return { tokens, shown: h("p.tokens", {}, parts) };
 }
 
-function coloured(token, { view, why, name, other, at, sides, words }) {
-  const membership = view[`${name}_membership`][at];
-  const links = view[`${name}_links`][at];
-  const order = links.map((_, place) => place).sort((a, b) => links[b] - links[a]).slice(0, 3);
-  const strongest = order.map((place) => `${why[other].tokens[place]} ${fixed(links[place], 2)}`).join(", ");
-  const told = `${why[name].tokens[at]}: membership ${fixed(membership, 2)}, weight ${fixed(view[`${name}_weights`][at])}; strongest ${view.links}s: ${strongest}`;
-  sized(token, "--share", percent(membership));
-  token.setAttribute("aria-label", told);
+function highlight(token, { view, explanation, name, other, index, texts, details }) {
+  const membership = view[`${name}_membership`][index];
+  const links = view[`${name}_links`][index];
+  const order = links.map((_, target) => target).sort((a, b) => links[b] - links[a]).slice(0, 3);
+  const strongest = order.map((target) => `${explanation[other].tokens[target]} ${fixed(links[target], 2)}`).join(", ");
+  const label = `${explanation[name].tokens[index]}: membership ${fixed(membership, 2)}, weight ${fixed(view[`${name}_weights`][index])}; strongest ${view.links}s: ${strongest}`;
+  withStyle(token, "--share", percent(membership));
+  token.setAttribute("aria-label", label);
   token.dataset.membership = fixed(membership);
-  const mark = (on) => {
-    words.textContent = on ? told : words.textContent;
+  const setHighlight = (on) => {
+    details.textContent = on ? label : details.textContent;
     token.classList.toggle("linked", on);
-    for (const place of order) {
-      if (links[place] <= 0) continue;
-      const there = sides[other].tokens[place].classList;
-      there.toggle("linked", on);
-      there.toggle("weak", on && links[place] < WEAK * links[order[0]]);
+    for (const target of order) {
+      if (links[target] <= 0) continue;
+      const classes = texts[other].tokens[target].classList;
+      classes.toggle("linked", on);
+      classes.toggle("weak", on && links[target] < WEAK_LINK * links[order[0]]);
     }
   };
   for (const [event, on] of [["pointerenter", true], ["pointerleave", false], ["focus", true], ["blur", false]]) {
-    token.addEventListener(event, () => mark(on));
+    token.addEventListener(event, () => setHighlight(on));
   }
 }
