@@ -1,70 +1,119 @@
-"""Which sequences go through a model together: those of nearly one length, as many as a budget of tokens allows."""
+"""Windows over long texts, and batches of sequences with similar lengths."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["DEFAULT_BATCH_TOKENS", "batches", "finer_at_the_end", "pad_sequences", "shared"]
+__all__ = [
+    "DEFAULT_BATCH_TOKENS",
+    "Window",
+    "group_by_length",
+    "pad_sequences",
+    "parallel_batch_tokens",
+    "split_last_batches",
+    "split_windows",
+]
 
-# Tokens a batch, padding included. MiniLM is fastest from 256 to 512 (python -m benchmarks --case encoder): below, the
-# cost of a call shows; above, a layer's activations leave the processor's cache.
+# Tokens in a batch, padding included. MiniLM is fastest from 256 to 512 (python -m benchmarks --case encoder): smaller
+# batches pay for the calls, and the activations of larger ones leave the processor's cache.
 DEFAULT_BATCH_TOKENS = 512
-# Batches that run side by side shall be many, so that no thread waits long for the last one, as long as each is worth
-# a call: 64 tokens take 15 ms.
-SHARES, LEAST_SHARE = 32, 64
-LAST, PARTS = 4, 4  # so many batches are cut into so many parts
+# Parallel threads finish at about the same time if there are many batches; 64 tokens take 15 ms, so a call pays off.
+MIN_BATCHES, MIN_BATCH_TOKENS = 32, 64
+LAST_BATCHES, PARTS_PER_BATCH = 4, 4
+# Neighbouring windows share a quarter: every token has an eighth of a window of context, for a third more work.
+OVERLAP = 4
 
 
-def batches(lengths: Sequence[int] | np.ndarray, budget: int, most: int | None = None) -> Iterator[np.ndarray]:
-    """Yield the places of sequences in groups of at most `budget` tokens (and `most` sequences), shortest first.
+@dataclass(frozen=True)
+class Window:
+    """Tokens [start, stop) of a text are encoded together; the vectors of tokens [begin, end) are used."""
 
-    A group has at least one sequence, even where that alone is longer than the budget.
+    start: int
+    stop: int
+    begin: int
+    end: int
 
-    >>> [group.tolist() for group in batches([5, 1, 9, 1], budget=6)]
+
+def split_windows(n: int, size: int, *, causal: bool = False) -> Iterator[Window]:
+    """Yield windows of at most `size` tokens over a text of n tokens.
+
+    Two neighbours divide their overlap in the middle, so that each token comes from the window where it has more
+    context. In a `causal` model, where a token sees only the tokens before it, the earlier window has more context for
+    the whole overlap.
+
+    >>> list(split_windows(3, 8))
+    [Window(start=0, stop=3, begin=0, end=3)]
+    >>> [(w.start, w.stop, w.begin, w.end) for w in split_windows(12, 8)]
+    [(0, 8, 0, 6), (4, 12, 6, 12)]
+    >>> [(w.start, w.stop, w.begin, w.end) for w in split_windows(12, 8, causal=True)]
+    [(0, 8, 0, 8), (4, 12, 8, 12)]
+    """
+    step = max(size - size // OVERLAP, 1)
+    starts = [*range(0, max(n - size, 0), step), max(n - size, 0)]
+    begin = 0
+    for start, following in zip(starts, [*starts[1:], None], strict=True):
+        stop = min(start + size, n)
+        end = stop if causal or following is None else (following + stop) // 2
+        yield Window(start, stop, begin, end)
+        begin = end
+
+
+def group_by_length(
+    lengths: Sequence[int] | np.ndarray, max_tokens: int, max_sequences: int | None = None
+) -> Iterator[np.ndarray]:
+    """Yield the indices of sequences in batches of at most `max_tokens` padded tokens, shortest sequences first.
+
+    A batch has at least one sequence, even if that sequence alone is longer than `max_tokens`.
+
+    >>> [batch.tolist() for batch in group_by_length([5, 1, 9, 1], max_tokens=6)]
     [[1, 3], [0], [2]]
     """
     order = np.argsort(lengths, kind="stable")
     start = 0
-    for at in range(1, len(order) + 1):
-        full = at < len(order) and (at + 1 - start) * int(lengths[order[at]]) > budget
-        if at == len(order) or full or (most is not None and at - start >= most):
-            yield order[start:at]
-            start = at
+    for stop in range(1, len(order) + 1):
+        last = stop == len(order)
+        full = not last and (stop + 1 - start) * int(lengths[order[stop]]) > max_tokens
+        if last or full or (max_sequences is not None and stop - start >= max_sequences):
+            yield order[start:stop]
+            start = stop
 
 
-def shared(tokens: int, budget: int) -> int:
-    """Return a budget with which few tokens, too, are many batches, for networks that run them side by side.
+def parallel_batch_tokens(tokens: int, max_tokens: int) -> int:
+    """Return the tokens per batch that give at least 32 batches, within 64 and `max_tokens`.
 
-    It does not depend on the number of threads: who is in a batch may decide the last digit of a vector.
+    The result does not depend on the number of threads: the composition of a batch can change the last digit of a
+    vector.
 
-    >>> [shared(tokens, budget=512) for tokens in (30, 10_000, 100_000)]
+    >>> [parallel_batch_tokens(tokens, max_tokens=512) for tokens in (30, 10_000, 100_000)]
     [64, 313, 512]
     """
-    return min(budget, max(LEAST_SHARE, -(-tokens // SHARES)))
+    return min(max_tokens, max(MIN_BATCH_TOKENS, -(-tokens // MIN_BATCHES)))
 
 
-def finer_at_the_end(groups: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Return the same groups with the last ones cut up, so that threads that run them side by side end together.
+def split_last_batches(batches: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Split the last four batches into four parts each, so that parallel threads finish at about the same time.
 
-    >>> [len(group) for group in finer_at_the_end([np.arange(4)] * 5)]
+    >>> [len(batch) for batch in split_last_batches([np.arange(4)] * 5)]
     [4, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]
     """
-    if len(groups) <= LAST:
-        return list(groups)
-    cut = [part for group in groups[-LAST:] for part in np.array_split(group, PARTS) if len(part)]
-    return [*groups[:-LAST], *cut]
+    if len(batches) <= LAST_BATCHES:
+        return list(batches)
+    last = batches[-LAST_BATCHES:]
+    parts = [part for batch in last for part in np.array_split(batch, PARTS_PER_BATCH) if len(part)]
+    return [*batches[:-LAST_BATCHES], *parts]
 
 
 def pad_sequences(sequences: Sequence[np.ndarray], pad: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return ids (b, L) with padding on the right, and the mask (b, L) that is 1 where a token is.
+    """Return the ids (b, L), padded on the right, and the mask (b, L), which is 1 for tokens and 0 for padding.
 
     >>> pad_sequences([np.array([7, 8]), np.array([9])], pad=0)[0].tolist()
     [[7, 8], [9, 0]]
     """
-    longest = max(len(one) for one in sequences)
-    ids = np.full((len(sequences), longest), pad, dtype=np.int64)
-    mask = np.zeros((len(sequences), longest), dtype=np.int64)
-    for row, one in enumerate(sequences):
-        ids[row, : len(one)] = one
-        mask[row, : len(one)] = 1
+    length = max(len(sequence) for sequence in sequences)
+    ids = np.full((len(sequences), length), pad, dtype=np.int64)
+    mask = np.zeros((len(sequences), length), dtype=np.int64)
+    for row, sequence in enumerate(sequences):
+        ids[row, : len(sequence)] = sequence
+        mask[row, : len(sequence)] = 1
     return ids, mask

@@ -1,36 +1,88 @@
-"""Which layer of a model: a number, a number from the end, a fraction of the depth, or "last"."""
+"""Facts from a model's configuration: the maximum length and the number of a layer."""
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
 from softset.errors import InputError
 
-__all__ = ["Layer", "check_layer", "resolve_layer"]
+__all__ = ["Layer", "check_layer", "max_sequence_length", "resolve_layer"]
 
 Layer = int | float | str
 
+# Some models allow 131,072 tokens, whose attention alone would fill the memory.
+MAX_LENGTH = 8192
+# Models with relative positions take any length and were trained on this one.
+DEFAULT_LENGTH = 512
+LENGTH_KEYS = ("max_position_embeddings", "max_encoder_position_embeddings", "n_positions", "seq_length", "max_seq_len")
+# These models count positions from the padding id + 1 and never use the first rows of the position table.
+OFFSET_MODELS = (
+    "camembert",
+    "data2vec-text",
+    "ibert",
+    "longformer",
+    "mpnet",
+    "roberta",
+    "xlm-roberta",
+    "xlm-roberta-xl",
+)
+
+
+def max_sequence_length(config: Mapping[str, Any], tokenizer_limit: Any = None) -> int:
+    """Return the maximum number of tokens from a model's config and its tokenizer's limit.
+
+    A tokenizer without a limit reports a very large integer, which is ignored.
+
+    >>> max_sequence_length({"max_position_embeddings": 514, "model_type": "roberta", "pad_token_id": 1})
+    512
+    >>> max_sequence_length({"model_type": "t5"}, tokenizer_limit=10**30)
+    512
+    """
+    lengths = [config[key] for key in LENGTH_KEYS if isinstance(config.get(key), int) and config[key] > 0]
+    limits = [_whole_windows(length - _unused_positions(config), config) for length in lengths[:1]]
+    if isinstance(tokenizer_limit, int) and 0 < tokenizer_limit < 1_000_000:
+        limits.append(tokenizer_limit)
+    return min([*limits, MAX_LENGTH]) if limits else DEFAULT_LENGTH
+
+
+def _unused_positions(config: Mapping[str, Any]) -> int:
+    if config.get("model_type") not in OFFSET_MODELS:
+        return 0
+    pad = config.get("pad_token_id")
+    return (pad if isinstance(pad, int) else 1) + 1
+
+
+def _whole_windows(length: int, config: Mapping[str, Any]) -> int:
+    """Round the length down to whole attention windows for LED, which pads every text to whole windows."""
+    window = config.get("attention_window") if config.get("model_type") == "led" else None
+    window = max(window, default=0) if isinstance(window, list) else window
+    return length - length % window if isinstance(window, int) and 0 < window <= length else length
+
 
 def resolve_layer(layer: Layer, last: int) -> int:
-    """Return the number of a layer, from 0 (the embeddings that go into the first) to `last`.
+    """Return the number of a layer, from 0 (the embeddings) to `last`.
 
     >>> [resolve_layer(layer, 12) for layer in (4, -1, -2, 0.5, "last", "0.75", "-3")]
     [4, 12, 11, 6, 12, 9, 10]
     """
-    value = -1 if (given := check_layer(layer)) == "last" else given
-    assert not isinstance(value, str)  # noqa: S101 (for the type checker: "last" is the only one)
-    if isinstance(value, float):
-        if not 0 <= value <= 1:
-            raise InputError(f"layer {layer} is a fraction, which goes from 0.0 to 1.0; whole numbers go to {last}")
-        return round(value * last)
-    if not -last - 1 <= value <= last:
+    number = -1 if (checked := check_layer(layer)) == "last" else checked
+    assert not isinstance(number, str)  # noqa: S101 (for the type checker: "last" is the only string)
+    if isinstance(number, float):
+        if not 0 <= number <= 1:
+            raise InputError(f"layer {layer} is a fraction, which must be from 0.0 to 1.0; whole numbers go to {last}")
+        return round(number * last)
+    if not -last - 1 <= number <= last:
         raise InputError(f"the model has layers 0 to {last} (or -1 to {-last - 1} from the end), but {layer} was given")
-    return value if value >= 0 else last + 1 + value
+    return number if number >= 0 else last + 1 + number
 
 
 def check_layer(layer: Any) -> int | float | str:
-    """Return a layer as a plain number or as "last"; what is neither is refused before a model is opened."""
+    """Return a layer as a number or "last"; reject everything else before a model is opened.
+
+    >>> check_layer("0.5"), check_layer("last")
+    (0.5, 'last')
+    """
     if isinstance(layer, str) and layer == "last":
         return layer
     with suppress(ValueError, TypeError, OverflowError):

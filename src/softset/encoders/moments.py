@@ -1,7 +1,7 @@
-"""The second moment of an encoder: how its token vectors are spread over the directions of space.
+"""The second moment of an encoder's token vectors.
 
-S = mean of v v^T over unit token vectors v, so its trace is 1. The expected squared membership of an unrelated token in
-a subspace with projector P is then tr(P S), without any baseline file.
+S is the mean of v v^T over unit token vectors v, so its trace is 1. The expected squared membership of an unrelated
+token in a subspace with projector P is tr(P S); no baseline file is needed.
 """
 
 import os
@@ -19,7 +19,7 @@ KIND = "SecondMoments"
 
 
 def second_moment(blocks: Iterable[TokenSets]) -> np.ndarray:
-    """Return S (d, d) in float64 over all tokens of some token sets; vectors of zero length do not count.
+    """Compute S (d, d) in float64 from all tokens of the token sets; zero vectors are ignored.
 
     >>> second_moment([TokenSets.from_arrays([[[2.0, 0.0], [0.0, 5.0]]])]).tolist()
     [[0.5, 0.0], [0.0, 0.5]]
@@ -27,8 +27,8 @@ def second_moment(blocks: Iterable[TokenSets]) -> np.ndarray:
     total, count = None, 0
     for sets in blocks:
         V = np.asarray(sets.vectors, dtype=np.float64)
-        lengths = np.linalg.norm(V, axis=1)
-        U = V[lengths > 0] / lengths[lengths > 0, None]
+        norms = np.linalg.norm(V, axis=1)
+        U = V[norms > 0] / norms[norms > 0, None]
         total = U.T @ U if total is None else total + U.T @ U
         count += len(U)
     if total is None or not count:
@@ -38,21 +38,19 @@ def second_moment(blocks: Iterable[TokenSets]) -> np.ndarray:
 
 
 def write_moments(path: str | os.PathLike[str], moments: Mapping[str, np.ndarray]) -> None:
-    """Write symmetric matrices by name; one half of each is enough."""
-    halves = {name: S[np.triu_indices(len(S))].astype(np.float32) for name, S in moments.items()}
-    write_tensors(path, KIND, halves, {})
+    """Write symmetric matrices by name; the file holds the upper triangles."""
+    triangles = {name: S[np.triu_indices(len(S))].astype(np.float32) for name, S in moments.items()}
+    write_tensors(path, KIND, triangles, {})
 
 
 def read_moment(path: str | os.PathLike[str], name: str) -> np.ndarray | None:
-    """Return one matrix (d, d) in float64, or None where the file has none of that name."""
-    half = read_tensors(path, KIND)[0].get(name)
-    if half is None:
+    """Return one matrix (d, d) in float64, or None if the file has no matrix of that name."""
+    triangle = read_tensors(path, KIND)[0].get(name)
+    if triangle is None:
         return None
-    d = round((np.sqrt(8 * half.size + 1) - 1) / 2)
-    if half.ndim != 1 or d * (d + 1) // 2 != half.size:
-        raise FileError(
-            f"{path} holds {half.size} numbers for {name}, which is no half of a square matrix: make it anew"
-        )
+    d = round((np.sqrt(8 * triangle.size + 1) - 1) / 2)
+    if triangle.ndim != 1 or d * (d + 1) // 2 != triangle.size:
+        raise FileError(f"{path} holds {triangle.size} numbers for {name}, which form no triangle: create it again")
     S = np.zeros((d, d))
-    S[np.triu_indices(d)] = half
+    S[np.triu_indices(d)] = triangle
     return S + np.triu(S, 1).T

@@ -1,84 +1,114 @@
-"""What the pipeline wants of a model, and how it is run: whatever a library raises becomes one sentence."""
+"""The interface between a model and the pipeline, and tests of a model's behaviour."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Protocol, Self
 
 import numpy as np
 
 from softset.encoders.batching import pad_sequences
+from softset.encoders.tokenizer import Tokenizer
 from softset.errors import FileError, SoftsetError
 from softset.io.text import counted, first_line
 
-__all__ = ["Network", "SequentialNetwork", "run", "running"]
+__all__ = ["SUPPORTED", "Network", "depends_on_batch", "is_causal", "run_network", "translate_errors"]
 
 ADVICE = "try a smaller max_length or batch_tokens, or save the model again"
+SUPPORTED = "supported models are text encoders (BERT), the encoders of T5 and BART, and decoders (GPT-2, Llama)"
+PROBES = ("a", "a red book about the old king and the young queen of the north")
+# Relative to the largest number. Rounding errors are 100 times smaller; ignoring the mask changes 1,000 times as much.
+TOLERANCE = 1e-4
 
 
-class Network(Protocol):
-    """What the pipeline wants of a model: ids (b, L) and their mask in, the vectors (b, L, d) of one layer out.
+class Network(ABC):
+    """A model that maps token ids and their mask (b, L) to the vectors (b, L, d) of one layer.
 
-    `identity` is its name and checksum; `longest` how many tokens it takes, marks included, or None for any number;
-    `alone` whether a vector depends on what else is in the batch, so that each text must go alone; `precision` is None
-    for float32; `at_once` how many batches may be run side by side, from as many threads, and `on_all_threads` the same
-    network for a batch that has no other beside it: itself, where a batch has all threads anyway.
+    By default its batches run one after the other (the library may use several threads for each).
+
+    Attributes:
+        identity: the name and checksum of the model.
+        dimensions: the dimension d of the vectors.
+        layer: the number of the layer, or None if the model has only one.
+        max_length: the largest number of tokens in a sequence, special tokens included, or None if there is no limit.
+        one_text_per_batch: whether a vector depends on the other texts of the batch, so that each text must run alone.
+        precision: the floating-point type of the model, or None for float32.
+        supports_parallel_batches: whether several threads may run batches at the same time.
+        parallel_batches: the number of batches to run at the same time.
     """
 
-    @property
-    def identity(self) -> str: ...  # noqa: D102 (told above)
-    @property
-    def layer(self) -> int | None: ...  # noqa: D102 (told above)
-    @property
-    def dimensions(self) -> int: ...  # noqa: D102 (told above)
-    @property
-    def longest(self) -> int | None: ...  # noqa: D102 (told above)
-    @property
-    def alone(self) -> bool: ...  # noqa: D102 (told above)
-    @property
-    def precision(self) -> str | None: ...  # noqa: D102 (told above)
-    @property
-    def at_once(self) -> int: ...  # noqa: D102 (told above)
-    @property
-    def on_all_threads(self) -> "Network": ...  # noqa: D102 (told above)
-
-    def __call__(self, ids: np.ndarray, mask: np.ndarray) -> np.ndarray:
-        """Return the hidden states of one layer."""
-        ...
-
-
-class SequentialNetwork:
-    """A network whose library has threads of its own, or needs none: its batches go one after the other."""
-
-    at_once = 1
+    identity: str
+    dimensions: int
+    layer: int | None = None
+    max_length: int | None = None
+    one_text_per_batch: bool = False
+    precision: str | None = None
+    supports_parallel_batches: bool = False
+    parallel_batches: int = 1
 
     @property
-    def on_all_threads(self) -> Self:
-        """The network itself."""
+    def multithreaded(self) -> "Network":
+        """The same model for a single batch: all threads work on that batch."""
         return self
 
+    @abstractmethod
+    def __call__(self, ids: np.ndarray, mask: np.ndarray) -> np.ndarray:
+        """Return the vectors (b, L, d) in float32."""
 
-def run(network: Network, sequences: Sequence[np.ndarray], pad: int, advice: str = ADVICE) -> np.ndarray:
-    """Return the vectors (b, L, d) of some sequences, each padded on the right to the longest."""
+
+def run_network(network: Network, sequences: Sequence[np.ndarray], pad: int, advice: str = ADVICE) -> np.ndarray:
+    """Pad the sequences on the right, run the network, and return its vectors (b, L, d)."""
     ids, mask = pad_sequences(sequences, pad)
-    with running(network.identity, ids.shape, advice):
-        hidden = network(ids, mask)
-    wanted = (*ids.shape, network.dimensions)
-    if hidden.shape != wanted:
+    with translate_errors(network.identity, ids.shape, advice):
+        vectors = network(ids, mask)
+    expected = (*ids.shape, network.dimensions)
+    if vectors.shape != expected:
         raise FileError(
-            f"the model {network.identity} gives vectors of shape {hidden.shape}, but one for each token, {wanted}, "
-            "was wanted: such a model has no token sets"
+            f"the model {network.identity} returns vectors of shape {vectors.shape}, but {expected}, one for each "
+            "token, was wanted: it cannot be used for token sets"
         )
-    return hidden
+    return vectors
 
 
 @contextmanager
-def running(identity: str, shape: tuple[int, ...], advice: str = ADVICE) -> Iterator[None]:
-    """Turn whatever a library raises that runs a foreign model on ids of a shape (b, L) into one sentence."""
+def translate_errors(identity: str, shape: tuple[int, ...], advice: str = ADVICE) -> Iterator[None]:
+    """Turn any error that a model raises on ids of this shape (b, L) into a FileError of one sentence."""
     try:
         yield
     except (SoftsetError, MemoryError):
         raise
     except Exception as error:
         size = f"{counted(shape[0], 'text')} of {counted(shape[1], 'token')}"
-        why = first_line(error)[:300]
-        raise FileError(f"the model {identity} cannot be run on {size} ({why}): {advice}") from error
+        reason = first_line(error)[:300]
+        raise FileError(f"the model {identity} cannot be run on {size} ({reason}): {advice}") from error
+
+
+def depends_on_batch(tokenizer: Tokenizer, network: Network) -> bool:
+    """Return whether the vectors of a short text change when a longer text is in the same batch.
+
+    Some models ignore the mask (FNet), convolve over padding (ConvBERT), or round by the range of the whole batch
+    (dynamic quantization). Models that do not return one vector for each token are rejected.
+    """
+    prefix, suffix = tokenizer.prefix_ids, tokenizer.suffix_ids
+    short, long = (np.concatenate([prefix, text.ids, suffix]) for text in tokenizer(PROBES))
+    if not len(short) or len(long) <= len(short):
+        return False
+    alone = run_network(network, [short], tokenizer.pad, SUPPORTED)
+    in_batch = run_network(network, [short, long], tokenizer.pad, SUPPORTED)
+    return not _nearly_equal(alone[0], in_batch[0, : len(short)])
+
+
+def is_causal(tokenizer: Tokenizer, network: Network) -> bool:
+    """Return whether the vectors of the first half of a text stay the same when the second half changes."""
+    (text,) = tokenizer(PROBES[1:])
+    ids = np.concatenate([tokenizer.prefix_ids, text.ids])[: network.max_length]
+    half = len(ids) // 2
+    if not half or network.layer == 0:  # layer 0 has no context at all
+        return False
+    # Both sequences have the same length because 16-bit models round differently for each shape.
+    changed = np.concatenate([ids[:half], np.where(ids[half:] == tokenizer.pad, ids[0], tokenizer.pad)])
+    before, after = (run_network(network, [sequence], tokenizer.pad)[0, :half] for sequence in (ids, changed))
+    return _nearly_equal(before, after)
+
+
+def _nearly_equal(a: np.ndarray, b: np.ndarray) -> bool:
+    return bool(np.abs(a - b).max() <= TOLERANCE * max(1.0, float(np.abs(a).max())))

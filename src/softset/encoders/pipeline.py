@@ -1,4 +1,4 @@
-"""One pipeline for every model that reads tokens: tokenise, cut in windows, batch, run, put each row in its place."""
+"""The encoding pipeline of every model that reads tokens: tokenize, split into windows, batch, run, collect."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -9,24 +9,29 @@ from typing import Any, Literal
 import numpy as np
 
 from softset.encoders.base import Progress, TextEncoder
-from softset.encoders.batching import DEFAULT_BATCH_TOKENS, batches, finer_at_the_end, shared
-from softset.encoders.layout import Layout
+from softset.encoders.batching import (
+    DEFAULT_BATCH_TOKENS,
+    Window,
+    group_by_length,
+    parallel_batch_tokens,
+    split_last_batches,
+    split_windows,
+)
+from softset.encoders.collect import RowCollector, merge_words
 from softset.encoders.moments import read_moment
-from softset.encoders.network import Network, SequentialNetwork, run
-from softset.encoders.probing import is_causal
+from softset.encoders.network import Network, is_causal, run_network
 from softset.encoders.signature import format_signature
 from softset.encoders.texts import check_texts, distinct_indices, excerpt
-from softset.encoders.tokenizer import Tokenised, Tokeniser
+from softset.encoders.tokenizer import TokenizedText, Tokenizer
 from softset.encoders.tokensets import TokenSets
-from softset.encoders.units import merged_to_words
-from softset.encoders.windows import Window, windows
 from softset.errors import InputError
 from softset.io.text import counted
 from softset.runtime.threads import side_by_side
 
-__all__ = ["ContextualEncoder", "PipelineOptions"]
+__all__ = ["ContextualEncoder", "Overflow", "PipelineOptions", "Unit"]
 
-LONG = 256  # tokens: a text that is worth all threads, if it is alone; a shorter one takes less than 60 ms on one
+# A single sequence of this length uses all threads; a shorter one takes less than 60 ms on one thread.
+LONG_SEQUENCE = 256
 
 Overflow = Literal["window", "truncate", "error"]
 Unit = Literal["token", "word"]
@@ -34,7 +39,7 @@ Unit = Literal["token", "word"]
 
 @dataclass(frozen=True)
 class PipelineOptions:
-    """How texts become sets, whatever the model."""
+    """The options of the pipeline; `load_encoder` explains them."""
 
     special_tokens: bool = False
     unit: Unit = "token"
@@ -54,88 +59,76 @@ class PipelineOptions:
                 raise InputError(f"{name} is {value!r}, but a whole number of at least 1 was wanted")
 
 
+@dataclass(frozen=True)
+class _Job:
+    """A window of one distinct text, and the ids of its sequence with special tokens."""
+
+    text: int
+    window: Window
+    ids: np.ndarray
+
+
 class ContextualEncoder(TextEncoder):
-    """A tokeniser, a network and options: the encoder of every model that `load_encoder` opens but word vectors."""
+    """The encoder of every model that `load_encoder` opens, except word vectors: a tokenizer, a network and options."""
 
     def __init__(
         self,
-        tokeniser: Tokeniser,
+        tokenizer: Tokenizer,
         network: Network,
         options: PipelineOptions | None = None,
         *,
         moments: Path | None = None,
     ) -> None:
-        self._tokeniser, self._network, self.options = tokeniser, network, options or PipelineOptions()
+        self._tokenizer, self._network, self.options = tokenizer, network, options or PipelineOptions()
         self._moments = moments
-        self._marks = len(tokeniser.prefix) + len(tokeniser.suffix)
-        self._size = self._window_size()
+        self._added = len(tokenizer.prefix) + len(tokenizer.suffix)
+        self._window_size = self._find_window_size()
 
-    def _window_size(self) -> int | None:
-        """Return how many tokens of text fit between the marks."""
-        most, wanted = self._network.longest, self.options.max_length
-        if wanted is not None and most is not None and wanted > most:
-            raise InputError(f"max_length is {wanted}, but the model takes at most {counted(most, 'token')}")
-        longest = wanted if wanted is not None else most
-        if longest is not None and longest <= self._marks:
+    def _find_window_size(self) -> int | None:
+        """Return the number of text tokens in a window, without special tokens; None if there is no limit."""
+        limit, requested = self._network.max_length, self.options.max_length
+        if requested is not None and limit is not None and requested > limit:
+            raise InputError(f"max_length is {requested}, but the model takes at most {counted(limit, 'token')}")
+        length = requested if requested is not None else limit
+        if length is None:
+            return None
+        if length <= self._added:
             raise InputError(
-                f"max_length {longest} leaves no room: the model's own marks take {counted(self._marks, 'token')}"
+                f"max_length is {length}, but the model's special tokens alone take {counted(self._added, 'token')}"
             )
-        return None if longest is None else longest - self._marks
+        return length - self._added
 
     @property
     def signature(self) -> str:
         """The model, its layer, and every option that changes a vector."""
-        options = self.options
+        options, limited = self.options, self._window_size is not None
         return format_signature(
             {
                 "encoder": self._network.identity,
                 "layer": self._network.layer,
                 "special": "in" if options.special_tokens else "out",
                 "unit": options.unit,
-                "overflow": options.overflow if self._size is not None else None,
-                "max_length": None if self._size is None else self._size + self._marks,
+                "overflow": options.overflow if limited else None,
+                "max_length": None if self._window_size is None else self._window_size + self._added,
                 "dtype": self._network.precision,
             }
         )
 
     @property
     def dimensions(self) -> int:
-        """The length d of the vectors."""
+        """The dimension d of the vectors."""
         return self._network.dimensions
 
     @property
     def layer(self) -> int | None:
-        """The number of the layer whose vectors these are; None where a model has only one."""
+        """The number of the layer, or None if the model has only one."""
         return self._network.layer
 
     @property
     def second_moment(self) -> np.ndarray | None:
-        """The second moment (d, d) of unit token vectors of this layer, where it is known: shipped with "minilm"."""
-        plain = self.options.unit == "token" and not self.options.special_tokens  # what the moments were measured on
-        return read_moment(self._moments, f"layer_{self.layer}") if self._moments is not None and plain else None
-
-    def _pool(self, sets: TokenSets) -> np.ndarray:
-        """Return the mean over all tokens, marks included, as sentence encoders are trained; zero for empty sets."""
-        means, counts = sets.means(), sets.counts
-        if sets.special is not None:
-            aside = sets.special.counts
-            both = counts[:, None] * means + aside[:, None] * sets.special.means()
-            means = both / np.maximum(counts + aside, 1)[:, None]
-            means[counts == 0] = 0
-        pooled: np.ndarray = means.astype(np.float32)
-        return pooled
-
-    def padded_states(self, texts: Sequence[str]) -> np.ndarray:
-        """Return the network's own output (n, L, d) for one batch: marks and padding have their vectors too.
-
-        What is too long is cut. `encode` gives the rows that belong to a text; this is what it takes them from.
-
-        >>> import softset
-        >>> softset.load_encoder("minilm").padded_states(["a red book", "a"]).shape
-        (2, 5, 384)
-        """
-        sequences = [self._sequence(one.ids[: self._size]) for one in self._tokeniser(list(texts))]
-        return run(self._network.on_all_threads, sequences, self._tokeniser.pad)
+        """The second moment (d, d) of unit token vectors of this layer, or None if it was not measured."""
+        measured = self.options.unit == "token" and not self.options.special_tokens
+        return read_moment(self._moments, f"layer_{self.layer}") if self._moments is not None and measured else None
 
     def with_options(
         self,
@@ -154,108 +147,136 @@ class ContextualEncoder(TextEncoder):
         changes: dict[str, Any] = {"unit": unit, "overflow": overflow, "max_length": max_length}
         changes["special_tokens"] = special_tokens
         options = replace(self.options, **{name: value for name, value in changes.items() if value is not None})
-        return ContextualEncoder(self._tokeniser, self._network, options, moments=self._moments)
+        return ContextualEncoder(self._tokenizer, self._network, options, moments=self._moments)
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """Return how many tokens each text has, before anything is encoded.
+        """Return the number of tokens of each text, without encoding the texts.
 
         >>> import softset
         >>> softset.load_encoder("minilm").count_tokens(["A red book.", "Bookworms!"])
         [4, 4]
         """
-        return [len(one.ids) for one in self._tokeniser(check_texts(texts))]
+        return [len(tokenized.ids) for tokenized in self._tokenizer(check_texts(texts))]
+
+    def padded_states(self, texts: Sequence[str]) -> np.ndarray:
+        """Return the raw output (n, L, d) of the network for one batch, special tokens and padding included.
+
+        Long texts are truncated. `encode` takes the rows of the token sets from this output.
+
+        >>> import softset
+        >>> softset.load_encoder("minilm").padded_states(["a red book", "a"]).shape
+        (2, 5, 384)
+        """
+        sequences = [self._sequence(tokenized.ids[: self._window_size]) for tokenized in self._tokenizer(list(texts))]
+        return run_network(self._network.multithreaded, sequences, self._tokenizer.pad)
 
     def _encode(self, texts: Sequence[str], progress: Progress | None) -> TokenSets:
         return self._encode_repeated(texts, progress)
 
     def _encode_repeated(self, texts: Sequence[str], progress: Progress | None) -> TokenSets:
-        sets = self._sub_words(texts, progress)
-        return merged_to_words(sets, texts) if self.options.unit == "word" else sets
+        sets = self._encode_tokens(texts, progress)
+        return merge_words(sets, texts) if self.options.unit == "word" else sets
 
     def _embed(self, texts: Sequence[str]) -> np.ndarray:
-        """Return pooled vectors: of the model's own tokens, since a mean of words would weigh them otherwise."""
-        return self._pool(self._sub_words(texts, None))
+        """Return pooled vectors of the model's tokens: a mean of words would have other weights."""
+        return self._pool(self._encode_tokens(texts, None))
 
-    def _sub_words(self, texts: Sequence[str], progress: Progress | None) -> TokenSets:
-        """Return the sets of the model's own tokens; a text that is there twice goes through the model once."""
-        first = distinct_indices(texts)
-        tokenised = list(self._tokeniser(list(first)))
-        plans = [self.plan(text, len(one.ids)) for text, one in zip(first, tokenised, strict=True)]
-        which = [first[text] for text in texts]
-        layout = Layout(
-            [tokenised[at] for at in which],
-            [plans[at] for at in which],
-            self._tokeniser,
+    def _pool(self, sets: TokenSets) -> np.ndarray:
+        """Return the mean of all tokens, special tokens included, as sentence encoders are trained."""
+        means, counts = sets.means(), sets.counts
+        if sets.special is not None:
+            others = sets.special.counts
+            sums = counts[:, None] * means + others[:, None] * sets.special.means()
+            means = sums / np.maximum(counts + others, 1)[:, None]
+            means[counts == 0] = 0
+        pooled: np.ndarray = means.astype(np.float32)
+        return pooled
+
+    def _encode_tokens(self, texts: Sequence[str], progress: Progress | None) -> TokenSets:
+        """Return the sets of the model's tokens; run each distinct text once and copy its rows to all its repeats."""
+        index = distinct_indices(texts)
+        tokenized = list(self._tokenizer(list(index)))
+        windows = [self._plan(text, len(tokens.ids)) for text, tokens in zip(index, tokenized, strict=True)]
+        order = [index[text] for text in texts]
+        collector = RowCollector(
+            [tokenized[text] for text in order],
+            [windows[text] for text in order],
+            self._tokenizer,
             self.dimensions,
-            special=self.options.special_tokens,
+            special_tokens=self.options.special_tokens,
         )
-        self._fill(layout, tokenised, plans, which, progress)
-        return layout.sets(texts, self.signature)
+        self._run(self._jobs(tokenized, windows), order, collector, progress)
+        return collector.token_sets(texts, self.signature)
 
-    def _fill(
-        self,
-        layout: Layout,
-        tokenised: Sequence[Tokenised],
-        plans: Sequence[Sequence[Window]],
-        which: Sequence[int],
-        progress: Progress | None,
+    def _jobs(self, tokenized: Sequence[TokenizedText], windows: Sequence[Sequence[Window]]) -> list[_Job]:
+        """Return the windows of all texts, one job each."""
+        return [
+            _Job(text, window, self._sequence(tokenized[text].ids[window.start : window.stop]))
+            for text, plan in enumerate(windows)
+            for window in plan
+        ]
+
+    def _run(
+        self, jobs: Sequence[_Job], order: Sequence[int], collector: RowCollector, progress: Progress | None
     ) -> None:
-        """Run every window of the distinct texts, and put its rows wherever `which` says that its text is."""
-        places: list[list[int]] = [[] for _ in plans]
-        for place, at in enumerate(which):
-            places[at].append(place)
-        jobs = [(at, window) for at, plan in enumerate(plans) for window in plan]
-        sequences = [self._sequence(tokenised[at].ids[window.start : window.stop]) for at, window in jobs]
-        groups = self._batches(sequences)
-        network = self._network_for(groups, sequences)
+        """Run all jobs in batches and collect their vectors; `order[i]` is the distinct text of text i."""
+        repeats: dict[int, list[int]] = {}
+        for index, text in enumerate(order):
+            repeats.setdefault(text, []).append(index)
+        batches = self._batches([job.ids for job in jobs])
+        network = self._choose_network(jobs, batches)
 
-        def fill(group: np.ndarray) -> int:
-            hidden = run(network, [sequences[job] for job in group], self._tokeniser.pad)
-            for row, job in enumerate(group):
-                at, window = jobs[job]
-                for place in places[at]:
-                    layout.put(place, window, hidden[row])  # rows of its own, so that threads do not meet
-            return len(group)
+        def run(batch: np.ndarray) -> int:
+            vectors = run_network(network, [jobs[number].ids for number in batch], self._tokenizer.pad)
+            for row, number in enumerate(batch):
+                job = jobs[number]
+                for index in repeats[job.text]:
+                    collector.add(index, job.window, vectors[row])
+            return len(batch)
 
         done = 0
-        for count in side_by_side(fill, groups, max(1, min(network.at_once, len(groups)))):
+        for count in side_by_side(run, batches, max(1, min(network.parallel_batches, len(batches)))):
             done += count
             if progress is not None:
-                progress(done * len(which) // len(jobs), len(which))
+                progress(done * len(order) // len(jobs), len(order))
 
-    def _network_for(self, groups: Sequence[np.ndarray], sequences: Sequence[np.ndarray]) -> Network:
-        """Return the network for batches side by side, or, for one long text alone, with all threads for that."""
-        alone = len(groups) == 1 and max(len(sequences[job]) for job in groups[0]) >= LONG
-        return self._network.on_all_threads if alone else self._network
+    def _choose_network(self, jobs: Sequence[_Job], batches: Sequence[np.ndarray]) -> Network:
+        """Return the network for parallel batches, or the multithreaded one for a single batch with a long text."""
+        single = len(batches) == 1 and max(len(jobs[number].ids) for number in batches[0]) >= LONG_SEQUENCE
+        return self._network.multithreaded if single else self._network
 
-    def plan(self, text: str, n: int) -> list[Window]:
+    def _plan(self, text: str, n: int) -> list[Window]:
         """Return the windows over a text of n tokens."""
-        if self._size is None or n <= self._size:
+        size = self._window_size
+        if size is None or n <= size:
             return [Window(0, n, 0, n)]
         if self.options.overflow == "error":
             raise InputError(
-                f"the text {excerpt(text)} has {n} tokens, but the model takes {self._size}: shorten it, encode all "
-                "of it with overflow='window' (--overflow window), or cut it with 'truncate'"
+                f"the text {excerpt(text)} has {n} tokens, but the model takes {size}: shorten the text, or use "
+                "overflow='window' (--overflow window) to encode all of it or 'truncate' to cut it"
             )
         if self.options.overflow == "truncate":
-            return [Window(0, self._size, 0, self._size)]
-        return list(windows(n, self._size, causal=self._causal))
+            return [Window(0, size, 0, size)]
+        return list(split_windows(n, size, causal=self._causal))
 
     @cached_property
     def _causal(self) -> bool:
-        """Whether a token sees only what is before it: asked of the model with the first text that needs windows."""
-        return is_causal(self._tokeniser, self._network)
+        """Whether a token sees only the tokens before it; tested when the first text needs windows."""
+        return is_causal(self._tokenizer, self._network)
 
     def _sequence(self, ids: np.ndarray) -> np.ndarray:
-        before, after = ([number for number, _ in marks] for marks in (self._tokeniser.prefix, self._tokeniser.suffix))
-        return np.concatenate([np.array(before, np.int64), ids, np.array(after, np.int64)])
+        return np.concatenate([self._tokenizer.prefix_ids, ids, self._tokenizer.suffix_ids])
 
     def _batches(self, sequences: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """Return groups of sequences that have at least a token: no text, for a model without marks, is nothing."""
-        lengths = np.array([len(one) for one in sequences], dtype=np.int64)
-        filled, budget, most = np.flatnonzero(lengths), self.options.batch_tokens, 1 if self._network.alone else None
-        if isinstance(self._network, SequentialNetwork):
-            groups = list(batches(lengths[filled], budget, most))
-        else:  # whatever the number of threads, for who is in a batch may decide the last digit of a vector
-            groups = finer_at_the_end(list(batches(lengths[filled], shared(int(lengths.sum()), budget), most)))
-        return [filled[group] for group in groups]
+        """Return the indices of the non-empty sequences in batches.
+
+        The batches do not depend on the number of threads: they can change the last digit of a vector.
+        """
+        lengths = np.array([len(sequence) for sequence in sequences], dtype=np.int64)
+        filled, max_tokens = np.flatnonzero(lengths), self.options.batch_tokens
+        max_sequences = 1 if self._network.one_text_per_batch else None
+        parallel = self._network.supports_parallel_batches
+        if parallel:
+            max_tokens = parallel_batch_tokens(int(lengths.sum()), max_tokens)
+        batches = list(group_by_length(lengths[filled], max_tokens, max_sequences))
+        return [filled[batch] for batch in (split_last_batches(batches) if parallel else batches)]

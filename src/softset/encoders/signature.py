@@ -1,4 +1,4 @@
-"""Signatures: what made a number, in one line that parses back."""
+"""Signatures: one line that names everything that decides a number, and that can be parsed."""
 
 from collections.abc import Mapping
 from urllib.parse import quote, unquote
@@ -7,25 +7,25 @@ from softset.errors import InputError
 
 __all__ = ["format_signature", "parse_signature"]
 
-PLAIN = "/@+,-._~()<>= "  # what may stand as it is; the bar and the colon build the line
+UNQUOTED = "/@+,-._~()<>= "  # the separators | and : must be quoted
 
 
 def format_signature(facts: Mapping[str, object]) -> str:
-    """Return facts as one line; those that are None are left out.
+    """Return the facts in one line; facts that are None are left out.
 
     >>> format_signature({"encoder": "minilm@ab12", "layer": 6, "dtype": None})
     'encoder:minilm@ab12|layer:6'
     """
-    return "|".join(f"{key}:{quote(str(value), safe=PLAIN)}" for key, value in facts.items() if value is not None)
+    return "|".join(f"{key}:{quote(str(value), safe=UNQUOTED)}" for key, value in facts.items() if value is not None)
 
 
 def parse_signature(signature: str) -> dict[str, str]:
-    """Return the facts of a line.
+    """Return the facts of a signature.
 
     >>> parse_signature("encoder:minilm@ab12|layer:6")
     {'encoder': 'minilm@ab12', 'layer': '6'}
     """
     pairs = [part.partition(":") for part in signature.split("|")]
     if not all(key and colon for key, colon, _ in pairs):
-        raise InputError(f"{signature!r} is no signature: key:value pairs with | between were wanted")
+        raise InputError(f"{signature!r} is not a signature: key:value pairs separated by | were wanted")
     return {key: unquote(value) for key, _, value in pairs}

@@ -1,65 +1,92 @@
-"""Texts to token ids, with the place of each token in its text."""
+"""Tokenizers: texts to token ids, with the span of each token in its text."""
 
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 
 from softset.encoders.texts import excerpt
-from softset.encoders.tokensets import strings
+from softset.encoders.tokensets import string_array
 from softset.errors import FileError
 from softset.io.text import first_line
 
-__all__ = ["SubwordTokenizer", "Tokenised", "Tokeniser", "reading"]
+__all__ = ["SlowTokenizer", "SubwordTokenizer", "TokenizedText", "Tokenizer"]
 
-SPACE = " \u2581\u0120"  # how sentencepiece and byte-level models spell it
-BLOCK = 1024  # texts at a time: what the library returns takes a hundred times the memory of what is kept
+SPACE = " \u2581\u0120"  # the spellings of space in sentencepiece and byte-level models
+TEXTS_PER_CALL = 1024  # the library's results take 100 times the memory of the arrays that are made from them
+
+SpecialTokens = list[tuple[int, str]]  # ids and names
 
 
 @dataclass(frozen=True)
-class Tokenised:
-    """The tokens of one text, without the marks that a model wants around it."""
+class TokenizedText:
+    """The tokens of one text, without special tokens.
 
-    ids: np.ndarray  # (n,)
-    tokens: np.ndarray  # (n,) strings
-    spans: np.ndarray  # (n, 2) characters of the text
-    unknown: np.ndarray  # (n,) the model has no vector of its own for it
-    blank: np.ndarray  # (n,) nothing but space, or nothing at all
+    Attributes:
+        ids: (n,) token ids.
+        tokens: (n,) strings.
+        spans: (n, 2) first character and end of each token.
+        unknown: (n,) whether the model has no vector for the token.
+        known: (n,) whether the token belongs to the set: it is neither unknown nor blank.
+    """
+
+    ids: np.ndarray
+    tokens: np.ndarray
+    spans: np.ndarray
+    unknown: np.ndarray
+    known: np.ndarray
 
 
-class Tokeniser(Protocol):
-    """What the pipeline wants of a tokeniser: tokens of texts, and what goes before and after each window."""
+class Tokenizer:
+    """The base class of tokenizers.
 
-    prefix: list[tuple[int, str]]
-    suffix: list[tuple[int, str]]
-    pad: int
+    Attributes:
+        prefix: the special tokens that the model expects before a text.
+        suffix: the special tokens that the model expects after a text.
+        pad: the id of the padding token.
+    """
 
-    def __call__(self, texts: Sequence[str]) -> Iterator[Tokenised]:
+    def __init__(self, prefix: SpecialTokens, suffix: SpecialTokens, pad: int) -> None:
+        self.prefix, self.suffix, self.pad = prefix, suffix, pad
+
+    @cached_property
+    def prefix_ids(self) -> np.ndarray:
+        """The ids of the special tokens before a text."""
+        return np.array([number for number, _ in self.prefix], dtype=np.int64)
+
+    @cached_property
+    def suffix_ids(self) -> np.ndarray:
+        """The ids of the special tokens after a text."""
+        return np.array([number for number, _ in self.suffix], dtype=np.int64)
+
+    def __call__(self, texts: Sequence[str]) -> Iterator[TokenizedText]:
         """Yield the tokens of each text."""
-        ...
+        raise NotImplementedError
 
 
-class SubwordTokenizer:
-    """A tokeniser of the `tokenizers` library, told neither to cut nor to pad.
+class SubwordTokenizer(Tokenizer):
+    """A tokenizer of the `tokenizers` library, without truncation and padding.
 
-    What a user writes is text: "[SEP]" in a text is five characters, not the model's mark.
+    "[SEP]" in a text is read as five characters, not as the special token.
     """
 
     def __init__(
-        self, backend: Any, *, unknown: int | None, pad: int, threads: int | None = None, marks: bool = True
+        self, backend: Any, *, unknown: int | None, pad: int, threads: int | None = None, special_tokens: bool = True
     ) -> None:
         backend.no_truncation()
         backend.no_padding()
         backend.encode_special_tokens = True
-        self._backend, self._threads, self.pad = backend, threads, pad
-        self.prefix, self.suffix = _marks(backend) if marks else ([], [])
-        # Some tokenisers read a typed "</s>" as the mark all the same: it says no more than an unknown token.
+        prefix, suffix = _special_tokens(backend) if special_tokens else ([], [])
+        super().__init__(prefix, suffix, pad)
+        self._backend, self._threads = backend, threads
+        # Some tokenizers still read "</s>" in a text as the special token; it then counts as unknown.
         special = {number for number, token in backend.get_added_tokens_decoder().items() if token.special}
-        self._nameless = frozenset(special | ({unknown} if unknown is not None else set()))
+        self._unknown_ids = frozenset(special | ({unknown} if unknown is not None else set()))
 
     @classmethod
     def open(
@@ -68,77 +95,112 @@ class SubwordTokenizer:
         *,
         pad: int | None = None,
         threads: int | None = None,
-        marks: bool = True,
+        special_tokens: bool = True,
     ) -> Self:
         """Open a tokenizer.json."""
-        from tokenizers import Tokenizer
+        from tokenizers import Tokenizer as Backend
 
-        with Path(path).open("rb") as file:  # the system's own words for a missing file
-            content = file.read()
+        content = Path(path).read_bytes()
         try:
-            backend = Tokenizer.from_buffer(content)
-        except Exception as error:  # the library raises nothing more exact
-            raise FileError(f"{path} is not a tokenizer.json that can be read ({error}): save it again") from error
-        known = (
-            backend.token_to_id(name) for name in (getattr(backend.model, "unk_token", None), "[UNK]", "<unk>") if name
-        )
-        unknown = next((one for one in known if one is not None), None)
-        found = (backend.padding or {}).get("pad_id", 0)
-        return cls(backend, unknown=unknown, pad=found if pad is None else pad, threads=threads, marks=marks)
+            backend = Backend.from_buffer(content)
+        except Exception as error:  # the library has no narrower class
+            raise FileError(f"{path} is not a readable tokenizer.json ({error}): save it again") from error
+        names = (getattr(backend.model, "unk_token", None), "[UNK]", "<unk>")
+        ids = (backend.token_to_id(name) for name in names if name)
+        unknown = next((number for number in ids if number is not None), None)
+        default_pad = (backend.padding or {}).get("pad_id", 0)
+        pad = default_pad if pad is None else pad
+        return cls(backend, unknown=unknown, pad=pad, threads=threads, special_tokens=special_tokens)
 
     @property
     def size(self) -> int:
-        """How many tokens there are, or one more than the largest number of one."""
+        """The largest token id plus 1."""
         return 1 + max(self._backend.get_vocab(with_added_tokens=True).values(), default=-1)
 
-    def __call__(self, texts: Sequence[str]) -> Iterator[Tokenised]:
+    def __call__(self, texts: Sequence[str]) -> Iterator[TokenizedText]:
         """Yield the tokens of each text."""
-        for start in range(0, len(texts), BLOCK):
-            some = texts[start : start + BLOCK]
-            for text, one in zip(some, self._encoded(some), strict=True):
-                yield tokenised(text, one.ids, one.tokens, one.offsets, self._nameless)
+        for start in range(0, len(texts), TEXTS_PER_CALL):
+            block = texts[start : start + TEXTS_PER_CALL]
+            for text, encoding in zip(block, self._encode(block), strict=True):
+                yield _tokenized(text, encoding.ids, encoding.tokens, encoding.offsets, self._unknown_ids)
 
-    def _encoded(self, texts: Sequence[str]) -> list[Any]:
-        with reading(*texts):
-            # One thread means ours: the library's own pool would take every core.
+    def _encode(self, texts: Sequence[str]) -> list[Any]:
+        with _translate_errors(*texts):
+            # `encode_batch` uses the library's thread pool, which takes all cores.
             if self._threads == 1 or len(texts) == 1:
                 return [self._backend.encode(text, add_special_tokens=False) for text in texts]
             return list(self._backend.encode_batch(texts, add_special_tokens=False))
 
 
+class SlowTokenizer(Tokenizer):
+    """A Python tokenizer of transformers, which does not report spans: each token is searched in the text."""
+
+    def __init__(self, tokenizer: Any, pad: int) -> None:
+        bare, full = (tokenizer("a", add_special_tokens=added)["input_ids"] for added in (False, True))
+        named = list(zip(full, tokenizer.convert_ids_to_tokens(full), strict=True))
+        start = next((start for start in range(len(full)) if full[start : start + len(bare)] == bare), len(full))
+        super().__init__(named[:start], named[start + len(bare) :], pad)
+        self._tokenizer, self._unknown_ids = tokenizer, frozenset(tokenizer.all_special_ids)
+
+    def __call__(self, texts: Sequence[str]) -> Iterator[TokenizedText]:
+        """Yield the tokens of each text."""
+        for text in texts:
+            with _translate_errors(text):
+                tokens = self._tokenizer.tokenize(text, split_special_tokens=True)
+                ids = self._tokenizer.convert_tokens_to_ids(tokens)
+            yield _tokenized(text, ids, tokens, list(_find_spans(text, tokens)), self._unknown_ids)
+
+
+def _find_spans(text: str, tokens: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Yield the span of each token; a token that is not in the text (it was normalised) gets one character."""
+    if [ord(token) for token in tokens if len(token) == 1] == list(text.encode()):  # every token is a byte
+        yield from ((index, index + 1) for index, character in enumerate(text) for _ in character.encode())
+        return
+    end = 0
+    for token in tokens:
+        piece = token.removeprefix("##").replace("\u2581", "").replace("\u0120", "")
+        while end < len(text) and text[end].isspace():
+            end += 1
+        begin = min(end, max(len(text) - 1, 0))
+        length = len(piece) if piece and text[begin : begin + len(piece)].lower() == piece.lower() else 1
+        end = min(begin + length, len(text))
+        yield begin, end
+
+
 @contextmanager
-def reading(*texts: str) -> Iterator[None]:
-    """Turn what a tokeniser raises over some texts into one sentence."""
+def _translate_errors(*texts: str) -> Iterator[None]:
+    """Turn any error of a tokenizer into a FileError of one sentence."""
     try:
         yield
-    except Exception as error:  # the libraries raise nothing more exact
-        which = excerpt(texts[0]) if len(texts) == 1 else f"one of {len(texts)} texts"
+    except Exception as error:  # the libraries have no narrower class
+        subject = excerpt(texts[0]) if len(texts) == 1 else f"one of {len(texts)} texts"
         raise FileError(
-            f"the model's tokeniser cannot read {which} ({first_line(error)}): mend its tokenizer.json or save it again"
+            f"the model's tokenizer cannot read {subject} ({first_line(error)}): correct its tokenizer.json or save it "
+            "again"
         ) from error
 
 
-def tokenised(
-    text: str, ids: Sequence[int], tokens: Sequence[str], spans: Sequence[tuple[int, int]], nameless: frozenset[int]
-) -> Tokenised:
-    """Return the tokens of a text with spans that have no space at either end; `nameless` ids stand for no token."""
-    # Most tokenisers count no space to a token: one look at what is at the ends of all spans tells.
-    edges = {text[at] for begin, end in spans if begin < end for at in (begin, end - 1)}
-    if any(map(str.isspace, edges)):
-        spans = [_trimmed(text, begin, end) for begin, end in spans]
-    return Tokenised(
+def _tokenized(
+    text: str, ids: Sequence[int], tokens: Sequence[str], spans: Sequence[tuple[int, int]], unknown_ids: frozenset[int]
+) -> TokenizedText:
+    """Return the tokens of a text; spaces at the ends of spans are cut off."""
+    # Most tokenizers have no spaces in spans; testing the distinct end characters finds out quickly.
+    ends = {text[index] for begin, end in spans if begin < end for index in (begin, end - 1)}
+    if any(map(str.isspace, ends)):
+        spans = [_strip(text, begin, end) for begin, end in spans]
+    unknown = np.array([number in unknown_ids for number in ids], dtype=bool)
+    visible = [begin < end and bool(token.strip(SPACE)) for token, (begin, end) in zip(tokens, spans, strict=True)]
+    return TokenizedText(
         np.array(ids, dtype=np.int64),
-        strings(tokens),
+        string_array(tokens),
         np.array(spans, dtype=np.int32).reshape(-1, 2),
-        np.array([number in nameless for number in ids], dtype=bool),
-        np.array(
-            [begin == end or not token.strip(SPACE) for token, (begin, end) in zip(tokens, spans, strict=True)], bool
-        ),
+        unknown,
+        np.array(visible, dtype=bool) & ~unknown,
     )
 
 
-def _trimmed(text: str, begin: int, end: int) -> tuple[int, int]:
-    """Return a span without the space that some tokenisers count to the word after it."""
+def _strip(text: str, begin: int, end: int) -> tuple[int, int]:
+    """Return a span without leading and trailing spaces."""
     while begin < end and text[begin].isspace():
         begin += 1
     while begin < end and text[end - 1].isspace():
@@ -146,10 +208,10 @@ def _trimmed(text: str, begin: int, end: int) -> tuple[int, int]:
     return begin, end
 
 
-def _marks(backend: Any) -> tuple[list[tuple[int, str]], list[tuple[int, str]]]:
-    """Return the special tokens that the model wants before and after a text."""
-    with reading("a"):
+def _special_tokens(backend: Any) -> tuple[SpecialTokens, SpecialTokens]:
+    """Return the special tokens that the model expects before and after a text."""
+    with _translate_errors("a"):
         bare, full = (backend.encode("a", add_special_tokens=added) for added in (False, True))
-    marked = list(zip(full.ids, full.tokens, strict=True))
-    before = next((at for at, special in enumerate(full.special_tokens_mask) if not special), len(marked))
-    return marked[:before], marked[before + len(bare.ids) :]
+    named = list(zip(full.ids, full.tokens, strict=True))
+    before = next((index for index, special in enumerate(full.special_tokens_mask) if not special), len(named))
+    return named[:before], named[before + len(bare.ids) :]
