@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Protocol, runtime_checkable
 
@@ -9,9 +10,10 @@ import numpy as np
 
 from softset.encoders.texts import check_texts, distinct_indices, iter_items
 from softset.encoders.tokensets import TokenSets
-from softset.errors import InputError
+from softset.errors import AmbientError, InputError
+from softset.vectors.rows import RowBuffer
 
-__all__ = ["TEXTS_PER_BLOCK", "Encoder", "Progress", "TextEncoder"]
+__all__ = ["TEXTS_PER_BLOCK", "Encoder", "Progress", "TextEncoder", "concatenate_blocks"]
 
 # Enough texts to sort by length; sentences of 20 tokens and 384 dimensions take 30 MB.
 TEXTS_PER_BLOCK = 1024
@@ -131,3 +133,28 @@ class TextEncoder(ABC):
     def _pool(self, sets: TokenSets) -> np.ndarray:
         """Return the mean vector of each set."""
         return sets.means()
+
+
+def concatenate_blocks(blocks: Iterable[TokenSets]) -> TokenSets:
+    """Concatenate token sets that a generator yields; memory holds the result and one block.
+
+    >>> concatenate_blocks(TokenSets.from_arrays([[[1.0, 2.0]]]) for _ in range(3))
+    TokenSets(3 texts, 3 tokens, 2 dimensions)
+    """
+    vectors, special_vectors, others = RowBuffer(), RowBuffer(), []
+    for block in blocks:
+        if (d := vectors.rows.shape[1]) not in (0, block.dimensions):
+            raise AmbientError(f"token sets of {d} and {block.dimensions} dimensions cannot be joined")
+        vectors.add(block.vectors)
+        if block.special is not None:
+            special_vectors.add(block.special.vectors)
+        others.append(_without_vectors(block))
+    sets = TokenSets.concatenate(others)
+    special = None if sets.special is None else replace(sets.special, vectors=special_vectors.rows)
+    return replace(sets, vectors=vectors.rows, special=special)
+
+
+def _without_vectors(sets: TokenSets) -> TokenSets:
+    """Return the token sets with vectors of dimension 0."""
+    special = None if sets.special is None else _without_vectors(sets.special)
+    return replace(sets, vectors=np.empty((len(sets.vectors), 0), dtype=sets.vectors.dtype), special=special)

@@ -1,8 +1,8 @@
-"""Token sets under keys in one SQLite file, within a limit of bytes.
+"""The SQLite file of the cache: token sets by key, within a limit of bytes.
 
-The small table `texts` says what is kept and when it was used last, so that a use does not rewrite the large rows of
-`contents`; triggers keep the sum of the bytes. A connection lives for one look-up or one block of texts: none crosses a
-fork or a thread, and none is open while an encoder runs.
+The small table `texts` records which texts are stored and when they were last used, so that reading a text does not
+rewrite its large row in `contents`. Triggers update the total number of bytes. A connection is open for one read or
+one write: it never crosses a fork or a thread, and none is open while an encoder runs.
 """
 
 import sqlite3
@@ -18,16 +18,16 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from softset.encoders.tokensets import TokenSets
-from softset.encoders.tokensets_file import arrays_of, sets_of
+from softset.encoders.tokensets_file import arrays_from_sets, sets_from_arrays
 from softset.errors import FileError
 
-__all__ = ["Rows"]
+__all__ = ["CacheFile"]
 
-LARGEST = 900_000_000  # bytes: SQLite takes no row of more than 10^9
-WAIT = 60.0  # seconds for another process that writes
-AT_ONCE = 500  # keys in one question: old builds of SQLite take 999
+MAX_ROW_BYTES = 900_000_000  # the limit of SQLite is 10^9
+TIMEOUT = 60.0  # seconds to wait for another process that writes
+KEYS_PER_QUERY = 500  # old builds of SQLite allow 999 parameters
 
-VERSION = 1  # of the tables and of what is in them
+VERSION = 1
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS texts (id INTEGER PRIMARY KEY, key BLOB UNIQUE, bytes INTEGER, used INTEGER);
 CREATE TABLE IF NOT EXISTS contents (id INTEGER PRIMARY KEY, data BLOB, checksum BLOB);
@@ -39,94 +39,97 @@ CREATE TRIGGER IF NOT EXISTS removed AFTER DELETE ON texts
     BEGIN UPDATE state SET bytes = bytes - OLD.bytes; DELETE FROM contents WHERE id = OLD.id; END;
 INSERT OR IGNORE INTO state VALUES (1, 0, 0);
 """
-LOOK_UP = "SELECT key, data, checksum, used <= ? FROM texts LEFT JOIN contents USING (id) WHERE key IN"
-# Errors that are no fault of the file
-PASSING = {sqlite3.SQLITE_PERM, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_FULL}
-PASSING |= {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PROTOCOL}
+SELECT = "SELECT key, data, checksum, used <= ? FROM texts LEFT JOIN contents USING (id) WHERE key IN"
+# Errors of the system, not of the file
+SYSTEM_ERRORS = {
+    sqlite3.SQLITE_PERM, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PROTOCOL,
+}  # fmt: skip
 
 
-class Rows:
-    """Token sets under keys in FOLDER/cache.sqlite, within a limit.
+class CacheFile:
+    """The token sets in FOLDER/cache.sqlite, within a limit of bytes.
 
-    The clock goes on by 1 with each block written. What is written bears the clock, what is read the clock + 1: so
-    reading again what was read since the last block writes nothing.
+    The clock advances by 1 with each written block. Written texts get the clock and read texts the clock + 1, so that
+    texts that were read since the last write need no update when they are read again.
     """
 
     def __init__(self, folder: Path, limit: int) -> None:
         self._path, self._limit, self.repaired = folder / "cache.sqlite", limit, 0
-        with self._opened():
-            pass  # a folder that cannot be used is refused before hours of encoding
+        with self._connect():
+            pass  # report an unusable folder before hours of encoding
 
     def read(self, keys: Sequence[bytes]) -> dict[bytes, TokenSets]:
-        """Return what is kept under some of the keys; rows that are not whole are deleted."""
-        found: dict[bytes, TokenSets] = {}
-        old, broken = [], []
-        with self._opened() as db:
+        """Return the stored entries of the keys; damaged entries are deleted."""
+        entries: dict[bytes, TokenSets] = {}
+        stale, damaged = [], []
+        with self._connect() as db:
             clock, _ = _state(db)
-            for start in range(0, len(keys), AT_ONCE):
-                some = keys[start : start + AT_ONCE]
-                question = f"{LOOK_UP} ({','.join('?' * len(some))})"
-                whole = {}
-                for key, data, checksum, stale in db.execute(question, (clock, *some)):
+            for start in range(0, len(keys), KEYS_PER_QUERY):
+                block = keys[start : start + KEYS_PER_QUERY]
+                query = f"{SELECT} ({','.join('?' * len(block))})"
+                valid = {}
+                for key, data, checksum, is_stale in db.execute(query, (clock, *block)):
                     sets = _unpack(key, data, checksum)
                     if sets is None:
-                        broken.append((key,))
+                        damaged.append((key,))
                         continue
-                    whole[key] = sets
-                    old += [(clock + 1, key)] if stale else []
-                found |= _in_one_piece(whole)
-            if old or broken:
-                with _writing(db):
-                    db.executemany("DELETE FROM texts WHERE key = ?", broken)
-                    db.executemany("UPDATE texts SET used = ? WHERE key = ?", old)
-        self.repaired += len(broken)
-        return found
+                    valid[key] = sets
+                    stale += [(clock + 1, key)] if is_stale else []
+                entries |= _views_of_one_array(valid)
+            if stale or damaged:
+                with _transaction(db):
+                    db.executemany("DELETE FROM texts WHERE key = ?", damaged)
+                    db.executemany("UPDATE texts SET used = ? WHERE key = ?", stale)
+        self.repaired += len(damaged)
+        return entries
 
-    def write(self, rows: Mapping[bytes, TokenSets]) -> None:
-        """Keep some rows, all or none, and delete the least recently used ones if that is too much."""
-        packed = [(key, _pack(sets)) for key, sets in rows.items()]
-        with self._opened() as db, _writing(db):
+    def write(self, entries: Mapping[bytes, TokenSets]) -> None:
+        """Store all entries or none, and delete the least recently used texts if the cache exceeds its limit."""
+        packed = [(key, _pack(sets)) for key, sets in entries.items()]
+        with self._connect() as db, _transaction(db):
             clock = _state(db)[0] + 1
             db.execute("UPDATE state SET clock = ?", (clock,))
             for key, data in packed:
-                if len(data) > min(self._limit, LARGEST):
+                if len(data) > min(self._limit, MAX_ROW_BYTES):
                     continue
-                entry = db.execute("INSERT OR IGNORE INTO texts VALUES (NULL, ?, ?, ?)", (key, len(data), clock))
-                if entry.rowcount:  # else another process was quicker
-                    row = (entry.lastrowid, data, _checksum(key, data))
+                inserted = db.execute("INSERT OR IGNORE INTO texts VALUES (NULL, ?, ?, ?)", (key, len(data), clock))
+                if inserted.rowcount:  # otherwise another process stored it first
+                    row = (inserted.lastrowid, data, _checksum(key, data))
                     db.execute("INSERT OR REPLACE INTO contents VALUES (?, ?, ?)", row)
-            self._trim(db)
+            self._evict(db)
 
-    def _trim(self, db: sqlite3.Connection) -> None:
+    def _evict(self, db: sqlite3.Connection) -> None:
+        """Delete the least recently used texts until the cache is 90% full; a single text may fill all of it."""
         _, total = _state(db)
         if total <= self._limit:
             return
-        doomed = []
+        evicted = []
         for number, size in db.execute("SELECT id, bytes FROM texts ORDER BY used, id"):
-            if total <= 0.9 * self._limit or total == size <= self._limit:  # one alone may fill all of it
+            if total <= 0.9 * self._limit or total == size <= self._limit:
                 break
-            doomed.append((number,))
+            evicted.append((number,))
             total -= size
-        db.executemany("DELETE FROM texts WHERE id = ?", doomed)
+        db.executemany("DELETE FROM texts WHERE id = ?", evicted)
 
     @contextmanager
-    def _opened(self) -> Iterator[sqlite3.Connection]:
+    def _connect(self) -> Iterator[sqlite3.Connection]:
         self._path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            with closing(sqlite3.connect(self._path, timeout=WAIT, isolation_level=None)) as db:
-                self._prepare(db)
+            with closing(sqlite3.connect(self._path, timeout=TIMEOUT, isolation_level=None)) as db:
+                self._create_tables(db)
                 yield db
-        except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter: a message with a damaged name in it
-            if getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF in PASSING:
-                remedy = "see that its folder can be written, that the disk has room and that no process holds it"
+        except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter: damaged names in a message
+            if getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF in SYSTEM_ERRORS:
+                remedy = "check that its folder is writable, that the disk has space and that no process locks it"
                 raise FileError(f"the cache {self._path} cannot be used ({error}): {remedy}") from error
-            raise FileError(f"{self._path} is damaged, or no cache at all ({error}): delete this file") from error
+            raise FileError(f"{self._path} is damaged or not a cache ({error}): delete this file") from error
 
-    def _prepare(self, db: sqlite3.Connection) -> None:
-        """See that the tables are there; a database of another kind or version is left as it is."""
-        db.execute("PRAGMA synchronous = NORMAL")  # the last blocks may be lost with the power, but not the database
-        question = "SELECT user_version, (SELECT count(*) FROM sqlite_master) FROM pragma_user_version"
-        version, tables = db.execute(question).fetchone()
+    def _create_tables(self, db: sqlite3.Connection) -> None:
+        """Create the tables of a new file; reject a database of another kind or version."""
+        db.execute("PRAGMA synchronous = NORMAL")  # a power failure may lose the last blocks, but not the database
+        query = "SELECT user_version, (SELECT count(*) FROM sqlite_master) FROM pragma_user_version"
+        version, tables = db.execute(query).fetchone()
         if version == VERSION:
             return
         if version or tables:
@@ -134,28 +137,28 @@ class Rows:
                 f"{self._path} is a database of another kind or version ({version}, but {VERSION} was wanted): delete "
                 "this file, or use another folder"
             )
-        _allow_readers(db)
+        _enable_wal(db)
         db.executescript(f"BEGIN IMMEDIATE; {SCHEMA} PRAGMA user_version = {VERSION}; COMMIT;")
 
 
 @contextmanager
-def _writing(db: sqlite3.Connection) -> Iterator[None]:
-    with db:  # commits, or takes all back
+def _transaction(db: sqlite3.Connection) -> Iterator[None]:
+    with db:  # commits, or rolls back on an error
         db.execute("BEGIN IMMEDIATE")
         yield
 
 
 def _state(db: sqlite3.Connection) -> tuple[int, int]:
-    """Return the clock and the sum of the bytes."""
+    """Return the clock and the total number of bytes."""
     row = db.execute("SELECT clock, bytes FROM state").fetchone()
-    if row is None or not all(isinstance(one, int) for one in row):
-        raise sqlite3.DatabaseError("the sum of its bytes is missing")
+    if row is None or not all(isinstance(value, int) for value in row):
+        raise sqlite3.DatabaseError("its total number of bytes is missing")
     return row[0], row[1]
 
 
-def _allow_readers(db: sqlite3.Connection) -> None:
-    """Let readers and one writer work side by side; here SQLite itself does not wait for others that do the same."""
-    end = time.monotonic() + WAIT
+def _enable_wal(db: sqlite3.Connection) -> None:
+    """Let readers work while one process writes; SQLite does not apply its timeout to this statement."""
+    end = time.monotonic() + TIMEOUT
     while True:
         try:
             db.execute("PRAGMA journal_mode = WAL")
@@ -168,20 +171,20 @@ def _allow_readers(db: sqlite3.Connection) -> None:
 
 
 def _pack(sets: TokenSets) -> bytes:
-    arrays = arrays_of(sets)
-    for prefix, one in (("", sets), ("special_", sets.special)):
-        if one is not None:
-            arrays[prefix + "signature"] = np.frombuffer(one.signature.encode(), dtype=np.uint8)
+    arrays = arrays_from_sets(sets)
+    for prefix, part in (("", sets), ("special_", sets.special)):
+        if part is not None:
+            arrays[prefix + "signature"] = np.frombuffer(part.signature.encode(), dtype=np.uint8)
     return save({name: np.ascontiguousarray(array) for name, array in arrays.items()})
 
 
 def _unpack(key: bytes, data: bytes, checksum: bytes) -> TokenSets | None:
-    """Return the set in a row, or None if the row is not whole."""
+    """Return the token sets of a row, or None if the row is damaged."""
     try:
         if _checksum(key, data) != checksum:
             return None
         arrays = load(data)
-        sets = sets_of(arrays, arrays["signature"].tobytes().decode())
+        sets = sets_from_arrays(arrays, arrays["signature"].tobytes().decode())
         if sets.special is None:
             return sets
         return replace(sets, special=replace(sets.special, signature=arrays["special_signature"].tobytes().decode()))
@@ -189,13 +192,13 @@ def _unpack(key: bytes, data: bytes, checksum: bytes) -> TokenSets | None:
         return None
 
 
-def _in_one_piece(rows: Mapping[bytes, TokenSets]) -> dict[bytes, TokenSets]:
-    """Return the same sets as parts of one: memory of many small arrays does not go back to the system."""
-    if not rows:
+def _views_of_one_array(entries: Mapping[bytes, TokenSets]) -> dict[bytes, TokenSets]:
+    """Return the same entries as views of one array: the memory of many small arrays is not returned to the system."""
+    if not entries:
         return {}
-    joined = TokenSets.concatenate(rows.values())
-    return {key: joined[at : at + 1] for at, key in enumerate(rows)}
+    joined = TokenSets.concatenate(entries.values())
+    return {key: joined[index : index + 1] for index, key in enumerate(entries)}
 
 
 def _checksum(key: bytes, data: bytes) -> bytes:
-    return blake2b(data, key=key, digest_size=16).digest()  # with the key: the row of another text does not verify
+    return blake2b(data, key=key, digest_size=16).digest()  # keyed, so that the row of another text does not verify

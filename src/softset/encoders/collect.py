@@ -13,7 +13,7 @@ from softset.encoders.batching import Window
 from softset.encoders.tokenizer import TokenizedText, Tokenizer
 from softset.encoders.tokensets import TokenSets, offsets_from_counts, string_array
 from softset.vectors.rows import group_means
-from softset.vectors.words import SPACED_WORD
+from softset.vectors.word_patterns import SPACED_WORD
 
 if TYPE_CHECKING:
     import re

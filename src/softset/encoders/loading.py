@@ -1,4 +1,4 @@
-"""Encoders by name: bundled, imported, in a folder, on the hub; or an object that can serve as one."""
+"""`load_encoder`: encoders by name (bundled, imported, in a folder, on the hub) or made of an object."""
 
 import errno
 import os
@@ -13,39 +13,39 @@ from softset.encoders.model_config import Layer, check_layer
 from softset.encoders.models import BUNDLED, REGISTRY, checksum, model_folder, model_kind
 from softset.encoders.pipeline import ContextualEncoder, Overflow, PipelineOptions, Unit
 from softset.encoders.texts import excerpt
-from softset.encoders.threads import thread_count
 from softset.errors import FileError, InputError, MissingExtraError
+from softset.runtime.threads import thread_count
 from softset.vectors.registry import BUNDLED as BUNDLED_WORDS
 from softset.vectors.registry import vectors_folder
 
 __all__ = ["load_encoder"]
 
-LONGEST_PATH, LONGEST_NAME = 4000, 255  # bytes that systems take for a path, and for each of its steps
+MAX_PATH_BYTES, MAX_NAME_BYTES = 4000, 255  # the limits of common systems
 
 
 @dataclass(frozen=True)
-class _Wish:
-    """What was asked for beside the model itself."""
+class LoadOptions:
+    """The options of `load_encoder`, after validation."""
 
-    options: PipelineOptions
+    pipeline: PipelineOptions
     layer: Layer
     threads: int
     device: str | None
     dtype: str | None
 
-    def refuse(self, what: str, *names: str) -> None:
-        """Refuse options that would vanish."""
+    def reject(self, subject: str, *names: str) -> None:
+        """Raise InputError if one of these options was given, because it would have no effect."""
         given = {
             "layer": self.layer not in ("last", -1),
             "device": self.device is not None,
             "dtype": self.dtype is not None,
-            "special_tokens": self.options.special_tokens,
-            "unit": self.options.unit != "token",
-            "max_length": self.options.max_length is not None,
+            "special_tokens": self.pipeline.special_tokens,
+            "unit": self.pipeline.unit != "token",
+            "max_length": self.pipeline.max_length is not None,
         }
         for name in names:
             if given[name]:
-                raise InputError(f"{what} has no choice of {name}: leave {name} out")
+                raise InputError(f"{subject} has no option {name}: leave {name} out")
 
 
 def load_encoder(
@@ -63,26 +63,27 @@ def load_encoder(
     cache: str | os.PathLike[str] | None = None,
     cache_limit: int = 4 << 30,
 ) -> Encoder:
-    """Return an encoder: texts in, token sets out, the same vectors whatever the batch.
+    """Return an encoder: texts in, token sets out. A text has the same vectors in every batch.
 
     Args:
         model: "minilm" (all-MiniLM-L6-v2, bundled), "words" (GloVe, bundled) or "words:NAME" (imported vectors), the
-            name of an imported model, the path of a model's folder (ONNX, transformers, model2vec, word vectors), a hub
-            name ("roberta-large"; needs the extra torch), "st:NAME" for sentence-transformers, or an object: a function
-            from texts to arrays, a SentenceTransformer or MultiVectorEncoder, word vectors, or an encoder.
+            name of an imported model, the folder of a model (ONNX, transformers, model2vec, word vectors), a hub name
+            ("roberta-large"; needs the extra torch), "st:NAME" for sentence-transformers, or an object: a function from
+            texts to arrays, a SentenceTransformer or MultiVectorEncoder, word vectors, or an encoder.
         layer: a number from 0 (embeddings), a negative number from the end, a fraction of the depth, or "last".
-        special_tokens: whether marks such as [CLS] are members of the sets; they are kept aside otherwise.
-        unit: "token" for the model's own, "word" for the mean over each word's tokens.
-        overflow: what happens to a text that is too long: "window" encodes all of it in overlapping windows,
-            "truncate" cuts it and counts what was cut, "error" refuses it.
-        max_length: tokens at once, marks included; the model's own limit unless it is given.
-        batch_tokens: how many tokens a batch has at the most; changes speed and memory only.
-        threads: how many threads the model may use; all cores that the process may run on unless it is given.
-        device: for torch models, such as "cuda"; the best there is unless it is given.
-        dtype: for torch models: "float32", "bfloat16" or "float16"; the last two round differently with the shape of a
+        special_tokens: whether special tokens such as [CLS] are members of the sets; otherwise they are in
+            `TokenSets.special`.
+        unit: "token" for the model's tokens, "word" for the mean of the tokens of each word.
+        overflow: how to handle a text that is too long: "window" encodes all of it in overlapping windows, "truncate"
+            cuts it and counts the lost tokens, "error" raises InputError.
+        max_length: the number of tokens in a window, special tokens included; by default the limit of the model.
+        batch_tokens: the maximum number of tokens in a batch; changes only speed and memory.
+        threads: the number of threads; by default OMP_NUM_THREADS, or all cores that the process may use.
+        device: for torch models, such as "cuda"; by default the fastest one.
+        dtype: for torch models: "float32", "bfloat16" or "float16". The last two round differently for each shape of a
             batch, so only float32 gives the same vectors in every batch.
-        cache: a folder that keeps what was encoded; several processes may share it.
-        cache_limit: bytes that the cache may take; the least recently used texts go first.
+        cache: a folder for encoded texts; several processes may share it.
+        cache_limit: the maximum size of the cache in bytes; the least recently used texts are deleted first.
 
     >>> import softset
     >>> encoder = softset.load_encoder("minilm", layer=4)
@@ -92,16 +93,16 @@ def load_encoder(
     >>> sets.tokens_of(0), sets.tokens_of(1)
     (['a', 'red', 'book', '.'], ['book', '##worm', '##s', '!'])
     """
-    options = PipelineOptions(special_tokens, unit, overflow, max_length, batch_tokens)
-    wish = _Wish(options, check_layer(layer), thread_count(threads), device, dtype)
+    pipeline = PipelineOptions(special_tokens, unit, overflow, max_length, batch_tokens)
+    options = LoadOptions(pipeline, check_layer(layer), thread_count(threads), device, dtype)
     if cache is not None and not isinstance(cache, str | os.PathLike):
         raise InputError(f"cache is {cache!r}, but the path of a folder was wanted")
-    for what, name in (("model", model), ("cache", cache)):
-        _check_name(what, name)
+    _check_path("model", model)
+    _check_path("cache", cache)
     if isinstance(model, os.PathLike):
-        encoder = _path(Path(model), wish)
+        encoder = _open_path(Path(model), options)
     else:
-        encoder = _named(model, wish) if isinstance(model, str) else _object(model, wish)
+        encoder = _open_name(model, options) if isinstance(model, str) else _wrap_object(model, options)
     if cache is None:
         return encoder
     from softset.encoders.cache import CachedEncoder
@@ -109,43 +110,43 @@ def load_encoder(
     return CachedEncoder(encoder, cache, limit=cache_limit)
 
 
-def _check_name(what: str, name: Any) -> None:
-    """Refuse a name that no file can have: the system's own words would be many, and not say what was wanted."""
-    if not isinstance(name, str | os.PathLike):
+def _check_path(label: str, path: Any) -> None:
+    """Reject a path that no file can have, with a clearer message than that of the system."""
+    if not isinstance(path, str | os.PathLike):
         return
-    shown = str(name)
-    path = shown.encode(errors="replace")
+    text = str(path)
+    encoded = text.encode(errors="replace")
     problem = None
-    if not shown:
+    if not text:
         problem = "is empty"
-    elif len(path) > LONGEST_PATH or max(map(len, path.split(b"/"))) > LONGEST_NAME:
-        problem = f"has a name of {len(shown):,} characters, longer than any file's"
-    elif "\0" in shown or any("\ud800" <= one < "\udc80" for one in shown):
-        problem = "has a character that no file's name can have"
+    elif len(encoded) > MAX_PATH_BYTES or max(map(len, encoded.split(b"/"))) > MAX_NAME_BYTES:
+        problem = f"has {len(text):,} characters, more than any file name"
+    elif "\0" in text or any("\ud800" <= character < "\udc80" for character in text):
+        problem = "has a character that no file name can have"
     if problem:
-        raise InputError(f"the {what} {excerpt(shown)} {problem}: give the name or the path of a folder")
+        raise InputError(f"the {label} {excerpt(text)} {problem}: give the name or the path of a folder")
 
 
-def _named(name: str, wish: _Wish) -> Encoder:
-    kind, _, rest = name.partition(":")
+def _open_name(name: str, options: LoadOptions) -> Encoder:
+    kind, _, suffix = name.partition(":")
     if kind == "words":
-        return _words(vectors_folder(rest or BUNDLED_WORDS), wish)
-    if kind == "st" and rest:
+        return _open_words(vectors_folder(suffix or BUNDLED_WORDS), options)
+    if kind == "st" and suffix:
         from softset.encoders.sentence_transformers import sentence_encoder
 
-        wish.refuse("a sentence-transformers model by its name", "layer", "device", "dtype")
-        return sentence_encoder(rest, options=wish.options)
+        options.reject("a sentence-transformers model by its name", "layer", "device", "dtype")
+        return sentence_encoder(suffix, options=options.pipeline)
     folder = model_folder(name)
     if folder is not None:
-        return _folder(folder, name, wish)
-    if name.startswith(("/", "./", "../")):  # no hub name begins so
-        return _path(Path(name), wish)
-    return _path(Path(name), wish) if Path(name).exists() else _hub(name, wish)
+        return _open_folder(folder, name, options)
+    if name.startswith(("/", "./", "../")) or Path(name).exists():  # no hub name begins like this
+        return _open_path(Path(name), options)
+    return _open_hub(name, options)
 
 
-def _path(path: Path, wish: _Wish) -> Encoder:
+def _open_path(path: Path, options: LoadOptions) -> Encoder:
     if path.is_dir():
-        return _folder(path, path.resolve().name, wish)
+        return _open_folder(path, path.resolve().name, options)
     if path.exists():
         raise InputError(
             f"{path} is a file, but the folder of a model was wanted (word vectors: import them with softset vectors "
@@ -154,87 +155,90 @@ def _path(path: Path, wish: _Wish) -> Encoder:
     raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
 
 
-def _words(folder: Path, wish: _Wish) -> Encoder:
+def _open_words(folder: Path, options: LoadOptions) -> Encoder:
     from softset.encoders.static import WordsEncoder
     from softset.vectors.vocabulary import Vocabulary
 
-    wish.refuse("an encoder of word vectors", "layer", "device", "dtype", "special_tokens", "max_length")
-    return WordsEncoder(Vocabulary.open(folder), moments=_moments(folder))
+    options.reject("an encoder of word vectors", "layer", "device", "dtype", "special_tokens", "max_length")
+    return WordsEncoder(Vocabulary.open(folder), moments=_moments_file(folder))
 
 
-def _folder(folder: Path, name: str, wish: _Wish) -> Encoder:
-    """Open a model's folder by what is in it."""
+def _open_folder(folder: Path, name: str, options: LoadOptions) -> Encoder:
+    """Open the folder of a model according to its files."""
     if (folder / "vectors.npy").is_file():
-        return _words(folder, wish)
-    return OPENERS[model_kind(folder)](folder, f"{name}@{checksum(folder)}", wish)
+        return _open_words(folder, options)
+    return OPENERS[model_kind(folder)](folder, f"{name}@{checksum(folder)}", options)
 
 
-def _onnx(folder: Path, identity: str, wish: _Wish) -> Encoder:
+def _open_onnx(folder: Path, identity: str, options: LoadOptions) -> Encoder:
     from softset.encoders.onnx import open_onnx
 
-    wish.refuse("an ONNX model", "device", "dtype")
+    options.reject("an ONNX model", "device", "dtype")
     trusted = folder == model_folder(BUNDLED)
-    parts = open_onnx(folder, identity, layer=wish.layer, threads=wish.threads, trusted=trusted)
-    return ContextualEncoder(*parts, wish.options, moments=_moments(folder))
+    tokenizer, network = open_onnx(folder, identity, layer=options.layer, threads=options.threads, trusted=trusted)
+    return ContextualEncoder(tokenizer, network, options.pipeline, moments=_moments_file(folder))
 
 
-def _moments(folder: Path) -> Path | None:
+def _moments_file(folder: Path) -> Path | None:
     path = folder / "moments.safetensors"
     return path if path.is_file() else None
 
 
-def _model2vec(folder: Path, identity: str, wish: _Wish) -> Encoder:
+def _open_model2vec(folder: Path, identity: str, options: LoadOptions) -> Encoder:
     from softset.encoders.static import open_model2vec
 
-    wish.refuse("a model2vec model", "layer", "device", "dtype")
-    return open_model2vec(folder, identity, wish.options, wish.threads)
+    options.reject("a model2vec model", "layer", "device", "dtype")
+    return open_model2vec(folder, identity, options.pipeline, options.threads)
 
 
-def _transformers(folder: Path | str, identity: str | None, wish: _Wish) -> Encoder:
-    from softset.encoders.transformers import open_pretrained
+def _open_transformers(source: Path | str, identity: str | None, options: LoadOptions) -> Encoder:
+    from softset.encoders.transformers import open_transformers
 
-    parts = open_pretrained(
-        folder, identity, layer=wish.layer, threads=wish.threads, device=wish.device, dtype=wish.dtype
+    tokenizer, network = open_transformers(
+        source, identity, layer=options.layer, threads=options.threads, device=options.device, dtype=options.dtype
     )
-    return ContextualEncoder(*parts, wish.options)
+    return ContextualEncoder(tokenizer, network, options.pipeline)
 
 
-OPENERS: dict[str, Callable[[Path, str, _Wish], Encoder]] = {
-    "onnx": _onnx,
-    "model2vec": _model2vec,
-    "transformers": _transformers,
+OPENERS: dict[str, Callable[[Path, str, LoadOptions], Encoder]] = {
+    "onnx": _open_onnx,
+    "model2vec": _open_model2vec,
+    "transformers": _open_transformers,
 }
 
 
-def _hub(name: str, wish: _Wish) -> Encoder:
-    """Ask the hub, through transformers and its cache; say what is known here if nothing comes of it."""
+def _open_hub(name: str, options: LoadOptions) -> Encoder:
+    """Open a hub model through transformers and its download cache."""
     try:
-        return _transformers(name, None, wish)
+        return _open_transformers(name, None, options)
     except (FileError, MissingExtraError) as error:
         known = ", ".join([BUNDLED, "words", *REGISTRY.names()])
         raise InputError(
-            f"there is no encoder {name!r} here (known are {known}, and paths of folders), and as a hub name: {error}"
+            f"there is no encoder {name!r} (known are {known}, and folders), and as a hub name: {error}"
         ) from error
 
 
-def _object(model: Any, wish: _Wish) -> Encoder:
-    """Make an encoder of an object that is none by its name."""
+def _wrap_object(model: Any, options: LoadOptions) -> Encoder:
+    """Return an encoder of word vectors, a sentence-transformers model, an encoder or a function."""
     from softset.encoders.static import WordsEncoder
     from softset.vectors.vocabulary import Vocabulary
 
-    wish.refuse(f"an encoder made of {type(model).__name__}", "layer", "device", "dtype")
+    label = f"an encoder made of {type(model).__name__}"
+    options.reject(label, "layer", "device", "dtype")
     if isinstance(model, Vocabulary):
-        wish.refuse("an encoder of word vectors", "special_tokens", "max_length")
+        options.reject("an encoder of word vectors", "special_tokens", "max_length")
         return WordsEncoder(model)
     if type(model).__module__.partition(".")[0] == "sentence_transformers":
         from softset.encoders.sentence_transformers import sentence_encoder
 
-        return sentence_encoder(model, options=wish.options)
-    wish.refuse(f"an encoder made of {type(model).__name__}", "special_tokens", "unit", "max_length")
+        return sentence_encoder(model, options=options.pipeline)
+    options.reject(label, "special_tokens", "unit", "max_length")
     if isinstance(model, TextEncoder | Encoder):
         return model
     if callable(model):
         from softset.encoders.function import FunctionEncoder
 
         return FunctionEncoder(model)
-    raise InputError(f"a model's name, path or an encoder was wanted, but {type(model).__name__} was given")
+    raise InputError(
+        f"a name, a path, a function or an encoder was wanted as the model, but {type(model).__name__} was given"
+    )

@@ -1,162 +1,197 @@
-"""A model copied to the user's cache: its safe files only, checked, opened once, and then known by a name."""
+"""Import of a model from a folder or the hub: its safe files are copied to the user's cache under a name."""
 
-import json
+import re
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from softset.encoders.base import Encoder, Progress
-from softset.encoders.config import read_json
+from softset.encoders.base import Progress
 from softset.encoders.loading import load_encoder
-from softset.encoders.model_files import (
-    CARD,
-    ModelFiles,
-    check_tokeniser,
-    chosen,
-    fetch,
-    find_files,
-    licence_in,
+from softset.encoders.model_info import config_facts, encoder_facts
+from softset.encoders.models import (
+    KINDS,
+    MANIFEST,
+    ONNX_DATA,
+    REGISTRY,
+    TEXT_FILES,
+    choose_kind,
+    is_text_file,
+    model_files,
+    read_licence,
 )
-from softset.encoders.model_info import configured, measured
-from softset.encoders.models import KINDS, MANIFEST, REGISTRY, kind_of
+from softset.encoders.onnx import onnx_file
 from softset.encoders.onnx_graph import weight_locations
 from softset.errors import FileError, InputError, MissingExtraError, SoftsetError
+from softset.io.json_files import read_json
 from softset.io.text import first_line, printable
 
 __all__ = ["import_model"]
 
-TRIAL = "A red book."
+SAMPLE = "A red book."
+MAX_TEXT_BYTES = 1 << 28  # a config or tokenizer; tokenizers of 250,000 words take 35 MB
+CHUNK_BYTES = 1 << 20
+HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
+ONNX_FILES = ("model.onnx", *ONNX_DATA)
+HUB_FILES = [*TEXT_FILES, "*.safetensors", "README.md", *ONNX_FILES, *(f"onnx/{name}" for name in ONNX_FILES)]
+# "*" also matches slashes, so files in other subfolders are ignored explicitly.
+HUB_IGNORED = ["*/*.json", "*/*.txt", "*/*.model", "*/*.spm", "*/*.tiktoken", "*/*.safetensors"]
+TOKENIZER_FILES = re.compile(r"tokenizer\.json|vocab\.(json|txt)|dict\.txt|bpe\.codes|.*\.(model|spm|tiktoken)")
 
 
 def import_model(
     source: str, name: str, *, replace: bool = False, kind: str | None = None, progress: Progress | None = None
 ) -> dict[str, Any]:
-    """Copy a model so that `load_encoder(name)` opens it; return its facts, and whether it was `tried`.
+    """Copy a model so that `load_encoder(name)` opens it; return its facts.
 
-    The source is a folder, a wheel or zip file that holds one, or a hub name. The copy is opened before it gets its
-    name, where the libraries it needs are installed; if anything fails, nothing is left of it. `kind` says which model
-    is meant where there are an ONNX file and safetensors; `progress(done, all)` is told the bytes that are copied.
+    The copy is opened and encodes a text before it gets its name, if the libraries that it needs are installed; the
+    fact `tried` says so. If anything fails, nothing remains.
+
+    Args:
+        source: a folder, or else the name of a model on the Hugging Face hub, which is downloaded.
+        name: the name of the copy.
+        replace: replace an imported model of the same name.
+        kind: "onnx", "transformers" or "model2vec", for a folder with an ONNX file and safetensors.
+        progress: called with the number of copied bytes and of all bytes.
     """
     REGISTRY.check_name(name, replace=replace)
     if kind is not None and kind not in KINDS:
         raise InputError(f"the kind {kind!r} is not known: use {', '.join(KINDS)}")
     path = Path(source)
+    if path.is_dir():
+        return _import(_Source(path, str(path), path.resolve().name), name, replace, kind, progress)
     if path.exists():
-        wish = _Wish(str(path), path.resolve().name, name, kind, progress)
-        return _import(path, wish, replace=replace)
+        raise FileError(f"{source} is not a folder: unpack an archive and give the folder of the model")
     REGISTRY.root.mkdir(parents=True, exist_ok=True)
-    # Named as an unfinished import is, so that it will be swept away even if this process is killed.
+    # With the name of an unfinished import, the registry deletes the folder even if this process is killed.
     with tempfile.TemporaryDirectory(dir=REGISTRY.root, prefix=f"{name}@") as folder:
-        fetch(source, Path(folder))
-        return _import(Path(folder), _Wish(source, source, name, kind, progress), replace=replace)
+        _download(source, Path(folder))
+        return _import(_Source(Path(folder), source, source), name, replace, kind, progress)
 
 
 @dataclass(frozen=True)
-class _Wish:
-    """What to call a source in sentences (`shown`) and facts (`origin`), and what is wanted of it."""
+class _Source:
+    """The folder of a model, its name in error messages (`label`) and in the facts (`origin`)."""
 
-    shown: str
+    folder: Path
+    label: str
     origin: str
-    name: str
-    kind: str | None
-    progress: Progress | None
 
 
-def _import(path: Path, wish: _Wish, *, replace: bool) -> dict[str, Any]:
-    """Import what lies at a path."""
-    name, shown = wish.name, wish.shown
+def _download(name: str, folder: Path) -> None:
+    """Download the safe files of a model on the hub."""
+    if not HUB_NAME.fullmatch(name):
+        raise InputError(f"there is no folder {name}: give the folder of a model, or its hub name")
+    try:
+        from huggingface_hub import snapshot_download
+    except ImportError as error:
+        raise MissingExtraError(
+            f"there is no folder {name}, and a hub name needs huggingface_hub: pip install 'softset[torch]'"
+        ) from error
+    try:
+        snapshot_download(name, local_dir=folder, allow_patterns=HUB_FILES, ignore_patterns=HUB_IGNORED)
+    except Exception as error:  # the errors of the library and of its network stack have no common class
+        reason = first_line(error)
+        raise FileError(f"there is no folder {name}, and the hub has no such model ({reason})") from error
 
-    def fill(folder: Path) -> dict[str, Any]:
-        try:
-            with find_files(path) as files:
-                kind = _copy(files, folder, wish)
-                source = wish.origin if files.home in (None, ".") else f"{wish.origin}, {files.home}"
-                facts = {"name": name, "kind": kind, "source": printable(source), **_told(files)}
-            found = _try(folder)
-        except SoftsetError as error:
-            sentence = str(error).replace(str(folder), shown).replace(folder.name, shown).replace(str(path), shown)
-            raise FileError(printable(" ".join(sentence.split()))) from error
-        known = {key: found[key] for key in ("dimensions", "layers") if found.get(key) is not None}
-        MANIFEST.write(folder, facts | known)
-        return {**facts, **known, "tried": found["tried"]}
 
+def _import(
+    source: _Source, name: str, replace: bool, kind: str | None, progress: Progress | None
+) -> dict[str, Any]:
+    """Copy a model, try it, and register it under its name."""
     with REGISTRY.create(name, replace=replace) as folder:
-        return fill(folder)
+        try:
+            chosen = _copy_model(source.folder, folder, kind, progress)
+            facts = {"name": name, "kind": chosen, "source": printable(source.origin)}
+            facts |= _source_facts(source.folder)
+            trial = _try_encoder(folder)
+        except SoftsetError as error:
+            message = str(error)
+            for internal in (str(folder), folder.name, str(source.folder)):
+                message = message.replace(internal, source.label)
+            raise FileError(printable(" ".join(message.split()))) from error
+        facts |= {key: trial[key] for key in ("dimensions", "layers") if trial.get(key) is not None}
+        MANIFEST.write(folder, facts)
+    return {**facts, "tried": trial["tried"]}
 
 
-def _copy(files: ModelFiles, folder: Path, wish: _Wish) -> str:
-    """Copy the files that a model is made of, without folders, and return its kind."""
-    if "config.json" in files.parts:
-        _copy_some(files, ["config.json"], folder, None)
-    kind = kind_of(files.parts, read_json(folder / "config.json"), files.where, wish.kind)
-    check_tokeniser(kind, files.parts, files.where)
-    _copy_some(files, [name for name in chosen(kind, files.parts) if name != "config.json"], folder, wish.progress)
+def _copy_model(source: Path, folder: Path, kind: str | None, progress: Progress | None) -> str:
+    """Copy the files of a model and return its kind."""
+    file = onnx_file(source)
+    names = {path.name for path in source.iterdir() if path.is_file()}
+    names |= {file.relative_to(source).as_posix()} if file is not None else set()
+    kind = choose_kind(names, read_json(source / "config.json", missing_ok=True), source, kind)
+    files = model_files(source, kind)
     if kind == "onnx":
-        _copy_some(files, _weights_beside(files, folder), folder, wish.progress)
+        files |= _named_weights(file)
+    has_tokenizer = any(map(TOKENIZER_FILES.fullmatch, files)) if kind == "transformers" else "tokenizer.json" in files
+    if not has_tokenizer:
+        raise FileError(f"{source} has no tokenizer.json: save the tokenizer in the folder of the model")
+    _check_files(source, files)
+    _copy_files(files, folder, progress)
     return kind
 
 
-def _weights_beside(files: ModelFiles, folder: Path) -> list[str]:
-    """Return the files beside an ONNX file that it names as its weights; what lacks is told on opening."""
-    place = "" if "model.onnx" in files.parts else "onnx/"
-    with suppress(ValueError, RecursionError):  # no ONNX file: told on opening
-        named = weight_locations((folder / "model.onnx").read_bytes()) - {"meta.json"}
-        lacking = sorted(name for name in named if "/" not in name and not (folder / name).exists())
-        return [place + name for name in lacking if place + name in files.parts]
-    return []
+def _named_weights(file: Path | None) -> dict[str, Path]:
+    """Return the files beside an ONNX file that it names as its weights; a missing one is reported at opening."""
+    assert file is not None  # noqa: S101 (for the type checker: the kind is onnx)
+    with suppress(ValueError, RecursionError):  # not an ONNX file: reported at opening
+        names = weight_locations(file.read_bytes()) - {"meta.json"}
+        return {name: file.parent / name for name in names if "/" not in name and (file.parent / name).is_file()}
+    return {}
 
 
-def _copy_some(files: ModelFiles, names: Sequence[str], folder: Path, progress: Progress | None) -> None:
-    total, done = sum(files.parts[name].size for name in names), 0
-    for name in names:
-        with (folder / PurePosixPath(name).name).open("wb") as target:
-            for chunk in files.read(name):
-                target.write(chunk)
+def _check_files(source: Path, files: Mapping[str, Path]) -> None:
+    """Reject links that leave the folder, and text files that are too large to be read."""
+    root = source.resolve()
+    for name, path in files.items():
+        target = path.resolve()
+        if not target.is_relative_to(root):
+            raise FileError(f"{path} is a link to {target}, outside of the model's folder: copy the file (cp -RL)")
+        size = target.stat().st_size
+        if size > MAX_TEXT_BYTES and is_text_file(name):
+            raise FileError(f"{path} has {size:,} bytes, but the limit of such a file is {MAX_TEXT_BYTES:,}")
+
+
+def _copy_files(files: Mapping[str, Path], folder: Path, progress: Progress | None) -> None:
+    total, done = sum(path.stat().st_size for path in files.values()), 0
+    for name, path in files.items():
+        with path.open("rb") as original, (folder / name).open("wb") as copy:
+            while chunk := original.read(CHUNK_BYTES):
+                copy.write(chunk)
                 done += len(chunk)
                 if progress is not None:
                     progress(done, total)
 
 
-def _told(files: ModelFiles) -> dict[str, str]:
-    """Return what the source says about origin and licence: in its README.md, or in the meta.json of softset."""
-    told: dict[str, str] = {}
-    if (licence := licence_in(_beginning(files, CARD))) is not None:
-        told["licence"] = licence
-    with suppress(ValueError, RecursionError):
-        meta = json.loads(_beginning(files, "meta.json") or "{}")
-        if isinstance(meta, dict) and meta.get("softset") == MANIFEST.kind:
-            told |= {key: printable(str(meta[key])) for key in ("origin", "licence", "moments") if key in meta}
-    return told
+def _source_facts(source: Path) -> dict[str, str]:
+    """Return the licence and origin of a model from its README.md, or from the manifest of softset."""
+    facts: dict[str, str] = {}
+    if (licence := read_licence(source)) is not None:
+        facts["licence"] = licence
+    with suppress(SoftsetError):
+        meta = read_json(source / "meta.json", missing_ok=True)
+        if meta.get("softset") == MANIFEST.kind:
+            facts |= {key: printable(str(meta[key])) for key in ("origin", "licence", "moments") if key in meta}
+    return facts
 
 
-def _beginning(files: ModelFiles, name: str) -> str:
-    """Return the first megabyte of a file as text; nothing where there is no such file."""
-    return next(files.read(name), b"").decode(errors="replace") if name in files.parts else ""
-
-
-def _try(folder: Path) -> dict[str, Any]:
-    """Open a model and encode a text, so that a broken one is noticed; its config must do where libraries lack."""
+def _try_encoder(folder: Path) -> dict[str, Any]:
+    """Encode a text with the copy; return its facts, or those of its config if a library is missing."""
     try:
         encoder = load_encoder(folder)
-        rows = _encoded(encoder)
+        sets = encoder.encode([SAMPLE])
     except MissingExtraError:
-        return {**configured(folder), "tried": False}
+        return {**config_facts(folder), "tried": False}
     except SoftsetError:
         raise
-    except Exception as error:  # what the libraries raise has no common class
-        why = first_line(error)
-        raise FileError(f"{folder} cannot encode a text ({why[:300]}): save the model again") from error
-    if not np.isfinite(rows).all():
-        raise FileError(f"{folder} gives numbers that are not finite for the text {TRIAL!r}: save the model again")
-    return {**measured(encoder), "tried": True}
-
-
-def _encoded(encoder: Encoder) -> np.ndarray:
-    """Return the vectors of a text and of the marks around it."""
-    sets = encoder.encode([TRIAL])
-    return np.concatenate([part.vectors for part in (sets, sets.special) if part is not None])
+    except Exception as error:  # the errors of the libraries have no common class
+        reason = first_line(error)[:300]
+        raise FileError(f"{folder} cannot encode a text ({reason}): save the model again") from error
+    if not all(np.isfinite(part.vectors).all() for part in (sets, sets.special) if part is not None):
+        raise FileError(f"{folder} returns numbers that are not finite for the text {SAMPLE!r}: save the model again")
+    return {**encoder_facts(encoder), "tried": True}

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
+from softset.algebra.arrays import unit_rows
 from softset.encoders.tokensets import TokenSets
 from softset.errors import FileError, InputError
 from softset.io.arrays import read_tensors, write_tensors
@@ -26,9 +27,8 @@ def second_moment(blocks: Iterable[TokenSets]) -> np.ndarray:
     """
     total, count = None, 0
     for sets in blocks:
-        V = np.asarray(sets.vectors, dtype=np.float64)
-        norms = np.linalg.norm(V, axis=1)
-        U = V[norms > 0] / norms[norms > 0, None]
+        V = np.asarray(sets.vectors)
+        U = unit_rows(V[V.any(axis=1)])
         total = U.T @ U if total is None else total + U.T @ U
         count += len(U)
     if total is None or not count:

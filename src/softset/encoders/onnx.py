@@ -1,4 +1,4 @@
-"""Models on onnxruntime: the bundled one, and ONNX folders of one's own."""
+"""Models on onnxruntime: the bundled model, and folders with an ONNX file."""
 
 import re
 from copy import copy
@@ -8,197 +8,191 @@ from typing import Any
 
 import numpy as np
 
-from softset.encoders.config import longest_sequence, read_json
-from softset.encoders.model_config import Layer, check_layer, resolve_layer
+from softset.encoders.model_config import Layer, check_layer, max_sequence_length, resolve_layer
+from softset.encoders.network import Network, depends_on_batch
 from softset.encoders.onnx_graph import only_output, output_names, weight_locations
-from softset.encoders.probing import must_go_alone
-from softset.encoders.threads import thread_count
 from softset.encoders.tokenizer import SubwordTokenizer
 from softset.errors import FileError, InputError
+from softset.io.json_files import read_json
 from softset.io.text import first_line
 
-__all__ = ["OnnxNetwork", "leads_out", "onnx_file", "open_onnx", "weight_files"]
+__all__ = ["OnnxNetwork", "external_weights", "leaves_folder", "onnx_file", "open_onnx"]
 
-HIDDEN = re.compile(r"(?:.*[._])?hidden(?:_states?)?[._](\d+)")  # hidden_4, hidden_states.4
-WHOLE = ("last_hidden_state", "token_embeddings")
-# What onnxruntime makes of a sum and the layer norm after it is slower than the two: without it, a run takes a twelfth
-# less time.
-SLOWER = ["SkipLayerNormFusion"]
-NUMBERS = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
+LAYER_OUTPUT = re.compile(r"(?:.*[._])?hidden(?:_states?)?[._](\d+)")  # hidden_4, hidden_states.4
+LAST_LAYER_OUTPUTS = ("last_hidden_state", "token_embeddings")
+# Fusing a sum with the layer norm after it is slower than both: without the fusion a run takes a twelfth less time.
+DISABLED_OPTIMIZERS = ["SkipLayerNormFusion"]
+INPUT_TYPES = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
+INPUTS = {"input_ids", "attention_mask", "token_type_ids", "position_ids"}
 
 
 def onnx_file(folder: Path) -> Path | None:
-    """Return the ONNX file of a model folder, where it has one."""
+    """Return the ONNX file of a model folder, or None if it has none."""
     return next((path for path in (folder / "model.onnx", folder / "onnx" / "model.onnx") if path.is_file()), None)
 
 
-def weight_files(file: Path) -> list[Path]:
-    """Return the files beside an ONNX file that hold weights of it; a place outside of its folder is refused."""
+def external_weights(file: Path) -> list[Path]:
+    """Return the files beside an ONNX file that hold its weights; paths outside of its folder are rejected."""
     try:
         locations = sorted(weight_locations(file.read_bytes()))
     except (ValueError, RecursionError) as error:
-        raise _no_onnx(file, error) from error
+        raise _not_onnx(file, error) from error
     for location in locations:
-        if leads_out(location):
-            raise FileError(f"{file} wants weights from {location[:100]!r}, outside of its folder: do not use it")
+        if leaves_folder(location):
+            raise FileError(f"{file} refers to weights in {location[:100]!r}, outside of its folder: do not use it")
         if not (file.parent / location).is_file():
-            raise FileError(f"{file} wants weights from {location[:100]!r}, which is not there: get the whole model")
+            raise FileError(f"{file} refers to weights in {location[:100]!r}, which is missing: get the whole model")
     return [file.parent / location for location in locations]
 
 
-def leads_out(name: str) -> bool:
-    """Say whether the name of a file, as a model gives it, leads out of the model's folder.
+def leaves_folder(name: str) -> bool:
+    """Return whether a file name from a model leads out of the model's folder.
 
-    >>> [leads_out(name) for name in ("weights.bin", "data/weights.bin", "../weights.bin", "/etc/passwd")]
+    >>> [leaves_folder(name) for name in ("weights.bin", "data/weights.bin", "../weights.bin", "/etc/passwd")]
     [False, False, True, True]
     """
-    steps = PurePosixPath(name.replace("\\", "/")).parts
-    return not steps or ".." in steps or steps[0] == "/" or steps[0].endswith(":") or "\0" in name
+    parts = PurePosixPath(name.replace("\\", "/")).parts
+    return not parts or ".." in parts or parts[0] == "/" or parts[0].endswith(":") or "\0" in name
 
 
 def open_onnx(
-    folder: Path, identity: str, *, layer: Layer = "last", threads: int | None = None, trusted: bool = False
+    folder: Path, identity: str, *, layer: Layer = "last", threads: int = 1, trusted: bool = False
 ) -> tuple[SubwordTokenizer, "OnnxNetwork"]:
-    """Open a folder with model.onnx, tokenizer.json and, where it has one, config.json.
+    """Open a folder with model.onnx, tokenizer.json and an optional config.json.
 
-    One that is not `trusted` is asked first whether its vectors depend on the batch.
+    A model that is not `trusted` is tested: its vectors may depend on the batch.
     """
     file = onnx_file(folder)
     if file is None or not (folder / "tokenizer.json").is_file():
         raise FileError(f"{folder} is not an ONNX model: model.onnx and tokenizer.json were wanted")
-    config, count = read_json(folder / "config.json"), thread_count(threads)
+    config = read_json(folder / "config.json", missing_ok=True)
     pad = config.get("pad_token_id")
-    tokeniser = SubwordTokenizer.open(
-        folder / "tokenizer.json", pad=pad if isinstance(pad, int) else None, threads=count
+    tokenizer = SubwordTokenizer.open(
+        folder / "tokenizer.json", pad=pad if isinstance(pad, int) else None, threads=threads
     )
-    limit = read_json(folder / "tokenizer_config.json").get("model_max_length")
-    network = OnnxNetwork(file, identity, layer=layer, threads=count, longest=longest_sequence(config, limit))
-    if not trusted:
-        network.alone = network.alone or must_go_alone(tokeniser, network)
-    return tokeniser, network
+    limit = read_json(folder / "tokenizer_config.json", missing_ok=True).get("model_max_length")
+    network = OnnxNetwork(file, identity, layer=layer, threads=threads, max_length=max_sequence_length(config, limit))
+    if not trusted and not network.one_text_per_batch:
+        network.one_text_per_batch = depends_on_batch(tokenizer, network)
+    return tokenizer, network
 
 
-class OnnxNetwork:
+class OnnxNetwork(Network):
     """One layer of a model in an ONNX file: ids and mask (b, L) in, vectors (b, L, d) out.
 
-    Each batch has one thread, and as many batches run side by side: one batch on two threads leaves a sixth of them
-    idle (python -m benchmarks --case encoder). `on_all_threads` is for a batch that has no other beside it.
+    Each batch runs on one thread, and several batches run in parallel: two threads on one batch are idle a sixth of
+    the time (python -m benchmarks --case encoder).
     """
 
-    precision = None
+    supports_parallel_batches = True
 
-    def __init__(self, file: Path, identity: str, *, layer: Layer, threads: int, longest: int | None) -> None:
+    def __init__(self, file: Path, identity: str, *, layer: Layer, threads: int, max_length: int | None) -> None:
         content = file.read_bytes()
-        # Rounding activations by the range of a whole batch makes a vector depend on its neighbours.
-        self.alone = b"DynamicQuantizeLinear" in content
-        self.identity, self.longest, self.at_once = identity, longest, threads
-        self._output, self.layer, last = _find_layer(_outputs(file, content), layer, file)
-        self._file, self._whole, self._seen = file, last, _seen(file)
-        self._session = self._opened(content, 1)
-        self._inputs = {one.name: NUMBERS.get(one.type) for one in self._session.get_inputs()}
-        self._check_inputs(file)
-        self.dimensions = self._find_dimensions(file)
-
-    def _check_inputs(self, file: Path) -> None:
-        known = {"input_ids", "attention_mask", "token_type_ids", "position_ids"}
-        if "input_ids" not in self._inputs or not known >= self._inputs.keys() or None in self._inputs.values():
+        # This operator rounds activations by the range of the whole batch.
+        self.one_text_per_batch = b"DynamicQuantizeLinear" in content
+        self.identity, self.max_length, self.parallel_batches = identity, max_length, threads
+        self._output, self.layer, self._is_last = _find_output(file, content, layer)
+        self._file, self._version = file, _file_version(file)
+        self._session = self._open_session(content, 1)
+        self._inputs = {value.name: INPUT_TYPES.get(value.type) for value in self._session.get_inputs()}
+        if "input_ids" not in self._inputs or not self._inputs.keys() <= INPUTS or None in self._inputs.values():
             raise FileError(
                 f"{file} takes {', '.join(self._inputs) or 'nothing'}, but input_ids and attention_mask as whole "
                 "numbers (token_type_ids, position_ids) were wanted: export the model for feature extraction"
             )
+        self.dimensions = self._find_dimensions()
 
-    def _find_dimensions(self, file: Path) -> int:
-        shape = next(one.shape for one in self._session.get_outputs() if one.name == self._output)
+    def _find_dimensions(self) -> int:
+        shape = next(value.shape for value in self._session.get_outputs() if value.name == self._output)
         if len(shape) != 3:
-            raise FileError(f"{file}: output {self._output} has {len(shape)} axes, but (texts, tokens, d) was wanted")
+            raise FileError(
+                f"{self._file}: output {self._output} has {len(shape)} axes, but (texts, tokens, dimensions) was wanted"
+            )
         if isinstance(shape[2], int):
             return shape[2]
         try:
             return int(self(np.zeros((1, 1), dtype=np.int64), np.ones((1, 1), dtype=np.int64)).shape[2])
-        except Exception as error:  # onnxruntime's errors have no common class but this
-            raise FileError(f"{file} cannot be run ({first_line(error)}): export the model again") from error
+        except Exception as error:  # onnxruntime has no narrower class
+            raise FileError(f"{self._file} cannot be run ({first_line(error)}): export the model again") from error
 
     @cached_property
-    def on_all_threads(self) -> "OnnxNetwork":
-        """The same network for one batch at a time; it holds the weights once more, and is opened when it is needed.
+    def multithreaded(self) -> "OnnxNetwork":
+        """The same network with all threads for one batch; it is opened when it is first used.
 
-        A file that is another by then, or gone, would be another network: one thread has to do.
+        It holds the weights a second time. If the file was replaced or removed, the network runs on one thread.
         """
-        if self.at_once == 1 or _seen(self._file) != self._seen:
+        if self.parallel_batches == 1 or _file_version(self._file) != self._version:
             return self
-        other = copy(self)
-        other._session = self._opened(self._file.read_bytes(), self.at_once)  # noqa: SLF001 (a copy of itself)
-        other.at_once = 1
-        return other
+        network = copy(self)
+        network._session = self._open_session(self._file.read_bytes(), self.parallel_batches)  # noqa: SLF001 (a copy)
+        network.parallel_batches = 1
+        return network
 
-    def _opened(self, content: bytes, threads: int) -> Any:
-        return _session(self._file, None if self._whole else only_output(content, self._output), threads)
+    def _open_session(self, content: bytes, threads: int) -> Any:
+        return _session(self._file, None if self._is_last else only_output(content, self._output), threads)
 
     def __call__(self, ids: np.ndarray, mask: np.ndarray) -> np.ndarray:
-        """Return the layer's vectors (b, L, d)."""
+        """Return the vectors of the layer (b, L, d)."""
         values = {
             "input_ids": ids,
             "attention_mask": mask,
             "token_type_ids": np.zeros_like(ids),
             "position_ids": np.broadcast_to(np.arange(ids.shape[1]), ids.shape),
         }
-        given = {name: np.ascontiguousarray(values[name], dtype=dtype) for name, dtype in self._inputs.items()}
-        hidden: np.ndarray = self._session.run([self._output], given)[0]
-        return hidden.astype(np.float32, copy=False)
+        inputs = {name: np.ascontiguousarray(values[name], dtype=dtype) for name, dtype in self._inputs.items()}
+        vectors: np.ndarray = self._session.run([self._output], inputs)[0]
+        return vectors.astype(np.float32, copy=False)
 
 
-def _seen(file: Path) -> tuple[int, int] | None:
-    """Return what tells a file from another that takes its place."""
+def _file_version(file: Path) -> tuple[int, int] | None:
+    """Return the size and modification time of a file, or None if it is missing."""
     if not file.is_file():
         return None
-    found = file.stat()
-    return found.st_size, found.st_mtime_ns
+    status = file.stat()
+    return status.st_size, status.st_mtime_ns
 
 
-def _outputs(file: Path, content: bytes) -> list[str]:
-    try:
-        return output_names(content)
-    except ValueError as error:  # also what is no UTF-8
-        raise _no_onnx(file, error) from error
-
-
-def _no_onnx(file: Path, error: Exception) -> FileError:
+def _not_onnx(file: Path, error: Exception) -> FileError:
     return FileError(f"{file} is not an ONNX file ({error}): export the model again")
 
 
-def _session(file: Path, shorter: bytes | None, threads: int) -> Any:
+def _session(file: Path, graph: bytes | None, threads: int) -> Any:
+    """Open a graph, or the whole file if the graph is None."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
-    options.enable_cpu_mem_arena = False  # onnxruntime's own store of memory never shrinks, and is no faster
-    options.log_severity_level = 4  # what is wrong is raised, and said by us
-    # Weights stored as int8 are made float32 once, at opening; by default onnxruntime would round activations to 8 bits
-    # as well, which costs accuracy (token cosines of .993 instead of .999) and gains nothing on these sizes.
+    options.enable_cpu_mem_arena = False  # the arena never shrinks and is not faster
+    options.log_severity_level = 4  # errors are raised
+    # int8 weights become float32 once, at opening. By default onnxruntime would also round activations to 8 bits, which
+    # costs accuracy (token cosines of .993 instead of .999) and saves no time at these sizes.
     options.add_session_config_entry("session.disable_quant_qdq", "1")
     try:
         return onnxruntime.InferenceSession(
-            shorter or str(file), options, providers=["CPUExecutionProvider"], disabled_optimizers=SLOWER
+            graph or str(file), options, providers=["CPUExecutionProvider"], disabled_optimizers=DISABLED_OPTIMIZERS
         )
-    except Exception as error:  # onnxruntime's errors have no common class but this
-        why = first_line(error)
-        raise FileError(f"{file} cannot be opened by onnxruntime ({why}): export the model again") from error
+    except Exception as error:  # onnxruntime has no narrower class
+        reason = first_line(error)
+        raise FileError(f"{file} cannot be opened by onnxruntime ({reason}): export the model again") from error
 
 
-def _find_layer(outputs: list[str], layer: Layer, file: Path) -> tuple[str, int | None, bool]:
-    """Return the name of a layer's output, its number, and whether it is the last."""
-    found = {int(match[1]): name for name in outputs if (match := HIDDEN.fullmatch(name))}
-    if found:
-        number = resolve_layer(layer, max(found))
-        if number not in found:
-            raise InputError(
-                f"{file} has no output for layer {number}; it has layers {', '.join(map(str, sorted(found)))}"
-            )
-        return found[number], number, number == max(found)
-    whole = next((name for name in WHOLE if name in outputs), None)
-    if whole is None:
-        raise FileError(f"{file} gives {', '.join(outputs)}, but hidden_0, hidden_1, … or last_hidden_state was wanted")
+def _find_output(file: Path, content: bytes, layer: Layer) -> tuple[str, int | None, bool]:
+    """Return the name of a layer's output, the number of the layer, and whether it is the last layer."""
+    try:
+        outputs = output_names(content)
+    except ValueError as error:  # also invalid UTF-8
+        raise _not_onnx(file, error) from error
+    layers = {int(match[1]): name for name in outputs if (match := LAYER_OUTPUT.fullmatch(name))}
+    if layers:
+        number = resolve_layer(layer, max(layers))
+        if number not in layers:
+            numbers = ", ".join(map(str, sorted(layers)))
+            raise InputError(f"{file} has no output for layer {number}; it has layers {numbers}")
+        return layers[number], number, number == max(layers)
+    last = next((name for name in LAST_LAYER_OUTPUTS if name in outputs), None)
+    if last is None:
+        raise FileError(f"{file} has the outputs {', '.join(outputs)}, but hidden_0, … or last_hidden_state was wanted")
     if check_layer(layer) not in ("last", -1):
-        raise InputError(f'{file} has the last layer only, but layer {layer} was asked for: use layer="last"')
-    return whole, None, True
+        raise InputError(f'{file} has only the last layer, but layer {layer} was given: use layer="last"')
+    return last, None, True

@@ -1,7 +1,7 @@
-"""An ONNX file cut down to what one of its outputs needs: a layer half-way then costs half the time.
+"""Cutting an ONNX graph down to one output, so that a middle layer costs only the layers before it.
 
-onnxruntime computes every node of a graph, asked for or not. The file is a protocol buffer; its messages are copied as
-they are or left out, so nothing of their inside needs to be understood but names. Numbers are those of onnx.proto.
+onnxruntime computes every node of a graph, even if its result is not requested. An ONNX file is a protocol buffer;
+its messages are copied or left out, so only names must be understood. The numbers of fields are those of onnx.proto.
 """
 
 from collections.abc import Iterator
@@ -10,10 +10,11 @@ __all__ = ["BYTES", "VARINT", "only_output", "output_names", "varint", "weight_l
 
 GRAPH, NODE, INITIALIZER, OUTPUT = 7, 1, 5, 12
 NODE_INPUT, NODE_OUTPUT, NODE_ATTRIBUTE, SUBGRAPHS = 1, 2, 5, (6, 11)
-TENSOR_NAME, TENSOR_ELSEWHERE, VALUE_NAME = 8, 13, 1
-VARINT, EIGHT, BYTES, FOUR = 0, 1, 2, 5
-# Where tensors can be: which fields of a message hold which other messages.
-HOLDS: dict[str, dict[int, str]] = {
+TENSOR_NAME, EXTERNAL_DATA, VALUE_NAME = 8, 13, 1
+ENTRY_KEY, ENTRY_VALUE = 1, 2
+VARINT, EIGHT_BYTES, BYTES, FOUR_BYTES = 0, 1, 2, 5
+# The fields of each kind of message that contain other messages, down to the tensors.
+SUBMESSAGES: dict[str, dict[int, str]] = {
     "model": {7: "graph", 25: "function"},
     "function": {7: "node"},
     "graph": {1: "node", 5: "tensor", 15: "sparse"},
@@ -21,129 +22,123 @@ HOLDS: dict[str, dict[int, str]] = {
     "attribute": {5: "tensor", 6: "graph", 10: "tensor", 11: "graph", 22: "sparse", 23: "sparse"},
     "sparse": {1: "tensor", 2: "tensor"},
 }
-ENTRY_KEY, ENTRY_VALUE = 1, 2
 
-Field = tuple[int, memoryview, memoryview]  # its number, the whole of it, and its content
+Field = tuple[int, memoryview, memoryview]  # the number, all bytes of the field, and its content
 
 
 def only_output(model: bytes, output: str) -> bytes | None:
-    """Return the model with one output and the nodes it needs; None where that cannot be told from outside.
+    """Return the model with one output and the nodes that it needs, or None if that cannot be decided.
 
-    That is so for graphs within nodes (they may use any name) and for weights that lie in other files.
+    Subgraphs inside nodes may use any name, and weights in other files need the path of the model.
     """
     fields = list(_fields(memoryview(model)))
     graph = next(content for number, _, content in fields if number == GRAPH)
     parts = list(_fields(graph))
-    needed = _needed([content for number, _, content in parts if number == NODE], output)
-    if needed is None or any(number == INITIALIZER and _elsewhere(content) for number, _, content in parts):
+    needed = _needed_names([content for number, _, content in parts if number == NODE], output)
+    if needed is None or any(number == INITIALIZER and _has_field(content, EXTERNAL_DATA) for number, _, content in parts):
         return None
-    kept = [whole for number, whole, content in parts if _is_kept(number, content, needed, output)]
-    body = b"".join(kept)
+    body = b"".join(whole for number, whole, content in parts if _is_needed(number, content, needed, output))
     head = varint(GRAPH << 3 | BYTES) + varint(len(body))
     return b"".join(head + body if number == GRAPH else bytes(whole) for number, whole, _ in fields)
 
 
 def output_names(model: bytes) -> list[str]:
-    """Return the names of a model's outputs; a ValueError says that it is none."""
+    """Return the names of a model's outputs; raise ValueError if it is not an ONNX model."""
     graph = next((content for number, _, content in _fields(memoryview(model)) if number == GRAPH), None)
     if graph is None:
-        raise ValueError("there is no graph in it")
+        raise ValueError("it has no graph")
     outputs = (content for number, _, content in _fields(graph) if number == OUTPUT)
-    return [name for content in outputs for name in _names(list(_fields(content)), VALUE_NAME)]
+    return [name for content in outputs for name in _names(content, VALUE_NAME)]
 
 
 def weight_locations(model: bytes) -> set[str]:
-    """Return the files, as the model names them, that hold weights beside it; a ValueError says that it is none."""
+    """Return the external files that the model names for its weights; raise ValueError if it is not an ONNX model."""
     return set(_locations(memoryview(model), "model"))
 
 
 def _locations(message: memoryview, kind: str) -> Iterator[str]:
     for number, _, content in _fields(message):
         if kind != "tensor":
-            inner = HOLDS[kind].get(number)
-            if inner is not None:
-                yield from _locations(content, inner)
-        elif number == TENSOR_ELSEWHERE:
-            entry = list(_fields(content))
-            if "location" in _names(entry, ENTRY_KEY):
-                yield from _names(entry, ENTRY_VALUE)
+            submessage = SUBMESSAGES[kind].get(number)
+            if submessage is not None:
+                yield from _locations(content, submessage)
+        elif number == EXTERNAL_DATA and "location" in _names(content, ENTRY_KEY):
+            yield from _names(content, ENTRY_VALUE)
 
 
-def _needed(nodes: list[memoryview], output: str) -> set[str] | None:
-    """Return every name that an output depends on; nodes come in an order in which they can be computed."""
+def _needed_names(nodes: list[memoryview], output: str) -> set[str] | None:
+    """Return all names that an output depends on, or None if a node has a subgraph; nodes are sorted topologically."""
     needed = {output}
     for node in reversed(nodes):
-        fields = list(_fields(node))
-        if any(number == NODE_ATTRIBUTE and _has_graph(content) for number, _, content in fields):
+        attributes = (content for number, _, content in _fields(node) if number == NODE_ATTRIBUTE)
+        if any(_has_field(attribute, *SUBGRAPHS) for attribute in attributes):
             return None
-        if needed & _names(fields, NODE_OUTPUT):
-            needed |= _names(fields, NODE_INPUT)
+        if needed & _names(node, NODE_OUTPUT):
+            needed |= _names(node, NODE_INPUT)
     return needed
 
 
-def _is_kept(number: int, content: memoryview, needed: set[str], output: str) -> bool:
+def _is_needed(number: int, content: memoryview, needed: set[str], output: str) -> bool:
     if number == NODE:
-        return bool(needed & _names(list(_fields(content)), NODE_OUTPUT))
+        return bool(needed & _names(content, NODE_OUTPUT))
     if number == INITIALIZER:
-        return bool(needed & _names(list(_fields(content)), TENSOR_NAME))
+        return bool(needed & _names(content, TENSOR_NAME))
     if number == OUTPUT:
-        return output in _names(list(_fields(content)), VALUE_NAME)
+        return output in _names(content, VALUE_NAME)
     return True
 
 
-def _names(fields: list[Field], number: int) -> set[str]:
-    return {bytes(content).decode() for found, _, content in fields if found == number}
+def _names(message: memoryview, field: int) -> set[str]:
+    return {bytes(content).decode() for number, _, content in _fields(message) if number == field}
 
 
-def _has_graph(attribute: memoryview) -> bool:
-    return any(number in SUBGRAPHS for number, _, _ in _fields(attribute))
-
-
-def _elsewhere(tensor: memoryview) -> bool:
-    return any(number == TENSOR_ELSEWHERE for number, _, _ in _fields(tensor))
+def _has_field(message: memoryview, *fields: int) -> bool:
+    return any(number in fields for number, _, _ in _fields(message))
 
 
 def _fields(message: memoryview) -> Iterator[Field]:
-    """Yield the fields of a message; a ValueError says that it is none."""
-    at = 0
-    while at < len(message):
-        begin = at
-        tag, at = _read_varint(message, at)
+    """Yield the fields of a message; raise ValueError if it is not a protocol buffer."""
+    position = 0
+    while position < len(message):
+        begin = position
+        tag, position = _read_varint(message, position)
         number, kind = tag >> 3, tag & 7
         if kind == BYTES:
-            length, at = _read_varint(message, at)
+            length, position = _read_varint(message, position)
         elif kind == VARINT:
-            length = _read_varint(message, at)[1] - at
-        elif kind in (EIGHT, FOUR):
-            length = 8 if kind == EIGHT else 4
+            length = _read_varint(message, position)[1] - position
+        elif kind in (EIGHT_BYTES, FOUR_BYTES):
+            length = 8 if kind == EIGHT_BYTES else 4
         else:
-            raise ValueError(f"a field of unknown kind {kind}")
-        if at + length > len(message):
-            raise ValueError("a field that is longer than its message")
-        yield number, message[begin : at + length], message[at : at + length]
-        at += length
+            raise ValueError(f"a field has the unknown type {kind}")
+        end = position + length
+        if end > len(message):
+            raise ValueError("a field is longer than its message")
+        yield number, message[begin:end], message[position:end]
+        position = end
 
 
-def _read_varint(message: memoryview, at: int) -> tuple[int, int]:
+def _read_varint(message: memoryview, position: int) -> tuple[int, int]:
+    """Return a number and the position after it."""
     value = shift = 0
     while True:
-        if at >= len(message) or shift > 63:
-            raise ValueError("a number that does not end")
-        byte = message[at]
+        if position >= len(message) or shift > 63:
+            raise ValueError("a number does not end")
+        byte = message[position]
         value |= (byte & 127) << shift
-        at, shift = at + 1, shift + 7
+        position, shift = position + 1, shift + 7
         if byte < 128:
-            return value, at
+            return value, position
 
 
 def varint(value: int) -> bytes:
-    """Return a number as protocol buffers write it: seven bits in each byte, the lowest first.
+    """Return a number in the encoding of protocol buffers: seven bits per byte, the lowest first.
 
     >>> varint(300).hex()
     'ac02'
     """
-    out = bytearray()
+    encoded = bytearray()
     while value > 127:
-        out.append(value & 127 | 128)
+        encoded.append(value & 127 | 128)
         value >>= 7
-    return bytes([*out, value])
+    return bytes([*encoded, value])

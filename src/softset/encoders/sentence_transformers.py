@@ -1,72 +1,70 @@
-"""Models of the sentence-transformers package: their token vectors, through our own batches and windows."""
+"""Models of the sentence-transformers package: SentenceTransformer and MultiVectorEncoder (late interaction)."""
 
+import hashlib
+import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from softset.encoders.base import Progress, TextEncoder
-from softset.encoders.batching import DEFAULT_BATCH_TOKENS, batches, pad_sequences
-from softset.encoders.config import longest_sequence
-from softset.encoders.forking import refuse_after_fork
-from softset.encoders.late_interaction import PROMPTS, LateInteractionEncoder, Role
-from softset.encoders.network import SequentialNetwork, running
+from softset.encoders.batching import DEFAULT_BATCH_TOKENS, pad_sequences
+from softset.encoders.model_config import max_sequence_length
+from softset.encoders.network import Network, translate_errors
 from softset.encoders.pipeline import ContextualEncoder, PipelineOptions
-from softset.encoders.sentence_models import (
-    backend_of,
-    identity_of,
-    is_half,
-    load_model,
-    numpy_of,
-    package,
-    precision_of,
-)
+from softset.encoders.signature import format_signature
 from softset.encoders.tokenizer import SubwordTokenizer
-from softset.errors import InputError
+from softset.encoders.tokensets import TokenSets
+from softset.encoders.transformers import check_not_forked
+from softset.errors import FileError, InputError, MissingExtraError
+from softset.io.json_files import read_json
+from softset.io.text import first_line
 
-__all__ = ["SentenceEncoder", "sentence_encoder"]
+__all__ = ["LateInteractionEncoder", "Role", "SentenceEncoder", "sentence_encoder"]
 
-# Modules that do the same to a token whatever stands beside it, so that padding cannot leak into a vector.
-TOKENWISE = {
-    "Transformer",
-    "Pooling",
-    "Dense",
-    "Normalize",
-    "Dropout",
-    "LayerNorm",
-    "WeightedLayerPooling",
-    "WordWeights",
+Role = Literal["document", "query"]
+PROMPTS = {"query": ("query",), "document": ("document", "passage", "corpus")}  # the first one that a model has
+CLASSES = {
+    "SentenceTransformer": "SentenceTransformer",
+    "MultiVectorEncoder": "MultiVectorEncoder",
+    "ColBERT": "MultiVectorEncoder",
 }
+# Modules that treat each token independently, so that padding cannot change a vector.
+TOKENWISE_MODULES = {
+    "Transformer", "Pooling", "Dense", "Normalize", "Dropout", "LayerNorm", "WeightedLayerPooling", "WordWeights",
+}  # fmt: skip
 
 
 def sentence_encoder(
     model: Any, *, role: Role = "document", options: PipelineOptions | None = None, name: str | None = None
 ) -> TextEncoder:
-    """Return a SentenceTransformer or a MultiVectorEncoder as an encoder: the model, its folder, or its name.
+    """Return an encoder of a SentenceTransformer or MultiVectorEncoder, given as an object, a folder or a name.
 
-    A name is looked up among the models downloaded before: nothing is fetched, no code of a model is run, and only
-    safetensors files are opened. A SentenceTransformer goes through our own batches and windows, without its prompts. A
-    MultiVectorEncoder goes through its own code, which has a way for each `role`; it decides itself what is in a set,
-    so that of the options only `budget` applies. Do not train a model on while it is an encoder.
+    A name must be that of a model in the local cache of downloads: nothing is downloaded, no code of a model is run,
+    and only safetensors files are opened. A SentenceTransformer runs in this package's pipeline, without its prompts. A
+    MultiVectorEncoder runs its own code for the given `role` and defines its own token sets, so that `batch_tokens` is
+    the only option. Do not train a model while an encoder uses it.
     """
     if role not in PROMPTS:
         raise InputError(f'the role {role!r} is not known: use "document" or "query"')
-    library = package()
+    library = _import_library()
     if isinstance(model, str | os.PathLike):
         name = name or Path(model).resolve().name
-        model = load_model(library, model)
+        model = _load(library, model)
+    options = options or PipelineOptions()
     if isinstance(model, library.SentenceTransformer):
-        _must_read_plain_text(model)
-        return SentenceEncoder(_tokeniser(model), _Modules(model, identity_of(model, name)), options)
+        _check_plain_text(model)
+        own = model.tokenizer
+        pad = 0 if own.pad_token_id is None else own.pad_token_id
+        tokenizer = SubwordTokenizer(_copy_backend(model), unknown=own.unk_token_id, pad=pad)
+        return SentenceEncoder(tokenizer, _ModuleNetwork(model, _identity(model, name)), options)
     if isinstance(model, getattr(library, "MultiVectorEncoder", ())):
-        if options is not None and replace(options, batch_tokens=DEFAULT_BATCH_TOKENS) != PipelineOptions():
+        if replace(options, batch_tokens=DEFAULT_BATCH_TOKENS) != PipelineOptions():
             raise InputError("a multi-vector model defines its own token sets: give no option but batch_tokens")
-        return LateInteractionEncoder(
-            model, identity_of(model, name), role, (options or PipelineOptions()).batch_tokens
-        )
+        return LateInteractionEncoder(model, _identity(model, name), role, options.batch_tokens)
     raise InputError(
         f"{type(model).__name__} was given, but a SentenceTransformer, a MultiVectorEncoder or the folder of one was "
         "wanted"
@@ -74,106 +72,255 @@ def sentence_encoder(
 
 
 class SentenceEncoder(ContextualEncoder):
-    """The token vectors of a SentenceTransformer as they leave its last module that changes them.
+    """The token vectors of a SentenceTransformer, after its last module that changes them.
 
-    `embed` gives the model's own sentence vectors, however it pools; for a text of many windows their mean.
+    `embed` returns the sentence vectors of the model; for a text of several windows, their weighted mean.
     """
 
-    _network: "_Modules"
+    _network: "_ModuleNetwork"
 
     def embed(self, texts: Sequence[str], *, progress: Progress | None = None) -> np.ndarray:
-        """Return the model's own sentence vector of each text, (n, d); zero for an empty text."""
-        if self._network.pooled not in (None, self.dimensions):
+        """Return the model's sentence vector of each text, (n, d); zero for an empty text."""
+        pooled = self._network.sentence_dimensions
+        if pooled not in (None, self.dimensions):
             raise InputError(
-                f"the model's sentence vectors have {self._network.pooled} dimensions and its token vectors "
-                f"{self.dimensions}, so they are not of one space: use FunctionEncoder(model.encode) for the sentences"
+                f"the model's sentence vectors have {pooled} dimensions and its token vectors {self.dimensions}, so "
+                "they are in different spaces: use FunctionEncoder(model.encode) for the sentences"
             )
         return super().embed(texts, progress=progress)
 
     def _embed(self, texts: Sequence[str]) -> np.ndarray:
-        if self._network.pooled is None:
+        if self._network.sentence_dimensions is None:
             return super()._embed(texts)
-        before, after = ([mark for mark, _ in marks] for marks in (self._tokeniser.prefix, self._tokeniser.suffix))
-        jobs, sequences = [], []
-        for at, (text, one) in enumerate(zip(texts, self._tokeniser(texts), strict=True)):
-            plan = self.plan(text, len(one.ids))
-            if (one.unknown | one.blank)[: plan[-1].stop].all():
-                continue  # its set is empty
-            for window in plan:
-                jobs.append((at, (window.end - window.begin) / plan[-1].stop))
-                sequences.append(np.array([*before, *one.ids[window.start : window.stop], *after], dtype=np.int64))
-        pooled = np.zeros((len(texts), self.dimensions))
-        most = 1 if self._network.alone else None
-        for group in batches([len(one) for one in sequences], self.options.batch_tokens, most):
-            ids, mask = pad_sequences([sequences[job] for job in group], self._tokeniser.pad)
-            with running(self._network.identity, ids.shape):
-                found = self._network.sentences(ids, mask)
-            for row, job in enumerate(group):
-                at, share = jobs[job]
-                pooled[at] += share * found[row]
-        return pooled
+        tokenized = list(self._tokenizer(texts))
+        windows = [self._plan(text, len(tokens.ids)) for text, tokens in zip(texts, tokenized, strict=True)]
+        lengths = [plan[-1].stop for plan in windows]
+        filled = [bool(tokens.known[:n].any()) for tokens, n in zip(tokenized, lengths, strict=True)]
+        jobs = [job for job in self._jobs(tokenized, windows) if filled[job.text]]
+        vectors = np.zeros((len(texts), self.dimensions))
+        for batch in self._batches([job.ids for job in jobs]):
+            ids, mask = pad_sequences([jobs[number].ids for number in batch], self._tokenizer.pad)
+            with translate_errors(self._network.identity, ids.shape):
+                sentences = self._network.sentence_vectors(ids, mask)
+            for sentence, number in zip(sentences, batch, strict=True):
+                window, text = jobs[number].window, jobs[number].text
+                vectors[text] += (window.end - window.begin) / lengths[text] * sentence
+        return vectors
 
 
-class _Modules(SequentialNetwork):
-    """The modules of a SentenceTransformer as a network."""
-
-    layer: int | None = None  # the last is what the modules after it were trained on
+class _ModuleNetwork(Network):
+    """The modules of a SentenceTransformer as a network; its `layer` is None, because later modules use the last."""
 
     def __init__(self, model: Any, identity: str) -> None:
         self._model, self.identity = model, identity
         config = getattr(getattr(model[0], "auto_model", None), "config", None)
-        limits = {} if config is None else config.to_dict()
-        self.longest: int | None = longest_sequence(limits, model.max_seq_length)
-        self._typed = "token_type_ids" in model.tokenizer.model_input_names
-        self.precision = precision_of(model)
-        # Half precision rounds differently for every shape of a batch, by more than we promise.
-        self.alone = is_half(model) or not all(type(one).__name__ in TOKENWISE for one in model)
-        self.dimensions, self.pooled = self._sizes()
+        self.max_length = max_sequence_length({} if config is None else config.to_dict(), model.max_seq_length)
+        self._takes_token_types = "token_type_ids" in model.tokenizer.model_input_names
+        self.precision = _precision(model)
+        # 16-bit models round differently for every shape of a batch.
+        tokenwise = all(type(module).__name__ in TOKENWISE_MODULES for module in model)
+        self.one_text_per_batch = _is_half(model) or not tokenwise
+        self.dimensions, self.sentence_dimensions = self._measure_dimensions()
 
-    def _sizes(self) -> tuple[int, int | None]:
-        """Return the lengths of token vectors and of sentence vectors, seen on three tokens."""
-        found = self._run(np.zeros((1, 3), dtype=np.int64), np.ones((1, 3), dtype=np.int64))
-        tokens, sentence = found.get("token_embeddings"), found.get("sentence_embedding")
+    def _measure_dimensions(self) -> tuple[int, int | None]:
+        """Return the dimensions of token vectors and of sentence vectors, from a run on three tokens."""
+        output = self._run(np.zeros((1, 3), dtype=np.int64), np.ones((1, 3), dtype=np.int64))
+        tokens, sentence = output.get("token_embeddings"), output.get("sentence_embedding")
         if tokens is None or tuple(tokens.shape[:2]) != (1, 3):
             raise InputError(
-                f"the model's {type(self._model[0]).__name__} gives no vector for each token, so there is no set of "
-                "them: use FunctionEncoder(model.encode) for one vector a text"
+                f"the model's {type(self._model[0]).__name__} has no vector for each token, so it has no token sets: "
+                "use FunctionEncoder(model.encode) for one vector per text"
             )
         return int(tokens.shape[2]), None if sentence is None else int(sentence.shape[-1])
 
     def _run(self, ids: np.ndarray, mask: np.ndarray) -> dict[str, Any]:
         import torch
 
-        refuse_after_fork(torch.get_num_threads())
-        given = {"input_ids": torch.from_numpy(ids), "attention_mask": torch.from_numpy(mask)}
-        if self._typed:
-            given["token_type_ids"] = torch.zeros_like(given["input_ids"])
+        check_not_forked(torch.get_num_threads())
+        inputs = {"input_ids": torch.from_numpy(ids), "attention_mask": torch.from_numpy(mask)}
+        if self._takes_token_types:
+            inputs["token_type_ids"] = torch.zeros_like(inputs["input_ids"])
         self._model.eval()
         with torch.inference_mode():
-            found: dict[str, Any] = self._model({key: one.to(self._model.device) for key, one in given.items()})
-        return found
+            output: dict[str, Any] = self._model({key: value.to(self._model.device) for key, value in inputs.items()})
+        return output
 
     def __call__(self, ids: np.ndarray, mask: np.ndarray) -> np.ndarray:
         """Return the token vectors (b, L, d)."""
-        return numpy_of(self._run(ids, mask)["token_embeddings"])
+        return _to_float32(self._run(ids, mask)["token_embeddings"])
 
-    def sentences(self, ids: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    def sentence_vectors(self, ids: np.ndarray, mask: np.ndarray) -> np.ndarray:
         """Return the sentence vectors (b, d)."""
-        return numpy_of(self._run(ids, mask)["sentence_embedding"])
+        return _to_float32(self._run(ids, mask)["sentence_embedding"])
 
 
-def _must_read_plain_text(model: Any) -> None:
-    """Refuse models whose tokens are not simply those of the text."""
+class LateInteractionEncoder(TextEncoder):
+    """A MultiVectorEncoder (ColBERT): the sets are those of its `encode_document` or `encode_query`.
+
+    The sets include the model's special tokens. A batch contains only texts with the same number of tokens, so that
+    nothing is padded and a vector does not depend on its batch. A text of spaces is the empty set.
+    """
+
+    def __init__(self, model: Any, identity: str, role: Role, batch_tokens: int = DEFAULT_BATCH_TOKENS) -> None:
+        self._model, self._identity, self._role, self._batch_tokens = model, identity, role, batch_tokens
+        name = next((prompt for prompt in PROMPTS[role] if prompt in model.prompts), model.default_prompt_name)
+        self._prompt: str = model.prompts.get(name) or ""
+        self._backend = _copy_backend(model)
+        # The vector of merged tokens belongs to no single token of the text.
+        self._merges_tokens = any(hasattr(module, "pool_one") and module.applies_to(role) for module in model)
+
+    @property
+    def signature(self) -> str:
+        """The model, its role, and the prompt before every text."""
+        return format_signature(
+            {
+                "encoder": self._identity,
+                "role": self._role,
+                "prompt": self._prompt or None,
+                "max_length": self._model.max_seq_length,
+                "dtype": _precision(self._model),
+            }
+        )
+
+    @property
+    def dimensions(self) -> int:
+        """The dimension d of the vectors."""
+        return int(self._model.get_embedding_dimension())
+
+    def _encode(self, texts: Sequence[str], progress: Progress | None) -> TokenSets:
+        vectors: list[np.ndarray] = [np.zeros((0, self.dimensions), dtype=np.float32)] * len(texts)
+        tokens: list[list[str]] = [[]] * len(texts)
+        lengths = np.array([self._length(text) if text.strip() else 0 for text in texts], dtype=np.int64)
+        done = int((lengths == 0).sum())
+        for batch in self._batches(lengths):
+            for index, result in zip(batch, self._run([texts[index] for index in batch]), strict=True):
+                vectors[index], tokens[index] = result
+            done += len(batch)
+            if progress is not None:
+                progress(done, len(texts))
+        names = None if self._merges_tokens else tokens
+        sets = TokenSets.from_arrays(vectors, tokens=names, dimensions=self.dimensions, signature=self.signature)
+        full = [len(self._backend.encode(self._prompt + text)) if text.strip() else 0 for text in texts]
+        return replace(sets, truncated=np.maximum(np.array(full, dtype=np.int64) - lengths, 0))
+
+    def _length(self, text: str) -> int:
+        return int(self._model.preprocess([text], prompt=self._prompt, task=self._role)["input_ids"].shape[-1])
+
+    def _batches(self, lengths: np.ndarray) -> Iterator[np.ndarray]:
+        """Yield the indices of texts of equal length in batches."""
+        for length in np.unique(lengths[lengths > 0]):
+            indices = np.flatnonzero(lengths == length)
+            size = 1 if _is_half(self._model) else max(self._batch_tokens // int(length), 1)
+            yield from (indices[start : start + size] for start in range(0, len(indices), size))
+
+    def _run(self, texts: list[str]) -> Iterator[tuple[np.ndarray, list[str]]]:
+        """Yield the vectors and tokens of texts of equal length."""
+        import torch
+
+        check_not_forked(torch.get_num_threads())
+        encode = getattr(self._model, f"encode_{self._role}")
+        with translate_errors(self._identity, (len(texts), self._length(texts[0]))):
+            outputs = encode(texts, output_value=None, batch_size=len(texts), show_progress_bar=False)
+        for output in outputs:
+            mask = output["attention_mask"].bool()
+            ids = [] if self._merges_tokens else output["input_ids"][mask].tolist()
+            yield _to_float32(output["token_embeddings"][mask]), self._model.tokenizer.convert_ids_to_tokens(ids)
+
+
+def _import_library() -> Any:
+    try:
+        import sentence_transformers
+    except ImportError as error:
+        raise MissingExtraError(
+            f"this model needs sentence-transformers ({error}): pip install sentence-transformers"
+        ) from error
+    return sentence_transformers
+
+
+def _load(library: Any, name: str | os.PathLike[str]) -> Any:
+    """Open a model by its folder or name, without running its code or opening pickles."""
+    folder = _model_folder(name)
+    settings = read_json(folder / "config_sentence_transformers.json", missing_ok=True)
+    kind = settings.get("model_type", "SentenceTransformer")
+    if "HF_ColBERT" in (read_json(folder / "config.json", missing_ok=True).get("architectures") or ()):
+        kind = "ColBERT"
+    if not hasattr(library, CLASSES.get(kind, "")):
+        raise FileError(f"{folder} holds a {kind}, but a SentenceTransformer or a MultiVectorEncoder was wanted")
+    for pickle in folder.rglob("pytorch_model*.bin"):
+        if not any((pickle.parent / f"model.safetensors{end}").is_file() for end in ("", ".index.json")):
+            raise FileError(f"{pickle} is a pickle, which can run code: save the model again, as safetensors")
+    try:
+        return getattr(library, CLASSES[kind])(
+            str(folder), local_files_only=True, trust_remote_code=False, model_kwargs={"use_safetensors": True}
+        )
+    except Exception as error:  # missing modules, wrong weights, and any other error of the library
+        raise FileError(f"{folder} cannot be opened by sentence-transformers: {first_line(error)}") from error
+
+
+def _model_folder(name: str | os.PathLike[str]) -> Path:
+    """Return the folder of a model: the given one, or that of an earlier download."""
+    if Path(name).is_dir():
+        return Path(name)
+    from huggingface_hub import snapshot_download
+
+    full_name = str(name) if "/" in str(name) else f"sentence-transformers/{name}"
+    try:
+        return Path(snapshot_download(full_name, local_files_only=True))
+    except (OSError, ValueError):
+        raise FileError(f"{name} is neither a folder nor a downloaded model: give a folder or the loaded model") from None
+
+
+def _check_plain_text(model: Any) -> None:
+    """Reject models whose tokens are not simply those of the text."""
     if hasattr(model[0], "sub_modules"):
-        raise InputError(
-            "the model has different modules for queries and documents: give one made of the modules you want"
-        )
+        raise InputError("the model has different modules for queries and documents: give a model with one of them")
     if "message" in getattr(model, "modalities", ()):
+        raise InputError("the model puts texts in a chat template, whose tokens would be in the set: use FunctionEncoder")
+
+
+def _copy_backend(model: Any) -> Any:
+    """Return a copy of the model's tokenizer without truncation and padding."""
+    from tokenizers import Tokenizer
+
+    tokenizer = getattr(model, "tokenizer", None)
+    original = getattr(tokenizer, "backend_tokenizer", None)
+    if original is None:
         raise InputError(
-            "the model writes a text into a chat template, whose tokens would be in the set: use FunctionEncoder"
+            f"the model's tokenizer is of type {type(tokenizer).__name__}, but a fast tokenizer of transformers was "
+            "wanted: use FunctionEncoder(model.encode) for one vector per text"
         )
+    backend = Tokenizer.from_str(original.to_str())
+    backend.no_truncation()
+    backend.no_padding()
+    return backend
 
 
-def _tokeniser(model: Any) -> SubwordTokenizer:
-    backend, own = backend_of(model), model.tokenizer
-    return SubwordTokenizer(backend, unknown=own.unk_token_id, pad=0 if own.pad_token_id is None else own.pad_token_id)
+def _identity(model: Any, name: str | None) -> str:
+    """Return the name of the model with a checksum of its weights, settings and tokenizer."""
+    import torch
+
+    digest = hashlib.sha256(_copy_backend(model).to_str().encode())
+    for module in model:
+        settings = module.get_config_dict() if hasattr(module, "get_config_dict") else {}
+        digest.update(json.dumps([type(module).__name__, settings], sort_keys=True, default=str).encode())
+    for key, tensor in sorted(model.state_dict().items()):
+        digest.update(f"{key} {tuple(tensor.shape)} {tensor.dtype}".encode())
+        digest.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
+    config = getattr(getattr(model[0], "auto_model", None), "config", None)
+    name = name or Path(getattr(config, "name_or_path", None) or "unnamed").name
+    return f"st({name})@{digest.hexdigest()[:8]}"
+
+
+def _is_half(model: Any) -> bool:
+    return model.dtype is not None and model.dtype.itemsize < 4
+
+
+def _precision(model: Any) -> str | None:
+    """Return the floating-point type of a model, or None for float32."""
+    dtype = str(model.dtype).removeprefix("torch.")
+    return None if dtype in ("float32", "None") else dtype
+
+
+def _to_float32(tensor: Any) -> np.ndarray:
+    array: np.ndarray = tensor.float().cpu().numpy()
+    return array

@@ -1,4 +1,4 @@
-"""Many texts as sets of token vectors, ragged: one long array and where each text begins in it. No padding, ever."""
+"""TokenSets: the token vectors of many texts in one array, without padding."""
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,34 +10,34 @@ import numpy as np
 from softset.algebra.arrays import to_numpy, traces_gradient
 from softset.errors import AmbientError, InputError, NotFiniteError, ShapeError
 from softset.io.text import counted, there_are
-from softset.vectors.rows import concatenate_rows, group_means
+from softset.vectors.rows import group_means, concatenate_rows
 
-__all__ = ["TokenSets"]
+__all__ = ["FLOAT_TYPES", "TokenSets", "offsets_from_counts", "string_array"]
 
-FLOATS = (np.float16, np.float32, np.float64)
+FLOAT_TYPES = (np.float16, np.float32, np.float64)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TokenSets:
-    """The token vectors of n texts; iterating gives one (n_i, d) array a text, in the order of the texts.
+    """The token vectors of n texts; iteration yields one (n_i, d) array per text, in the order of the texts.
 
     Attributes:
-        vectors: (total, d), the rows of all texts one after the other.
-        offsets: (n + 1,), text i owns the rows from offsets[i] to offsets[i + 1].
-        tokens: (total,) strings, what each row stands for as the encoder spells it, or None.
-        spans: (total, 2), where each token begins and ends in its text, in characters, or None.
-        special: what was left out of the sets but may be asked for, as token sets of the same texts: marks such as
-            [CLS] (their spans are empty, at the beginning or the end of the text) and unknown tokens (they have spans).
-        truncated: (n,) how many tokens of each text were cut away.
-        unknown: (n,) how many tokens of each text have no vector of their own.
-        signature: what made the vectors.
-        lengths: (total, 2) the l2 and l1 norms that the vectors had before they were centred or scaled; None where they
-            are as the model made them.
+        vectors: (total, d) the rows of all texts, one text after the other.
+        offsets: (n + 1,) text i has the rows from offsets[i] to offsets[i + 1].
+        tokens: (total,) the token of each row as the encoder spells it, or None.
+        spans: (total, 2) the first character and the end of each token in its text, or None.
+        special: rows that are not members of the sets, as token sets of the same texts: special tokens such as [CLS]
+            (with empty spans, at the start or end of the text) and unknown tokens.
+        truncated: (n,) the number of tokens that were cut from each text.
+        unknown: (n,) the number of out-of-vocabulary tokens of each text.
+        signature: the signature of the encoder.
+        lengths: (total, 2) the l2 and l1 norms of the vectors before centring or scaling, or None if the vectors are
+            those of the model.
 
     >>> sets = TokenSets.from_arrays([[[1, 0], [0, 1]], [[3, 4]]], tokens=[["red", "book"], ["pen"]])
     >>> sets
     TokenSets(2 texts, 3 tokens, 2 dimensions)
-    >>> [one.shape for one in sets], sets.counts.tolist()
+    >>> [rows.shape for rows in sets], sets.counts.tolist()
     ([(2, 2), (1, 2)], [2, 1])
     """
 
@@ -51,8 +51,6 @@ class TokenSets:
     signature: str = "own"
     lengths: np.ndarray | None = None
 
-    # Making
-
     @classmethod
     def from_arrays(
         cls,
@@ -62,47 +60,46 @@ class TokenSets:
         dimensions: int | None = None,
         signature: str = "own",
     ) -> Self:
-        """Return the sets of your own vectors: one (n_i, d) array a text, so that they go wherever text goes.
+        """Return token sets of your own vectors, one (n_i, d) array per text; they are accepted wherever texts are.
 
-        An array without rows is an empty set; `dimensions` says d where every set is empty.
+        An array without rows is an empty set. If all sets are empty, `dimensions` gives d.
 
         >>> TokenSets.from_arrays([[[1.0, 2.0]], []])
         TokenSets(2 texts, 1 token, 2 dimensions, 1 empty)
         """
-        rows = [_rows(one, at) for at, one in enumerate(arrays)]
+        rows = [_check_vectors(array, index) for index, array in enumerate(arrays)]
         d = _common_dimension(rows, dimensions)
-        counts = np.array([len(one) for one in rows], dtype=np.int64)
-        dtype = np.result_type(*{one.dtype for one in rows if one.size} or {np.dtype(np.float32)})
-        vectors = np.concatenate(
-            [np.zeros((0, d), dtype), *(one.astype(dtype, copy=False) for one in rows if one.size)]
-        )
-        nothing = np.zeros(len(rows), dtype=np.int64)
-        named = None if tokens is None else _named(tokens, counts)
-        return cls(vectors, _offsets(counts), named, None, None, nothing, nothing, signature)
+        counts = np.array([len(array) for array in rows], dtype=np.int64)
+        dtype = np.result_type(*{array.dtype for array in rows if array.size} or {np.dtype(np.float32)})
+        filled = [array.astype(dtype, copy=False) for array in rows if array.size]
+        zeros = np.zeros(len(rows), dtype=np.int64)
+        names = None if tokens is None else _check_tokens(tokens, counts)
+        vectors = np.concatenate([np.zeros((0, d), dtype), *filled])
+        return cls(vectors, offsets_from_counts(counts), names, None, None, zeros, zeros, signature)
 
     @classmethod
     def concatenate(cls, parts: Iterable[Self]) -> Self:
         """Return the texts of several token sets, one part after the other.
 
-        >>> one = TokenSets.from_arrays([[[1.0, 2.0]]])
-        >>> TokenSets.concatenate([one, one])
+        >>> sets = TokenSets.from_arrays([[[1.0, 2.0]]])
+        >>> TokenSets.concatenate([sets, sets])
         TokenSets(2 texts, 2 tokens, 2 dimensions)
         """
-        given = list(parts)
-        if not given:
+        parts = list(parts)
+        if not parts:
             raise InputError("there is nothing to concatenate: give at least one TokenSets")
-        _must_agree(given)
-        specials = [one.special for one in given if one.special is not None]
+        _check_compatible(parts)
+        specials = [part.special for part in parts if part.special is not None]
         return cls(
-            concatenate_rows([one.vectors for one in given]),
-            _offsets(np.concatenate([one.counts for one in given])),
-            _joined([one.tokens for one in given]),
-            _joined([one.spans for one in given]),
-            TokenSets.concatenate(specials) if len(specials) == len(given) else None,
-            np.concatenate([one.truncated for one in given]),
-            np.concatenate([one.unknown for one in given]),
-            given[0].signature,
-            _joined([one.lengths for one in given]),
+            concatenate_rows([part.vectors for part in parts]),
+            offsets_from_counts(np.concatenate([part.counts for part in parts])),
+            _concatenate_known([part.tokens for part in parts]),
+            _concatenate_known([part.spans for part in parts]),
+            TokenSets.concatenate(specials) if len(specials) == len(parts) else None,
+            np.concatenate([part.truncated for part in parts]),
+            np.concatenate([part.unknown for part in parts]),
+            parts[0].signature,
+            _concatenate_known([part.lengths for part in parts]),
         )
 
     def __add__(self, other: Self) -> Self:
@@ -110,63 +107,60 @@ class TokenSets:
             return NotImplemented
         return type(self).concatenate([self, other])
 
-    # Looking
-
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
     def __iter__(self) -> Iterator[np.ndarray]:
-        for at in range(len(self)):
-            yield self[at]
+        for index in range(len(self)):
+            yield self[index]
 
     @overload
-    def __getitem__(self, at: int) -> np.ndarray: ...
+    def __getitem__(self, index: int) -> np.ndarray: ...
     @overload
-    def __getitem__(self, at: slice | Sequence[int] | np.ndarray) -> Self: ...
-    def __getitem__(self, at: Any) -> Any:
-        if isinstance(at, slice):
-            start, stop, step = at.indices(len(self))
+    def __getitem__(self, index: slice | Sequence[int] | np.ndarray) -> Self: ...
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            start, stop, step = index.indices(len(self))
             return self.take(range(start, max(start, stop) if step == 1 else stop, step))
-        if isinstance(at, bool | np.bool_):
-            raise InputError(f"{at} is no place of a text: give a whole number, a slice, a list of numbers or a mask")
-        if isinstance(at, int | np.integer):
-            return self.vectors[self._range(int(at))]
-        return self.take(at)
+        if isinstance(index, bool | np.bool_):
+            raise InputError(f"{index} is not an index: give a whole number, a slice, a list of numbers or a mask")
+        if isinstance(index, int | np.integer):
+            return self.vectors[self._rows_of(int(index))]
+        return self.take(index)
 
-    def _range(self, at: int) -> slice:
-        if not -len(self) <= at < len(self):
-            raise IndexError(f"{there_are(len(self), 'text')}, so there is no text {at}")
-        at %= len(self)
-        return slice(int(self.offsets[at]), int(self.offsets[at + 1]))
+    def _rows_of(self, index: int) -> slice:
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"{there_are(len(self), 'text')}, so there is no text {index}")
+        index %= len(self)
+        return slice(int(self.offsets[index]), int(self.offsets[index + 1]))
 
-    def tokens_of(self, at: int) -> list[str]:
+    def tokens_of(self, index: int) -> list[str]:
         """Return the tokens of one text.
 
         >>> TokenSets.from_arrays([[[1, 0], [0, 1]]], tokens=[["red", "book"]]).tokens_of(0)
         ['red', 'book']
         """
         if self.tokens is None:
-            raise InputError("these token sets were made without the tokens' text: give tokens=... to from_arrays")
-        return list(self.tokens[self._range(at)])
+            raise InputError("these token sets have vectors but no tokens: give tokens=... to from_arrays")
+        return list(self.tokens[self._rows_of(index)])
 
     @property
     def dimensions(self) -> int:
-        """The length d of the vectors."""
+        """The dimension d of the vectors."""
         return int(self.vectors.shape[1])
 
     @property
     def counts(self) -> np.ndarray:
-        """How many tokens each text has, (n,)."""
+        """The number of tokens of each text, (n,)."""
         return np.diff(self.offsets)
 
     @property
     def empty(self) -> np.ndarray:
-        """Which texts have no token at all, (n,) booleans."""
-        without: np.ndarray = self.counts == 0
-        return without
+        """Whether each text has no token, (n,)."""
+        return np.asarray(self.counts == 0)
 
     def means(self) -> np.ndarray:
-        """Return the mean vector of each text (n, d), summed in float64; zero where the text is empty.
+        """Return the mean vector of each text (n, d), summed in float64; zero for an empty text.
 
         >>> TokenSets.from_arrays([[[1, 0], [0, 1]], []]).means().tolist()
         [[0.5, 0.5], [0.0, 0.0]]
@@ -178,66 +172,55 @@ class TokenSets:
     def __repr__(self) -> str:
         parts = [counted(len(self), "text"), counted(len(self.vectors), "token"), counted(self.dimensions, "dimension")]
         parts += [f"{self.empty.sum()} empty"] if self.empty.any() else []
-        parts += [f"{counted(int(self.truncated.sum()), 'token')} cut away"] if self.truncated.any() else []
+        parts += [f"{counted(int(self.truncated.sum()), 'token')} truncated"] if self.truncated.any() else []
         return f"TokenSets({', '.join(parts)})"
 
-    # Changing
+    def take(self, indices: Sequence[int] | range | np.ndarray) -> Self:
+        """Return the texts with these indices, in this order; an index may occur more than once.
 
-    def take(self, places: Sequence[int] | range | np.ndarray) -> Self:
-        """Return the texts at some places, in that order; a place may be named more than once.
+        A range with step 1 returns a view: it copies no vector and reads nothing from a memory-mapped file.
 
         >>> TokenSets.from_arrays([[[1.0, 2.0]], [[3.0, 4.0]]]).take([1, 1, 0]).vectors.tolist()
         [[3.0, 4.0], [3.0, 4.0], [1.0, 2.0]]
         """
-        if isinstance(places, range) and places.step == 1 and 0 <= places.start <= places.stop <= len(self):
-            return self._between(places.start, places.stop)
-        wanted = _places(places, len(self))
-        counts = self.counts[wanted]
-        begins = np.repeat(self.offsets[:-1][wanted] - _offsets(counts)[:-1], counts)
-        rows = begins + np.arange(counts.sum())
-        return replace(
-            self,
-            vectors=self.vectors[rows],
-            offsets=_offsets(counts),
-            tokens=None if self.tokens is None else self.tokens[rows],
-            spans=None if self.spans is None else self.spans[rows],
-            lengths=None if self.lengths is None else self.lengths[rows],
-            special=None if self.special is None else self.special.take(wanted),
-            truncated=self.truncated[wanted],
-            unknown=self.unknown[wanted],
-        )
+        if isinstance(indices, range) and indices.step == 1 and 0 <= indices.start <= indices.stop <= len(self):
+            offsets = self.offsets[indices.start : indices.stop + 1]
+            return self._select(slice(int(offsets[0]), int(offsets[-1])), offsets - offsets[0], indices)
+        texts = _check_indices(indices, len(self))
+        counts = self.counts[texts]
+        offsets = offsets_from_counts(counts)
+        rows = np.repeat(self.offsets[:-1][texts] - offsets[:-1], counts) + np.arange(counts.sum())
+        return self._select(rows, offsets, texts)
 
-    def _between(self, start: int, stop: int) -> Self:
-        """Return the texts from start to stop as a view: nothing is copied, nothing of a mapped file is read."""
-        rows = slice(int(self.offsets[start]), int(self.offsets[stop]))
+    def _select(self, rows: slice | np.ndarray, offsets: np.ndarray, texts: range | np.ndarray) -> Self:
+        """Return the given rows, which are all rows of the given texts."""
+        index = slice(texts.start, texts.stop) if isinstance(texts, range) else texts
         return replace(
             self,
             vectors=self.vectors[rows],
-            offsets=self.offsets[start : stop + 1] - self.offsets[start],
+            offsets=offsets,
             tokens=None if self.tokens is None else self.tokens[rows],
             spans=None if self.spans is None else self.spans[rows],
             lengths=None if self.lengths is None else self.lengths[rows],
-            special=None if self.special is None else self.special._between(start, stop),  # noqa: SLF001 (of its kind)
-            truncated=self.truncated[start:stop],
-            unknown=self.unknown[start:stop],
+            special=None if self.special is None else self.special.take(texts),
+            truncated=self.truncated[index],
+            unknown=self.unknown[index],
         )
 
     def astype(self, dtype: Any) -> Self:
-        """Return the same sets stored in another precision: float16 halves the memory and keeps three digits.
+        """Return the same sets in another precision; float16 halves the memory and keeps three digits.
 
         >>> TokenSets.from_arrays([[[1.0, 2.0]]]).astype("float16").vectors.dtype
         dtype('float16')
         """
-        wanted = np.dtype(dtype)
-        if wanted not in FLOATS:
-            raise InputError(f"{wanted} cannot hold token vectors: use float16, float32 or float64")
+        target = np.dtype(dtype)
+        if target not in FLOAT_TYPES:
+            raise InputError(f"{target} cannot hold token vectors: use float16, float32 or float64")
         with np.errstate(over="ignore"):
-            vectors = self.vectors.astype(wanted, copy=False)
+            vectors = self.vectors.astype(target, copy=False)
         if not np.isfinite(vectors).all():
-            raise NotFiniteError(f"a token vector is too large for {wanted}: use float32")
-        return replace(self, vectors=vectors, special=None if self.special is None else self.special.astype(wanted))
-
-    # Keeping
+            raise NotFiniteError(f"a token vector is too large for {target}: use float32")
+        return replace(self, vectors=vectors, special=None if self.special is None else self.special.astype(target))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the sets to a new folder, or to one file if the name ends in .safetensors.
@@ -256,7 +239,7 @@ class TokenSets:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> "TokenSets":
-        """Open what `save` wrote; the vectors are mapped from the disk and read when they are used.
+        """Open a folder or file that `save` wrote; the vectors are memory-mapped and read when they are used.
 
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -269,106 +252,99 @@ class TokenSets:
         return open_sets(path)
 
 
-def _rows(given: Any, at: int) -> np.ndarray:
-    """Return one text's vectors as a float array (n, d), or of shape (0,) where nothing is in it."""
-    if traces_gradient(given):
-        raise InputError(f"the vectors of text {at} trace a gradient, which would be lost here: give them detached")
-    try:
-        rows = to_numpy(given) if hasattr(given, "detach") else np.asarray(given)
-    except (ValueError, TypeError):
-        raise ShapeError(
-            f"the vectors of text {at} are no array: rows of one length were wanted, of shape (tokens, dimensions)"
-        ) from None
-    if rows.size == 0 and rows.ndim <= 2:
-        return np.zeros((0, rows.shape[1] if rows.ndim == 2 else 0), dtype=np.float32)
-    if rows.ndim != 2:
-        raise ShapeError(f"the vectors of text {at} have shape {rows.shape}, but (tokens, dimensions) was wanted")
-    if rows.dtype.kind not in "fiub":
-        raise InputError(f"the vectors of text {at} are of type {rows.dtype}, but real numbers were wanted")
-    if rows.dtype not in FLOATS:
-        rows = rows.astype(np.float32)
-    if not np.isfinite(rows).all():
-        token = int(np.argwhere(~np.isfinite(rows))[0, 0])
-        raise NotFiniteError(f"the vector of token {token} of text {at} has a number that is not finite")
-    return rows
-
-
-def _common_dimension(rows: Sequence[np.ndarray], given: int | None) -> int:
-    first = next((at for at, one in enumerate(rows) if one.shape[1]), None)
-    d = given if given is not None else rows[first].shape[1] if first is not None else 0
-    if d < 1:
-        raise ShapeError("every set is empty, so their dimension is not known: give dimensions=...")
-    for at, one in enumerate(rows):
-        if one.shape[1] not in (0, d):
-            wanted = f"text {first} has {d}" if given is None else f"{d} were wanted"
-            raise AmbientError(f"the vectors of text {at} have {counted(one.shape[1], 'dimension')}, but {wanted}")
-    return d
-
-
-def _named(tokens: Iterable[Sequence[str]], counts: np.ndarray) -> np.ndarray:
-    given = [list(one) for one in tokens]
-    if len(given) != len(counts):
-        raise ShapeError(f"there are tokens for {counted(len(given), 'text')}, but vectors for {len(counts)}")
-    for at, (some, count) in enumerate(zip(given, counts, strict=True)):
-        if len(some) != count:
-            raise ShapeError(f"text {at} has {counted(int(count), 'vector')}, but {counted(len(some), 'token')}")
-        for place, token in enumerate(some):
-            _check_token(token, place, at)
-    return strings([token for some in given for token in some])
-
-
-def _check_token(token: Any, place: int, at: int) -> None:
-    """Refuse what could not be written to a file."""
-    if not isinstance(token, str):
-        kind = type(token).__name__
-        raise InputError(f"token {place} of text {at} is {token!r:.60}, of type {kind}, but a str was wanted")
-    if not token.isascii() and token.encode(errors="replace").decode() != token:
-        raise InputError(
-            f"token {place} of text {at} is {token!r:.60}, with half of a character that was cut in two: decode it "
-            "again with errors='replace'"
-        )
-
-
-def strings(values: Sequence[str]) -> np.ndarray:
-    """Return strings as an array (n,) of Python strings, which shares them instead of padding them."""
+def string_array(values: Sequence[str]) -> np.ndarray:
+    """Return an array (n,) of Python strings; equal strings share memory, and none is padded."""
     array = np.empty(len(values), dtype=object)
     array[:] = values
     return array
 
 
-def _offsets(counts: np.ndarray) -> np.ndarray:
+def offsets_from_counts(counts: np.ndarray) -> np.ndarray:
+    """Return the offsets (n + 1,) of n groups with these numbers of rows."""
     return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts, dtype=np.int64)])
 
 
-def _places(given: Sequence[int] | range | np.ndarray, n: int) -> np.ndarray:
-    places = np.asarray(given)
-    if places.dtype == bool:
-        if places.shape != (n,):
-            raise ShapeError(
-                f"a mask over {counted(n, 'text')} needs {counted(n, 'boolean')}, but its shape is {places.shape}"
-            )
-        return np.flatnonzero(places)
-    if places.size == 0:
+def _check_vectors(vectors: Any, text: int) -> np.ndarray:
+    """Return the vectors of one text as a float array (n, d), or (0, 0) if there are none."""
+    if traces_gradient(vectors):
+        raise InputError(f"the vectors of text {text} trace a gradient, which would be lost: detach them first")
+    try:
+        rows = to_numpy(vectors) if hasattr(vectors, "detach") else np.asarray(vectors)
+    except (ValueError, TypeError):
+        raise ShapeError(f"the vectors of text {text} are not an array of shape (tokens, dimensions)") from None
+    if rows.size == 0 and rows.ndim <= 2:
+        return np.zeros((0, rows.shape[1] if rows.ndim == 2 else 0), dtype=np.float32)
+    if rows.ndim != 2:
+        raise ShapeError(f"the vectors of text {text} have shape {rows.shape}, but (tokens, dimensions) was wanted")
+    if rows.dtype.kind not in "fiub":
+        raise InputError(f"the vectors of text {text} are of type {rows.dtype}, but real numbers were wanted")
+    if rows.dtype not in FLOAT_TYPES:
+        rows = rows.astype(np.float32)
+    if not np.isfinite(rows).all():
+        token = int(np.argwhere(~np.isfinite(rows))[0, 0])
+        raise NotFiniteError(f"the vector of token {token} of text {text} has a number that is not finite")
+    return rows
+
+
+def _common_dimension(rows: Sequence[np.ndarray], dimensions: int | None) -> int:
+    first = next((text for text, array in enumerate(rows) if array.shape[1]), None)
+    d = dimensions if dimensions is not None else rows[first].shape[1] if first is not None else 0
+    if d < 1:
+        raise ShapeError("all sets are empty, so their dimension is not known: give dimensions=...")
+    for text, array in enumerate(rows):
+        if array.shape[1] not in (0, d):
+            expected = f"text {first} has {d}" if dimensions is None else f"{d} were wanted"
+            raise AmbientError(f"the vectors of text {text} have {counted(array.shape[1], 'dimension')}, but {expected}")
+    return d
+
+
+def _check_tokens(tokens: Iterable[Sequence[str]], counts: np.ndarray) -> np.ndarray:
+    """Return the tokens of all texts in one array; they must fit the numbers of vectors."""
+    texts = [list(names) for names in tokens]
+    if len(texts) != len(counts):
+        raise ShapeError(f"there are tokens for {counted(len(texts), 'text')}, but vectors for {len(counts)}")
+    for text, (names, count) in enumerate(zip(texts, counts, strict=True)):
+        if len(names) != count:
+            raise ShapeError(f"text {text} has {counted(int(count), 'vector')}, but {counted(len(names), 'token')}")
+        for index, token in enumerate(names):
+            _check_token(token, f"token {index} of text {text} is {token!r:.60}")
+    return string_array([token for names in texts for token in names])
+
+
+def _check_token(token: Any, label: str) -> None:
+    if not isinstance(token, str):
+        raise InputError(f"{label}, of type {type(token).__name__}, but a str was wanted")
+    if not token.isascii() and token.encode(errors="replace").decode() != token:
+        raise InputError(f"{label}, with a lone surrogate: decode it again with errors='replace'")
+
+
+def _check_indices(indices: Sequence[int] | range | np.ndarray, n: int) -> np.ndarray:
+    """Return a list or mask as indices from 0 to n - 1."""
+    array = np.asarray(indices)
+    if array.dtype == bool:
+        if array.shape != (n,):
+            raise ShapeError(f"a mask of {counted(n, 'text')} must have shape ({n},), but it has shape {array.shape}")
+        return np.flatnonzero(array)
+    if array.size == 0:
         return np.zeros(0, dtype=np.int64)
-    if places.ndim != 1 or places.dtype.kind not in "iu":
-        raise InputError("places of texts are whole numbers, a slice, or a mask")
-    if places.min() < -n or places.max() >= n:
-        raise IndexError(f"{there_are(n, 'text')}, so there is no text {places[(places < -n) | (places >= n)][0]}")
-    return places % n
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise InputError("the indices of texts must be whole numbers, a slice, or a mask")
+    if array.min() < -n or array.max() >= n:
+        raise IndexError(f"{there_are(n, 'text')}, so there is no text {array[(array < -n) | (array >= n)][0]}")
+    return array % n
 
 
-def _joined(parts: Sequence[np.ndarray | None]) -> np.ndarray | None:
-    known = [one for one in parts if one is not None]
+def _concatenate_known(parts: Sequence[np.ndarray | None]) -> np.ndarray | None:
+    """Return the concatenation, or None if any part is None."""
+    known = [part for part in parts if part is not None]
     return np.concatenate(known) if len(known) == len(parts) else None
 
 
-def _must_agree(parts: Sequence[TokenSets]) -> None:
-    """Refuse to mix vectors of two encoders: their dimensions may even be the same, but their spaces are not."""
+def _check_compatible(parts: Sequence[TokenSets]) -> None:
+    """Reject vectors of different encoders: they are in different spaces even if their dimensions agree."""
     first = parts[0]
-    for one in parts[1:]:
-        if one.dimensions != first.dimensions:
-            raise AmbientError(f"token sets of {first.dimensions} and {one.dimensions} dimensions cannot be joined")
-        if one.signature != first.signature:
-            raise InputError(
-                f"token sets of two encoders cannot be joined: {first.signature!r} and {one.signature!r}; encode anew"
-            )
+    for part in parts[1:]:
+        if part.dimensions != first.dimensions:
+            raise AmbientError(f"token sets of {first.dimensions} and {part.dimensions} dimensions cannot be joined")
+        if part.signature != first.signature:
+            raise InputError(f"token sets of two encoders cannot be joined: {first.signature!r}, {part.signature!r}")

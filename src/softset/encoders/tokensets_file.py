@@ -1,7 +1,7 @@
-"""Token sets on disk: a folder of flat arrays or one safetensors file, both mapped and never unpickled.
+"""TokenSets on disk: a folder of .npy files or one .safetensors file, memory-mapped and never unpickled.
 
-The tokens' text is kept once a distinct token (`vocabulary`, UTF-8, with `ends`), and `codes` says which one each is.
-Arrays of the special tokens bear the prefix `special_`.
+Each distinct token is stored once (`vocabulary` in UTF-8 with its `ends`), and `codes` holds the number of each token.
+The arrays of special tokens have the prefix `special_`.
 """
 
 import itertools
@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from softset.encoders.tokensets import FLOATS, TokenSets, strings
+from softset.encoders.tokensets import FLOAT_TYPES, TokenSets, string_array
 from softset.errors import FileError
 from softset.io.arrays import read_array, tensor_metadata, write_tensors
 from softset.io.atomic import new_folder
 from softset.io.manifest import Manifest
 from softset.vectors.formats.arrays import map_tensors
 
-__all__ = ["arrays_of", "open_sets", "save_sets", "sets_of"]
+__all__ = ["MANIFEST", "arrays_from_sets", "open_sets", "save_sets", "sets_from_arrays"]
 
 KIND = "TokenSets"
 MANIFEST = Manifest(KIND, 1, "a folder of token sets", "encode the texts again and save them")
@@ -29,16 +29,16 @@ def save_sets(path: str | os.PathLike[str], sets: TokenSets) -> None:
     """Write token sets to a new folder, or to a file if the name ends in .safetensors."""
     facts = {"signature": sets.signature}
     if Path(path).suffix == ".safetensors":
-        write_tensors(path, KIND, arrays_of(sets), facts)
+        write_tensors(path, KIND, arrays_from_sets(sets), facts)
         return
-    with new_folder(path) as beside:
-        for name, array in arrays_of(sets).items():
-            np.save(beside / f"{name}.npy", array, allow_pickle=False)
-        MANIFEST.write(beside, facts)
+    with new_folder(path) as folder:
+        for name, array in arrays_from_sets(sets).items():
+            np.save(folder / f"{name}.npy", array, allow_pickle=False)
+        MANIFEST.write(folder, facts)
 
 
 def open_sets(path: str | os.PathLike[str]) -> TokenSets:
-    """Open what `save_sets` wrote, mapped; what does not fit together is refused."""
+    """Open token sets that `save_sets` wrote, memory-mapped; inconsistent arrays raise FileError."""
     if Path(path).is_dir():
         facts: Mapping[str, Any] = MANIFEST.read(Path(path))
         arrays = {Path(name).stem: read_array(Path(path) / Path(name).name) for name in facts["files"]}
@@ -46,13 +46,13 @@ def open_sets(path: str | os.PathLike[str]) -> TokenSets:
         facts = tensor_metadata(path, KIND)
         arrays = {name: tensor.values for name, tensor in map_tensors(Path(path)).items()}
     try:
-        return sets_of(arrays, str(facts.get("signature", "own")))
+        return sets_from_arrays(arrays, str(facts.get("signature", "own")))
     except (KeyError, ValueError, IndexError, TypeError) as error:
-        raise FileError(f"{path} holds arrays that do not fit together ({error}): {MANIFEST.remedy}") from error
+        raise FileError(f"{path} holds inconsistent arrays ({error}): {MANIFEST.remedy}") from error
 
 
-def arrays_of(sets: TokenSets, prefix: str = "") -> dict[str, np.ndarray]:
-    """Return the arrays that hold all of some token sets."""
+def arrays_from_sets(sets: TokenSets, prefix: str = "") -> dict[str, np.ndarray]:
+    """Return the arrays that represent token sets in a file."""
     arrays = {
         "vectors": sets.vectors,
         "offsets": sets.offsets,
@@ -64,59 +64,52 @@ def arrays_of(sets: TokenSets, prefix: str = "") -> dict[str, np.ndarray]:
     if sets.lengths is not None:
         arrays["lengths"] = sets.lengths
     if sets.tokens is not None:
-        arrays |= _encoded(sets.tokens)
-    named = {prefix + name: array for name, array in arrays.items()}
-    return named | (arrays_of(sets.special, "special_") if sets.special is not None else {})
+        arrays |= _encode_tokens(sets.tokens)
+    prefixed = {prefix + name: array for name, array in arrays.items()}
+    return prefixed | (arrays_from_sets(sets.special, "special_") if sets.special is not None else {})
 
 
-def _encoded(tokens: np.ndarray) -> dict[str, np.ndarray]:
-    distinct = {token: code for code, token in enumerate(dict.fromkeys(tokens))}
-    spelled = [token.encode() for token in distinct]
+def _encode_tokens(tokens: np.ndarray) -> dict[str, np.ndarray]:
+    codes = {token: code for code, token in enumerate(dict.fromkeys(tokens))}
+    encoded = [token.encode() for token in codes]
     return {
-        "codes": np.fromiter((distinct[token] for token in tokens), dtype=np.int32, count=len(tokens)),
-        "vocabulary": np.frombuffer(b"".join(spelled), dtype=np.uint8),
-        "ends": np.cumsum([len(one) for one in spelled], dtype=np.int64),
+        "codes": np.fromiter((codes[token] for token in tokens), dtype=np.int32, count=len(tokens)),
+        "vocabulary": np.frombuffer(b"".join(encoded), dtype=np.uint8),
+        "ends": np.cumsum([len(token) for token in encoded], dtype=np.int64),
     }
 
 
-def sets_of(arrays: Mapping[str, np.ndarray], signature: str, prefix: str = "") -> TokenSets:
-    """Return the token sets that `arrays_of` took apart; a ValueError says what does not fit."""
-
-    def part(name: str) -> np.ndarray | None:
-        return arrays.get(prefix + name)
-
+def sets_from_arrays(arrays: Mapping[str, np.ndarray], signature: str, prefix: str = "") -> TokenSets:
+    """Return the token sets of the arrays that `arrays_from_sets` returned; inconsistent arrays raise ValueError."""
     vectors, offsets = arrays[prefix + "vectors"], np.asarray(arrays[prefix + "offsets"])
-    _check(vectors.ndim == 2 and vectors.dtype in FLOATS and vectors.shape[1] > 0, "vectors")
+    _check(vectors.ndim == 2 and vectors.dtype in FLOAT_TYPES and vectors.shape[1] > 0, "vectors")
     _check(offsets.ndim == 1 and offsets.dtype == np.int64 and len(offsets) > 0, "offsets")
     _check(offsets[0] == 0 and offsets[-1] == len(vectors) and bool((np.diff(offsets) >= 0).all()), "offsets")
     n, total = len(offsets) - 1, len(vectors)
     counts = {name: np.asarray(arrays[prefix + name]) for name in ("truncated", "unknown")}
     for name, array in counts.items():
         _check(array.shape == (n,) and array.dtype == np.int64 and bool((array >= 0).all()), name)
-    spans, codes = part("spans"), part("codes")
-    if spans is not None:
-        _check(spans.shape == (total, 2) and spans.dtype.kind == "i", "spans")
-    lengths = part("lengths")
-    if lengths is not None:
-        _check(lengths.shape == (total, 2) and lengths.dtype == np.float64, "lengths")
+    spans, lengths, codes = (arrays.get(prefix + name) for name in ("spans", "lengths", "codes"))
+    _check(spans is None or (spans.shape == (total, 2) and spans.dtype.kind == "i"), "spans")
+    _check(lengths is None or (lengths.shape == (total, 2) and lengths.dtype == np.float64), "lengths")
     tokens = None
     if codes is not None:
         _check(codes.shape == (total,) and codes.dtype == np.int32, "codes")
-        tokens = _decoded(codes, arrays[prefix + "vocabulary"], arrays[prefix + "ends"])
-    special = sets_of(arrays, signature, "special_") if not prefix and "special_vectors" in arrays else None
+        tokens = _decode_tokens(codes, arrays[prefix + "vocabulary"], arrays[prefix + "ends"])
+    special = sets_from_arrays(arrays, signature, "special_") if not prefix and "special_vectors" in arrays else None
     _check(special is None or (len(special) == n and special.dimensions == vectors.shape[1]), "special tokens")
     return TokenSets(vectors, offsets, tokens, spans, special, **counts, signature=signature, lengths=lengths)
 
 
-def _check(good: bool, what: str) -> None:
-    if not good:
-        raise ValueError(f"the {what} are not as they should be")
-
-
-def _decoded(codes: np.ndarray, vocabulary: np.ndarray, ends: np.ndarray) -> np.ndarray:
+def _decode_tokens(codes: np.ndarray, vocabulary: np.ndarray, ends: np.ndarray) -> np.ndarray:
     text, bounds = vocabulary.tobytes(), [0, *ends.tolist()]
     _check(bounds[-1] == len(text) and all(a <= b for a, b in itertools.pairwise(bounds)), "tokens")
     _check(len(codes) == 0 or bool(codes.min() >= 0 and codes.max() < len(ends)), "codes")
-    spelled = strings([text[a:b].decode() for a, b in itertools.pairwise(bounds)])
-    tokens: np.ndarray = spelled[codes]
+    distinct = string_array([text[a:b].decode() for a, b in itertools.pairwise(bounds)])
+    tokens: np.ndarray = distinct[codes]
     return tokens
+
+
+def _check(condition: bool, name: str) -> None:
+    if not condition:
+        raise ValueError(f"the {name} have the wrong type, shape or values")
