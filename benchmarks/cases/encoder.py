@@ -38,7 +38,7 @@ def _bare(texts: list[str], tokeniser: SubwordTokenizer, network: OnnxNetwork) -
     before, after = ([number for number, _ in marks] for marks in (tokeniser.prefix, tokeniser.suffix))
     rows = sorted((np.array([*before, *one.ids, *after]) for one in tokeniser(texts)), key=len)
     # The very sessions, called without anything of ours.
-    wide, narrow = network.on_all_threads._session, network._session  # noqa: SLF001 (see above)
+    wide, narrow = network.multithreaded._session, network._session  # noqa: SLF001 (see above)
 
     def made(size: int, session: Any, at_once: int) -> Callable[[], object]:
         pairs = [pad_sequences(rows[at : at + size], tokeniser.pad) for at in range(0, len(rows), size)]
@@ -46,7 +46,9 @@ def _bare(texts: list[str], tokeniser: SubwordTokenizer, network: OnnxNetwork) -
         return lambda: list(side_by_side(lambda batch: session.run(["hidden_6"], batch), batches, at_once))
 
     one_by_one = {f"batches of {size}": made(size, wide, 1) for size in SIZES}
-    return one_by_one | {f"batches of {size} side by side": made(size, narrow, network.at_once) for size in SIZES}
+    return one_by_one | {
+        f"batches of {size} side by side": made(size, narrow, network.parallel_batches) for size in SIZES
+    }
 
 
 def _run(quick: bool) -> Outcome:

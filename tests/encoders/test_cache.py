@@ -19,7 +19,7 @@ from softset.encoders import cache, cache_file
 from softset.encoders.base import TextEncoder
 from softset.encoders.cache import CachedEncoder
 from softset.encoders.function import FunctionEncoder
-from softset.encoders.tokensets import TokenSets, strings
+from softset.encoders.tokensets import TokenSets, string_array
 from softset.errors import FileError, InputError
 
 TEXTS = ["a red book", "", "größer 日本", "7 pens, 42 pens", "a red book "]
@@ -51,7 +51,7 @@ class Letters(TextEncoder):
         return TokenSets(
             np.array(rows, dtype=self._dtype).reshape(-1, 3),
             np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
-            strings(tokens) if "tokens" in self._parts else None,
+            string_array(tokens) if "tokens" in self._parts else None,
             spans if "spans" in self._parts else None,
             special,
             np.array([len(text) // 3 for text in texts], dtype=np.int64),
@@ -184,9 +184,9 @@ def test_what_cannot_be_used_is_refused(tmp_path):
             call(["a", "\ud83d"])
         with pytest.raises(InputError, match="put it in a list"):
             call("a")
-    with pytest.raises(InputError, match="a cache of 0 bytes holds nothing"):
+    with pytest.raises(InputError, match="the limit of the cache is 0"):
         CachedEncoder(Letters(), tmp_path, limit=0)
-    with pytest.raises(InputError, match="give it a name"):
+    with pytest.raises(InputError, match="give a function a name"):
         CachedEncoder(FunctionEncoder(lambda texts: [[len(text)] for text in texts]), tmp_path)
 
 
@@ -201,7 +201,7 @@ class Wrong(Letters):
 def test_an_encoder_that_breaks_its_word_is_refused(tmp_path):
     with pytest.raises(InputError, match="'few' returned 4 texts, but 5 were wanted"):
         CachedEncoder(Wrong("few"), tmp_path).encode(TEXTS)
-    with pytest.raises(InputError, match="'types' returns cannot be kept: the unknown are not as they should be"):
+    with pytest.raises(InputError, match="'types' cannot be cached: the unknown have the wrong type"):
         CachedEncoder(Wrong("types"), tmp_path).encode(TEXTS)
     assert kept(tmp_path) == 0
 
@@ -269,7 +269,7 @@ def test_a_damaged_file_is_refused(tmp_path, harm):
     encoder = CachedEncoder(Letters(), tmp_path)
     encoder.encode([f"text {n}" for n in range(50)])
     harm(tmp_path / "cache.sqlite")
-    with pytest.raises(FileError, match=r"cache\.sqlite is damaged, or no cache at all \(.+\): delete this file$"):
+    with pytest.raises(FileError, match=r"cache\.sqlite is damaged or not a cache \(.+\): delete this file$"):
         CachedEncoder(Letters(), tmp_path).encode(["text 1", "new"])
     with pytest.raises(FileError, match=r"cache\.sqlite is damaged"):
         encoder.embed(["text 1"])
@@ -296,7 +296,7 @@ def test_an_empty_database_of_another_version_is_refused(tmp_path):
 def test_a_database_without_its_sum_is_refused(tmp_path):
     encoder = CachedEncoder(Letters(), tmp_path)
     run(tmp_path, "DELETE FROM state")
-    with pytest.raises(FileError, match="sum of its bytes is missing"):
+    with pytest.raises(FileError, match="total number of bytes is missing"):
         encoder.encode(TEXTS)
 
 
@@ -320,7 +320,7 @@ def test_a_full_or_closed_disk_is_said_in_one_sentence(tmp_path, monkeypatch, se
     encoder = CachedEncoder(Letters(), tmp_path)
     with monkeypatch.context() as patch:
         limit_sqlite(patch, lambda db: db.execute(f"PRAGMA {setting}"))
-        with pytest.raises(FileError, match=rf"cache\.sqlite cannot be used \(.*{says}.*\): see that its folder"):
+        with pytest.raises(FileError, match=rf"cache\.sqlite cannot be used \(.*{says}.*\): check that its folder"):
             encoder.encode([f"text {n}" for n in range(100)])
     assert kept(tmp_path) == 0
     assert_same(encoder.encode(TEXTS), Letters().encode(TEXTS))
@@ -346,7 +346,7 @@ def test_a_folder_that_cannot_be_one_is_refused_at_once(tmp_path):
 
 
 def test_a_cache_that_another_holds_is_waited_for(tmp_path, monkeypatch):
-    assert cache_file.WAIT >= 60
+    assert cache_file.TIMEOUT >= 60
     encoder = CachedEncoder(Letters(), tmp_path)
     encoder.encode(["a"])
     encoder.encode(["a"])
@@ -354,8 +354,8 @@ def test_a_cache_that_another_holds_is_waited_for(tmp_path, monkeypatch):
         db.execute("BEGIN IMMEDIATE")
         encoder.encode(["a"])  # nothing was written since it was read last: so reading writes nothing, and waits not
         with monkeypatch.context() as patch:
-            patch.setattr(cache_file, "WAIT", 0.05)
-            with pytest.raises(FileError, match=r"locked.*no process holds it"):
+            patch.setattr(cache_file, "TIMEOUT", 0.05)
+            with pytest.raises(FileError, match=r"locked.*no process locks it"):
                 encoder.encode(["b"])
         with ThreadPoolExecutor(1) as pool:
             waiting = pool.submit(encoder.encode, ["b"])
@@ -369,7 +369,7 @@ def test_a_cache_that_another_is_making_is_waited_for(tmp_path, monkeypatch):
     with closing(sqlite3.connect(tmp_path / "cache.sqlite", isolation_level=None, check_same_thread=False)) as db:
         db.execute("BEGIN IMMEDIATE")
         with monkeypatch.context() as patch:
-            patch.setattr(cache_file, "WAIT", 0.05)
+            patch.setattr(cache_file, "TIMEOUT", 0.05)
             with pytest.raises(FileError, match="locked"):
                 CachedEncoder(Letters(), tmp_path)
         with ThreadPoolExecutor(1) as pool:
@@ -459,7 +459,7 @@ def test_a_text_larger_than_the_limit_is_not_kept_and_drives_nothing_out(tmp_pat
     encoder = CachedEncoder(letters, tmp_path, limit=size_of(long))  # fills all of it, so all others go
     encoder.encode([long])
     assert kept(tmp_path) == size_of(long)
-    monkeypatch.setattr(cache_file, "LARGEST", 10)  # SQLite's own limit
+    monkeypatch.setattr(cache_file, "MAX_ROW_BYTES", 10)  # SQLite's own limit
     CachedEncoder(letters, tmp_path).encode(TEXTS)
     assert kept(tmp_path) == size_of(long)
 
@@ -511,7 +511,7 @@ def write_and_hang(folder, texts, inside):
         inside.set()
         time.sleep(60)
 
-    cache_file.Rows._trim = hang
+    cache_file.CacheFile._evict = hang
     encoder.encode(texts)
 
 

@@ -176,7 +176,7 @@ def test_texts_without_vectors_ask_for_the_dimension():
 
 
 def test_a_function_that_finds_nothing_needs_dimensions():
-    with pytest.raises(ShapeError, match=r"no vector in 'a red book', so its dimension is not known: give dimensions"):
+    with pytest.raises(ShapeError, match=r"no vector for 'a red book', so its dimension is not known: give dimensions"):
         FunctionEncoder(lambda texts: [[]] * len(texts)).encode(["x"])
     assert FunctionEncoder(lambda texts: [[]] * len(texts), dimensions=3).embed(["x"]).tolist() == [[0, 0, 0]]
 
@@ -187,7 +187,7 @@ def test_another_dimension_later_on():
     with pytest.raises(AmbientError, match=r"for 'ab' cannot be used: the vectors have 2 dimensions, but 3 were"):
         encoder.encode(["abd", "ab"])
     given = FunctionEncoder(lambda texts: TokenSets.from_arrays(np.ones((len(texts), 1, 4))), dimensions=3)
-    with pytest.raises(AmbientError, match="gave vectors of 4 dimensions, but 3 were wanted"):
+    with pytest.raises(AmbientError, match="returned vectors of 4 dimensions, but 3 were wanted"):
         given.encode(["a"])
     mixed = FunctionEncoder(lambda texts: [np.ones((1, len(text))) for text in texts])
     with pytest.raises(AmbientError, match="2 dimensions, but 3 were wanted"):
@@ -208,7 +208,7 @@ def test_another_dimension_later_on():
         ([[[1, 2]]], ShapeError, "returned 1 set for 2 texts"),
         (np.ones((3, 4)), ShapeError, "returned 3 sets for 2 texts"),
         (TokenSets.from_arrays([[[1, 2]]]), ShapeError, "returned 1 set for 2 texts"),
-        ([[[1, 2]], [[1, 2], [3]]], ShapeError, "for 'pen' cannot be used: the vectors are no array"),
+        ([[[1, 2]], [[1, 2], [3]]], ShapeError, "for 'pen' cannot be used: the vectors are not an array"),
         ([[[1, 2]], [[[1, 2]]]], ShapeError, r"for 'pen' cannot be used: the vectors have shape \(1, 1, 2\)"),
         ([[[1, 2]], 5], ShapeError, r"for 'pen' cannot be used: the vectors have shape \(\)"),
         ([[[1, 2]], [["a", "b"]]], InputError, "for 'pen' cannot be used: the vectors are of type <U1"),
@@ -227,7 +227,7 @@ def test_numbers_that_are_not_finite_in_sets_made_by_hand():
         made.vectors[1, 0] = np.inf
         return made
 
-    with pytest.raises(NotFiniteError, match="gave for 'pen' has a number that is not finite"):
+    with pytest.raises(NotFiniteError, match="returned a number that is not finite for 'pen'"):
         FunctionEncoder(function).encode(["book", "pen", "ink"])
 
 
@@ -256,7 +256,7 @@ def test_errors_of_the_function_are_its_own():
     ("given", "words_of_it"),
     [
         ({"function": 3}, "a function from texts to vectors was wanted, but int was given"),
-        ({"function": words, "name": ""}, "the name of a function's vectors is ''"),
+        ({"function": words, "name": ""}, "name is ''"),
         ({"function": words, "dimensions": 0}, "dimensions is 0, but a whole number of at least 1"),
         ({"function": words, "dimensions": 2.5}, "dimensions is 2.5, but"),
     ],

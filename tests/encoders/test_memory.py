@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from softset import TokenSets
+from softset.encoders.base import concatenate_blocks
 from softset.encoders.cache import CachedEncoder
 from softset.encoders.function import FunctionEncoder
-from softset.encoders.gathering import gathered
 from softset.encoders.pipeline import ContextualEncoder, PipelineOptions
 from softset.encoders.static import TableNetwork
 from softset.encoders.tokenizer import SubwordTokenizer
@@ -112,7 +112,7 @@ def test_parts_that_come_one_by_one_are_let_go() -> None:
     part = TokenSets.from_arrays([np.ones((4000, 64), np.float32)], tokens=[["x"] * 4000])
     found = []
     with at_most(1.3, lambda: found[0].vectors.nbytes):
-        found.append(gathered(TokenSets.concatenate([part]) for _ in range(20)))
+        found.append(concatenate_blocks(TokenSets.concatenate([part]) for _ in range(20)))
     expected = TokenSets.concatenate([part] * 20)
     assert np.array_equal(found[0].vectors, expected.vectors) and np.array_equal(found[0].tokens, expected.tokens)
 
@@ -120,17 +120,17 @@ def test_parts_that_come_one_by_one_are_let_go() -> None:
 def test_parts_that_do_not_fit_are_refused() -> None:
     one, wide = TokenSets.from_arrays([[[1.0, 2.0]]]), TokenSets.from_arrays([[[1.0, 2.0, 3.0]]])
     with pytest.raises(AmbientError, match="2 and 3 dimensions"):
-        gathered([one, wide])
+        concatenate_blocks([one, wide])
     with pytest.raises(InputError, match="two encoders"):
-        gathered([one, TokenSets.from_arrays([[[1.0, 2.0]]], signature="other")])
+        concatenate_blocks([one, TokenSets.from_arrays([[[1.0, 2.0]]], signature="other")])
     with pytest.raises(InputError, match="nothing to concatenate"):
-        gathered([])
+        concatenate_blocks([])
 
 
 def test_parts_of_two_precisions_become_the_finer_one_and_empty_ones_have_no_say() -> None:
     half, whole = (TokenSets.from_arrays([np.ones((1, 2), dtype)]) for dtype in (np.float16, np.float32))
     nothing = TokenSets.from_arrays([[]], dimensions=2)
-    for join in (gathered, TokenSets.concatenate):
+    for join in (concatenate_blocks, TokenSets.concatenate):
         assert join([half, whole]).vectors.dtype == np.float32 == join([whole, half]).vectors.dtype
         assert join([nothing, half]).vectors.dtype == np.float16 == join([half, nothing]).vectors.dtype
         assert join([nothing, nothing]).vectors.dtype == np.float32

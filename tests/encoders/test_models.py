@@ -1,6 +1,5 @@
 """Models as folders and files: their kind, their checksum, what is taken of them and what is never."""
 
-import io
 import json
 import pickle
 import shutil
@@ -10,12 +9,21 @@ import numpy as np
 import pytest
 
 from softset import load_encoder
-from softset.encoders.model_files import ModelFiles, Part, chosen, find_files, licence_in
 from softset.encoders.model_import import import_model
 from softset.encoders.model_info import describe_model, verify_model
-from softset.encoders.models import BUNDLED, MANIFEST, REGISTRY, checksum, kind_of, model_folder, model_kind
+from softset.encoders.models import (
+    BUNDLED,
+    MANIFEST,
+    REGISTRY,
+    checksum,
+    choose_kind,
+    model_files,
+    model_folder,
+    model_kind,
+    read_licence,
+)
 from softset.errors import FileError, InputError
-from tests.encoders.tiny_models import model2vec, onnx_bytes, onnx_model, table, transformers_like, zipped
+from tests.encoders.tiny_models import model2vec, onnx_bytes, onnx_model, table, transformers_like
 
 NOWHERE = Path("nowhere")
 
@@ -49,17 +57,17 @@ def test_the_bundled_model_is_whole(tmp_path: Path) -> None:
     ],
 )
 def test_kinds(names: list[str], config: dict, kind: str) -> None:
-    assert kind_of(names, config, NOWHERE) == kind
+    assert choose_kind(names, config, NOWHERE) == kind
 
 
 def test_the_kind_that_is_wanted_is_taken_where_there_are_two() -> None:
     names, config = ["onnx/model.onnx", "model.safetensors"], {"model_type": "bert", "architectures": ["X"]}
-    assert kind_of(names, config, NOWHERE, "onnx") == "onnx"
-    assert kind_of(names, {"model_type": "bert"}, NOWHERE) == "onnx"
-    assert kind_of(names, {"model_type": "bert"}, NOWHERE, "transformers") == "transformers"
-    assert kind_of(["model.onnx", "moments.safetensors"], config, NOWHERE) == "onnx", "moments are no weights"
-    with pytest.raises(FileError, match="holds no model of the kind model2vec, but one of transformers and onnx"):
-        kind_of(names, config, NOWHERE, "model2vec")
+    assert choose_kind(names, config, NOWHERE, "onnx") == "onnx"
+    assert choose_kind(names, {"model_type": "bert"}, NOWHERE) == "onnx"
+    assert choose_kind(names, {"model_type": "bert"}, NOWHERE, "transformers") == "transformers"
+    assert choose_kind(["model.onnx", "moments.safetensors"], config, NOWHERE) == "onnx", "moments are no weights"
+    with pytest.raises(FileError, match="holds no model2vec model, but transformers and onnx"):
+        choose_kind(names, config, NOWHERE, "model2vec")
     with pytest.raises(InputError, match="the kind 'pickle' is not known: use onnx, transformers, model2vec"):
         import_model("nowhere", "mine", kind="pickle")
 
@@ -77,25 +85,7 @@ def test_the_kind_that_is_wanted_is_taken_where_there_are_two() -> None:
 )
 def test_what_is_no_model(names: list[str], config: dict, sentence: str) -> None:
     with pytest.raises(FileError, match=sentence):
-        kind_of(names, config, NOWHERE)
-
-
-def test_only_safe_files_are_chosen() -> None:
-    safe = [
-        "config.json",
-        "model-00001-of-00002.safetensors",
-        "model.safetensors.index.json",
-        "spiece.model",
-        "vocab.txt",
-    ]
-    others = ["pytorch_model.bin", "x.pkl", "x.pt", "evil.model", "run.py", "meta.json", "2_Dense/model.safetensors"]
-    onnx = ["onnx/model.onnx", "onnx/model.onnx_data", "onnx/model_fp16.onnx", "onnx/config.json", "onnx/run.py"]
-    assert set(chosen("transformers", [*safe, *others, *onnx])) == set(safe)
-    small = ["config.json", "model.safetensors.index.json", "spiece.model", "vocab.txt"]
-    assert set(chosen("onnx", [*safe, *others, *onnx])) == {*small, "onnx/model.onnx", "onnx/model.onnx_data"}
-    weights = ["moments.safetensors", "model.safetensors"]
-    assert set(chosen("onnx", ["model.onnx", *weights, *onnx])) == {"model.onnx", "moments.safetensors"}
-    assert set(chosen("onnx", [*weights, *onnx])) == {*onnx[:2], "moments.safetensors"}
+        choose_kind(names, config, NOWHERE)
 
 
 def test_the_checksum_changes_with_the_weights_wherever_they_are(tmp_path: Path) -> None:
@@ -145,7 +135,7 @@ def test_onnx_weights_count_by_whatever_name_they_have(tmp_path: Path, place: st
     (folder / place / "numbers.bin").write_bytes(table(seed=1).tobytes())
     assert checksum(folder) != before
     (folder / place / "numbers.bin").unlink()
-    with pytest.raises(FileError, match=r"wants weights from 'numbers.bin', which is not there"):
+    with pytest.raises(FileError, match=r"refers to weights in 'numbers.bin', which is missing"):
         load_encoder(folder)
 
 
@@ -180,9 +170,9 @@ def test_shards_that_an_index_names_count_and_stay_inside(tmp_path: Path) -> Non
     before = checksum(folder)
     (folder / "parts" / "one.safetensors").write_bytes(b"another")
     assert checksum(folder) != before
-    for name, sentence in (("../one.safetensors", "outside of its folder"), ("two.safetensors", "is not there")):
+    for name, sentence in (("../one.safetensors", "outside of its folder"), ("two.safetensors", "is missing")):
         index.write_text(json.dumps({"weight_map": {"embeddings": name}}))
-        with pytest.raises(FileError, match=f"wants weights from '{name}', (which )?{sentence}"):
+        with pytest.raises(FileError, match=f"refers to weights in '{name}', (which )?{sentence}"):
             load_encoder(folder)
 
 
@@ -203,66 +193,6 @@ def test_shards_have_one_checksum(tmp_path: Path) -> None:
     two = checksum(folder)
     (folder / "model-00002-of-00002.safetensors").write_bytes(b"y")
     assert len({whole, two, checksum(folder)}) == 3
-
-
-@pytest.mark.parametrize(("size", "word"), [(9, "more"), (11, "fewer")])
-def test_a_file_has_the_size_it_is_said_to_have(size: int, word: str) -> None:
-    files = ModelFiles(NOWHERE, None, {"a.json": Part(size, lambda: io.BytesIO(b"0123456789"))})
-    with pytest.raises(FileError, match=rf"nowhere: a\.json should have {size} bytes, but has {word}"):
-        list(files.read("a.json"))
-    good = ModelFiles(NOWHERE, None, {"a.json": Part(10, lambda: io.BytesIO(b"0123456789"))})
-    assert b"".join(good.read("a.json")) == b"0123456789"
-
-
-def test_too_much_is_never_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("softset.encoders.model_files.CHUNK_BYTES", 4)
-    taken: list[bytes] = []
-    files = ModelFiles(NOWHERE, None, {"a": Part(6, lambda: io.BytesIO(bytes(1000)))})
-    with pytest.raises(FileError, match="but has more"):
-        taken.extend(files.read("a"))
-    assert taken == [bytes(4)]
-
-
-@pytest.mark.parametrize(("name", "refused"), [("config.json", True), ("vocab.txt", True), ("model.onnx", False)])
-def test_what_is_read_as_a_whole_is_small(monkeypatch: pytest.MonkeyPatch, name: str, refused: bool) -> None:
-    monkeypatch.setattr("softset.encoders.model_files.LARGEST_TEXT", 9)
-    files = ModelFiles(NOWHERE, None, {name: Part(10, lambda: io.BytesIO(bytes(10)))})
-    if not refused:
-        assert b"".join(files.read(name)) == bytes(10)
-        return
-    with pytest.raises(FileError, match=f"nowhere: {name} has 10 bytes"):
-        list(files.read(name))
-
-
-def test_there_is_an_end_to_what_an_archive_may_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    archive = zipped(tmp_path / "m.zip", {"m": onnx_model(tmp_path / "m")})
-    import_model(str(archive), "mine")
-    monkeypatch.setattr("softset.encoders.model_files.LARGEST", 100)
-    with pytest.raises(FileError, match=r"m\.zip has .* bytes and would unpack to .*, as no model does"):
-        import_model(str(archive), "other")
-
-
-def test_a_fault_of_the_disk_is_told_as_such(tmp_path: Path) -> None:
-    folder = onnx_model(tmp_path / "m")
-    with find_files(folder) as files:
-        (folder / "config.json").unlink()
-        with pytest.raises(FileNotFoundError, match=r"config\.json"):
-            list(files.read("config.json"))
-
-
-@pytest.mark.parametrize(
-    ("card", "licence"),
-    [
-        ("---\nlanguage: en\nlicense: apache-2.0\n---\ntext", "apache-2.0"),
-        ("---\r\nlicense: mit\r\n---\r\n", "mit"),
-        ("license: mit\n", None),
-        ("---\nlanguage: en\n---\nlicense: mit\n", None),
-        ("---\nlicense: other\nlicense_name: mine\n---\n", "other"),
-        ("", None),
-    ],
-)
-def test_licences(card: str, licence: str | None) -> None:
-    assert licence_in(card) == licence
 
 
 def test_an_import_is_whole_or_absent(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -310,7 +240,7 @@ def test_weights_beside_an_onnx_file_come_along_by_any_name(tmp_path: Path, plac
     assert np.array_equal(load_encoder("mine").encode(["red"]).vectors, load_encoder(source).encode(["red"]).vectors)
     (source / place / "model.onnx").write_bytes(onnx_bytes(table(), "meta.json"))
     (source / place / "meta.json").write_bytes(table().tobytes())
-    with pytest.raises(FileError, match=r"'meta.json', which is not there"):
+    with pytest.raises(FileError, match=r"'meta.json', which is missing"):
         import_model(str(source), "other")
 
 
@@ -360,14 +290,67 @@ def test_pickles_are_never_read(tmp_path: Path) -> None:
     }
 
 
-def test_bytes_are_told_while_they_are_copied(tmp_path: Path) -> None:
-    source, seen = onnx_model(tmp_path / "m", data="numbers.bin"), list[tuple[int, int]]()
-    import_model(str(source), "mine", progress=lambda done, total: seen.append((done, total)))
-    size = sum((source / name).stat().st_size for name in ("model.onnx", "tokenizer.json"))
-    assert (size, size) in seen and seen[-1] == (table().nbytes, table().nbytes)
-
-
 def test_names_are_checked_before_anything_is_read(home: Path) -> None:
-    with pytest.raises(InputError, match="cannot be a name"):
+    with pytest.raises(InputError, match="cannot be used as a name"):
         import_model("/no/such/folder", "../x")
     assert not home.exists()
+
+
+def test_only_safe_files_are_copied(tmp_path: Path) -> None:
+    weights = ["model-00001-of-00002.safetensors", "model.safetensors.index.json"]
+    names = ["config.json", *weights, "spiece.model", "vocab.txt"]
+    others = ["pytorch_model.bin", "x.pkl", "x.pt", "evil.model", "run.py", "meta.json", "2_Dense/model.safetensors"]
+    onnx = ["onnx/model.onnx", "onnx/model.onnx_data", "onnx/model_fp16.onnx", "onnx/config.json", "onnx/run.py"]
+    for name in [*names, *others, *onnx]:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(b"x")
+    assert set(model_files(tmp_path, "transformers")) == set(names)
+    text = {"config.json", "model.safetensors.index.json", "spiece.model", "vocab.txt"}
+    assert set(model_files(tmp_path, "onnx")) == {*text, "model.onnx", "model.onnx_data"}
+    (tmp_path / "moments.safetensors").write_bytes(b"x")
+    assert "moments.safetensors" in model_files(tmp_path, "onnx")
+
+
+@pytest.mark.parametrize(("name", "rejected"), [("config.json", True), ("vocab.txt", True), ("model.onnx", False)])
+def test_text_files_have_a_size_limit(tmp_path: Path, monkeypatch, name: str, rejected: bool) -> None:
+    source = onnx_model(tmp_path / "m", table(d=300))
+    monkeypatch.setattr("softset.encoders.model_import.MAX_TEXT_BYTES", 5000)
+    if not rejected:
+        assert (source / name).stat().st_size > 5000
+        import_model(str(source), "mine")
+        return
+    with (source / name).open("ab") as file:
+        file.write(b" " * 5001)
+    with pytest.raises(FileError, match=rf"{name} has .* bytes, but the limit"):
+        import_model(str(source), "mine")
+
+
+@pytest.mark.parametrize("archive", ["m.zip", "m.whl"])
+def test_archives_are_rejected(tmp_path: Path, archive: str) -> None:
+    (tmp_path / archive).write_bytes(b"PK")
+    with pytest.raises(FileError, match="is not a folder: unpack an archive"):
+        import_model(str(tmp_path / archive), "mine")
+
+
+@pytest.mark.parametrize(
+    ("card", "licence"),
+    [
+        ("---\nlanguage: en\nlicense: apache-2.0\n---\ntext", "apache-2.0"),
+        ("---\r\nlicense: mit\r\n---\r\n", "mit"),
+        ("license: mit\n", None),
+        ("---\nlanguage: en\n---\nlicense: mit\n", None),
+        ("---\nlicense: other\nlicense_name: mine\n---\n", "other"),
+        ("", None),
+    ],
+)
+def test_the_licence_is_read_from_the_model_card(tmp_path: Path, card: str, licence: str | None) -> None:
+    assert read_licence(tmp_path) is None
+    (tmp_path / "README.md").write_bytes(card.encode())
+    assert read_licence(tmp_path) == licence
+
+
+def test_progress_counts_copied_bytes(tmp_path: Path) -> None:
+    source, calls = onnx_model(tmp_path / "m", data="numbers.bin"), list[tuple[int, int]]()
+    import_model(str(source), "mine", progress=lambda done, total: calls.append((done, total)))
+    size = sum(path.stat().st_size for path in source.iterdir())
+    assert calls[-1] == (size, size) and [done for done, _ in calls] == sorted(done for done, _ in calls)

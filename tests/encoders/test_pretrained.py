@@ -316,7 +316,7 @@ def test_models_for_images_or_sounds_are_told_what_works(tmp_path: Path) -> None
     clip = t.CLIPConfig(text_config=sizes, vision_config={**SIZES, "image_size": 8, "patch_size": 4}, projection_dim=8)
     vit = t.ViTConfig(**SIZES, image_size=8, patch_size=4)
     for folder, kind, config in ((tmp_path / "clip", t.CLIPModel, clip), (tmp_path / "vit", t.ViTModel, vit)):
-        with pytest.raises(FileError, match=f"the model {folder.name}@.*: models that work are text encoders"):
+        with pytest.raises(FileError, match=f"the model {folder.name}@.*: supported models are text encoders"):
             load_encoder(made(folder, kind, config))
 
 
@@ -348,7 +348,7 @@ def test_pickled_weights_and_foreign_code_are_refused(folders: dict[str, Path], 
     for name in ("config.json", "tokenizer.json", "tokenizer_config.json"):
         (tmp_path / name).write_bytes((folders["bert"] / name).read_bytes())
     torch.save({"x": torch.zeros(1)}, tmp_path / "pytorch_model.bin")
-    with pytest.raises(SoftsetError, match="pickles are never loaded"):
+    with pytest.raises(SoftsetError, match="a pickle, which is never loaded"):
         load_encoder(tmp_path)
     (tmp_path / "model.safetensors").write_bytes((folders["bert"] / "model.safetensors").read_bytes()[:-9])
     with pytest.raises(SoftsetError):
@@ -369,21 +369,21 @@ def test_a_missing_extra_names_the_command(folders: dict[str, Path], monkeypatch
     monkeypatch.setitem(sys.modules, "transformers", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'softset\[torch\]'"):
         load_encoder(folders["bert"])
-    with pytest.raises(InputError, match=r"there is no encoder 'minilmm' here \(known are minilm, words"):
+    with pytest.raises(InputError, match=r"there is no encoder 'minilmm' \(known are minilm, words"):
         load_encoder("minilmm")
 
 
 def test_a_name_that_nobody_knows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    with pytest.raises(InputError, match="there is no encoder 'nobody/nothing' here"):
+    with pytest.raises(InputError, match="there is no encoder 'nobody/nothing'"):
         load_encoder("nobody/nothing")
 
 
 def test_tokens_without_places_are_looked_for() -> None:
-    from softset.encoders.transformers import _aligned
+    from softset.encoders.tokenizer import _find_spans
 
     def shown(text: str, tokens: list[str]) -> list[str]:
-        return [text[a:b] for a, b in _aligned(text, tokens)]
+        return [text[a:b] for a, b in _find_spans(text, tokens)]
 
     assert shown("The  Red kingdom \u00e9!", ["the", "red", "king", "##dom", "e", "!"]) == [
         "The", "Red", "king", "dom", "\u00e9", "!",

@@ -11,11 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from softset.encoders.base import Encoder
+from softset.encoders.batching import split_windows
 from softset.encoders.function import FunctionEncoder
-from softset.encoders.late_interaction import LateInteractionEncoder
 from softset.encoders.pipeline import PipelineOptions
-from softset.encoders.sentence_transformers import sentence_encoder
-from softset.encoders.windows import windows
+from softset.encoders.sentence_transformers import LateInteractionEncoder, sentence_encoder
 from softset.errors import FileError, InputError, MissingExtraError
 
 torch = pytest.importorskip("torch")
@@ -207,7 +206,7 @@ def test_long_texts_go_in_windows(model):
     words = LONG.split()
     sets = sentence_encoder(model).encode([LONG, "red"])
     assert sets.tokens_of(0) == words and sets.truncated.tolist() == [0, 0]
-    last = list(windows(len(words), 22))[-1]
+    last = list(split_windows(len(words), 22))[-1]
     alone = sentence_encoder(model).encode([" ".join(words[last.start :])])[0]
     np.testing.assert_allclose(sets[0][last.begin :], alone[last.begin - last.start :], atol=1e-5)
     cut = sentence_encoder(model, options=PipelineOptions(overflow="truncate")).encode([LONG])
@@ -262,7 +261,7 @@ def test_sentence_vectors_of_long_texts_are_the_mean_over_windows(model):
     found = sentence_encoder(model).embed(["red", LONG], progress=lambda *done: told.append(done))
     wanted = sum(
         (one.end - one.begin) / len(words) * model.encode(" ".join(words[one.start : one.stop]))
-        for one in windows(len(words), 22)
+        for one in split_windows(len(words), 22)
     )
     np.testing.assert_allclose(found[1], wanted, atol=1e-5)
     assert told == [(2, 2)]
@@ -500,7 +499,7 @@ def test_models_without_token_vectors(tmp_path):
 
     first = transformer(tmp_path)
     static = StaticEmbedding(first.tokenizer.backend_tokenizer, embedding_dim=4)
-    with pytest.raises(InputError, match=r"tokeniser is of type Tokenizer.*FunctionEncoder\(model.encode\)"):
+    with pytest.raises(InputError, match=r"tokenizer is of type Tokenizer.*FunctionEncoder\(model.encode\)"):
         sentence_encoder(package.SentenceTransformer(modules=[static]))
     first.module_output_name = "sentence_embedding"
     with pytest.raises(InputError, match="the model's Transformer gives no vector for each token"):
@@ -513,7 +512,7 @@ def test_models_without_token_vectors(tmp_path):
 def test_models_with_a_chat_template(tmp_path):
     own = sentence_model(tmp_path, pooling())
     own[0].modality_config["message"] = own[0].modality_config["text"]
-    with pytest.raises(InputError, match="writes a text into a chat template"):
+    with pytest.raises(InputError, match="adds the tokens of a chat template"):
         sentence_encoder(own)
 
 
@@ -532,13 +531,13 @@ def test_sentence_vectors_that_cannot_be_computed_are_one_sentence(folder, monke
     def fails(*_):
         raise RuntimeError("out of memory\nadvice")
 
-    monkeypatch.setattr(encoder._network, "sentences", fails)
+    monkeypatch.setattr(encoder._network, "sentence_vectors", fails)
     with pytest.raises(FileError, match=r"cannot be run on 1 text of 6 tokens \(out of memory\): try a smaller"):
         encoder.embed(["A red book."])
 
 
 def test_folders_that_cannot_be_opened(folder, tmp_path):
-    with pytest.raises(FileError, match="is neither a folder nor a model that was downloaded before"):
+    with pytest.raises(FileError, match="is neither a folder nor a downloaded model"):
         sentence_encoder(tmp_path / "nothing" / "there")
     with pytest.raises(FileError, match="cannot be opened by sentence-transformers"):
         sentence_encoder(shutil.copytree(folder, tmp_path / "broken", ignore=lambda *_: ["config.json"]))
@@ -551,7 +550,7 @@ def test_folders_that_cannot_be_opened(folder, tmp_path):
 def test_pickles_are_not_opened(folder, tmp_path):
     pickled = shutil.copytree(folder, tmp_path / "pickled")
     (pickled / "1_Pooling" / "pytorch_model.bin").write_bytes(b"")
-    with pytest.raises(FileError, match=r"pytorch_model.bin may hold code, so it is not opened"):
+    with pytest.raises(FileError, match=r"pytorch_model.bin is a pickle, which can run code"):
         sentence_encoder(pickled)
     shutil.copy(folder / "model.safetensors", pickled / "1_Pooling")
     assert sentence_encoder(pickled).dimensions == 16

@@ -86,7 +86,7 @@ def test_imported_vectors_and_folders_of_vectors(tmp_path: Path, monkeypatch: py
     own = load_encoder(Vocabulary.read(tmp_path / "v.txt"))
     assert own.encode(["red"]).vectors.tolist() == [[1, 0]]
     assert "@" in by_name.signature and "@" not in own.signature
-    with pytest.raises(SoftsetError, match="give it a name"):
+    with pytest.raises(SoftsetError, match="save word vectors first"):
         load_encoder(Vocabulary.read(tmp_path / "v.txt"), cache=tmp_path / "kept")
     assert getattr(by_name, "second_moment", 0) is None
 
@@ -94,7 +94,7 @@ def test_imported_vectors_and_folders_of_vectors(tmp_path: Path, monkeypatch: py
 @pytest.mark.parametrize("options", [{"layer": 2}, {"device": "cpu"}, {"dtype": "float16"}])
 def test_options_that_would_vanish_are_refused(tmp_path: Path, options: dict[str, Any]) -> None:
     for model in ("words", model2vec_folder(tmp_path / "tiny")):
-        with pytest.raises(SoftsetError, match=f"no choice of {next(iter(options))}"):
+        with pytest.raises(SoftsetError, match=f"no option {next(iter(options))}"):
             load_encoder(model, **options)
 
 
@@ -129,7 +129,7 @@ def test_model2vec_agrees_with_its_own_package(tmp_path: Path) -> None:
     ("change", "sentence"),
     [
         (lambda folder: (folder / "model.safetensors").unlink(), "is not a model|no model.safetensors"),
-        (lambda folder: (folder / "tokenizer.json").write_text("{"), "not a tokenizer.json"),
+        (lambda folder: (folder / "tokenizer.json").write_text("{"), "not a readable tokenizer.json"),
         (lambda folder: (folder / "config.json").write_text("[1]"), "holds no JSON object"),
         (lambda folder: (folder / "config.json").write_text("{"), "is not a complete JSON file"),
         (lambda folder: save_file({"embeddings": np.zeros((3, 2))}, folder / "model.safetensors"), "3 rows"),

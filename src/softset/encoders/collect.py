@@ -62,7 +62,11 @@ class RowCollector:
         begin = 0 if window is plan[0] else before + window.begin
         end = before + window.end + (len(self._tokenizer.suffix) if window is plan[-1] else 0)
         rows = slice(int(self._begins[index]) + begin, int(self._begins[index]) + end)
-        used, in_set, target = vectors[begin - window.start : end - window.start], self._in_set[rows], self._target[rows]
+        used, in_set, target = (
+            vectors[begin - window.start : end - window.start],
+            self._in_set[rows],
+            self._target[rows],
+        )
         self._vectors[target[in_set]] = used[in_set]
         self._others[target[~in_set]] = used[~in_set]
 

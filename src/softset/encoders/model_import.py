@@ -39,7 +39,7 @@ HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
 ONNX_FILES = ("model.onnx", *ONNX_DATA)
 HUB_FILES = [*TEXT_FILES, "*.safetensors", "README.md", *ONNX_FILES, *(f"onnx/{name}" for name in ONNX_FILES)]
 # "*" also matches slashes, so files in other subfolders are ignored explicitly.
-HUB_IGNORED = ["*/*.json", "*/*.txt", "*/*.model", "*/*.spm", "*/*.tiktoken", "*/*.safetensors"]
+HUB_IGNORED = ["*/*.json", "*/*.txt", "*/*.spm", "*/*.tiktoken", "*/*.safetensors"]
 TOKENIZER_FILES = re.compile(r"tokenizer\.json|vocab\.(json|txt)|dict\.txt|bpe\.codes|.*\.(model|spm|tiktoken)")
 
 
@@ -84,7 +84,7 @@ class _Source:
 
 def _download(name: str, folder: Path) -> None:
     """Download the safe files of a model on the hub."""
-    if not HUB_NAME.fullmatch(name):
+    if not HUB_NAME.fullmatch(name) or name.endswith((".whl", ".zip", ".gz")):
         raise InputError(f"there is no folder {name}: give the folder of a model, or its hub name")
     try:
         from huggingface_hub import snapshot_download
@@ -99,9 +99,7 @@ def _download(name: str, folder: Path) -> None:
         raise FileError(f"there is no folder {name}, and the hub has no such model ({reason})") from error
 
 
-def _import(
-    source: _Source, name: str, replace: bool, kind: str | None, progress: Progress | None
-) -> dict[str, Any]:
+def _import(source: _Source, name: str, replace: bool, kind: str | None, progress: Progress | None) -> dict[str, Any]:
     """Copy a model, try it, and register it under its name."""
     with REGISTRY.create(name, replace=replace) as folder:
         try:

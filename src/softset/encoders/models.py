@@ -37,7 +37,11 @@ MANIFEST = Manifest("Model", 1, "a model folder of softset", "import the model a
 MOMENTS = "moments.safetensors"  # second moments of token vectors; not weights
 # External weights of an ONNX file have these names by convention.
 ONNX_DATA = ("model.onnx_data", "model.onnx.data", "model.onnx_data_[0-9]", "model.onnx_data_[0-9][0-9]")
-TEXT_FILES = ("*.json", "*.txt", "*.model", "*.spm", "*.tiktoken", "bpe.codes")  # configuration and tokenizer
+# Configuration and tokenizer. Other names that end in .model may be pickles.
+TEXT_FILES = (
+    "*.json", "*.txt", "*.spm", "*.tiktoken", "bpe.codes", "spiece.model", "spm.model", "tokenizer.model",
+    "sentencepiece.model", "sentencepiece.bpe.model",
+)  # fmt: skip
 # The text files that decide a vector: they are part of the checksum.
 CHECKED_FILES = re.compile(
     r"config\.json|tokeni[sz]er.*\.json|(special|added)_tokens.*\.json|vocab.*|merges\.txt|.*\.model"

@@ -35,7 +35,8 @@ def only_output(model: bytes, output: str) -> bytes | None:
     graph = next(content for number, _, content in fields if number == GRAPH)
     parts = list(_fields(graph))
     needed = _needed_names([content for number, _, content in parts if number == NODE], output)
-    if needed is None or any(number == INITIALIZER and _has_field(content, EXTERNAL_DATA) for number, _, content in parts):
+    external = any(number == INITIALIZER and _has_field(content, EXTERNAL_DATA) for number, _, content in parts)
+    if needed is None or external:
         return None
     body = b"".join(whole for number, whole, content in parts if _is_needed(number, content, needed, output))
     head = varint(GRAPH << 3 | BYTES) + varint(len(body))

@@ -57,9 +57,8 @@ def sentence_encoder(
     options = options or PipelineOptions()
     if isinstance(model, library.SentenceTransformer):
         _check_plain_text(model)
-        own = model.tokenizer
-        pad = 0 if own.pad_token_id is None else own.pad_token_id
-        tokenizer = SubwordTokenizer(_copy_backend(model), unknown=own.unk_token_id, pad=pad)
+        backend, own = _copy_backend(model), model.tokenizer
+        tokenizer = SubwordTokenizer(backend, unknown=own.unk_token_id, pad=own.pad_token_id or 0)
         return SentenceEncoder(tokenizer, _ModuleNetwork(model, _identity(model, name)), options)
     if isinstance(model, getattr(library, "MultiVectorEncoder", ())):
         if replace(options, batch_tokens=DEFAULT_BATCH_TOKENS) != PipelineOptions():
@@ -267,7 +266,7 @@ def _model_folder(name: str | os.PathLike[str]) -> Path:
     try:
         return Path(snapshot_download(full_name, local_files_only=True))
     except (OSError, ValueError):
-        raise FileError(f"{name} is neither a folder nor a downloaded model: give a folder or the loaded model") from None
+        raise FileError(f"{name} is neither a folder nor a downloaded model: give a folder or a loaded model") from None
 
 
 def _check_plain_text(model: Any) -> None:
@@ -275,7 +274,7 @@ def _check_plain_text(model: Any) -> None:
     if hasattr(model[0], "sub_modules"):
         raise InputError("the model has different modules for queries and documents: give a model with one of them")
     if "message" in getattr(model, "modalities", ()):
-        raise InputError("the model puts texts in a chat template, whose tokens would be in the set: use FunctionEncoder")
+        raise InputError("the model adds the tokens of a chat template to each text: use FunctionEncoder")
 
 
 def _copy_backend(model: Any) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 from softset.algebra.arrays import to_numpy, traces_gradient
 from softset.errors import AmbientError, InputError, NotFiniteError, ShapeError
 from softset.io.text import counted, there_are
-from softset.vectors.rows import group_means, concatenate_rows
+from softset.vectors.rows import concatenate_rows, group_means
 
 __all__ = ["FLOAT_TYPES", "TokenSets", "offsets_from_counts", "string_array"]
 
@@ -294,7 +294,9 @@ def _common_dimension(rows: Sequence[np.ndarray], dimensions: int | None) -> int
     for text, array in enumerate(rows):
         if array.shape[1] not in (0, d):
             expected = f"text {first} has {d}" if dimensions is None else f"{d} were wanted"
-            raise AmbientError(f"the vectors of text {text} have {counted(array.shape[1], 'dimension')}, but {expected}")
+            raise AmbientError(
+                f"the vectors of text {text} have {counted(array.shape[1], 'dimension')}, but {expected}"
+            )
     return d
 
 

@@ -3,6 +3,7 @@
 Blocks of them go to as many threads as linear algebra may use (threadpoolctl's limit, or the library's own).
 """
 
+import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -14,11 +15,15 @@ from typing import ParamSpec, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["in_threads", "limited_to", "on_one_thread", "own_threads", "side_by_side"]
+from softset.errors import InputError
+
+__all__ = ["in_threads", "limited_to", "on_one_thread", "own_threads", "side_by_side", "thread_count"]
 
 Given = ParamSpec("Given")
 Job = TypeVar("Job")
 Result = TypeVar("Result")
+
+MAX_THREADS = 1024  # more than the cores of any machine; a hundred thousand threads would use up the memory
 
 
 class _OneThread:
@@ -135,3 +140,20 @@ def on_one_thread(function: Callable[Given, Result]) -> Callable[Given, Result]:
             return function(*arguments, **options)
 
     return limited
+
+
+def thread_count(threads: int | None) -> int:
+    """Return the given number of threads, or else OMP_NUM_THREADS, or the number of cores this process may use.
+
+    >>> thread_count(3)
+    3
+    """
+    if threads is not None:
+        if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= MAX_THREADS:
+            raise InputError(f"threads is {threads!r}, but a whole number from 1 to {MAX_THREADS} was wanted")
+        return threads
+    variable = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
+    if variable.isascii() and variable.isdecimal() and int(variable) > 0:
+        return min(int(variable), MAX_THREADS)
+    # A container may own fewer cores than the machine has.
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
