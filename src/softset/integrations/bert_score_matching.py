@@ -8,7 +8,7 @@ import numpy as np
 
 from softset.encoders.base import Encoder, Progress
 from softset.encoders.signature import format_signature, parse_signature
-from softset.encoders.tokensets import TokenSets, strings
+from softset.encoders.tokensets import TokenSets, string_array
 from softset.similarity.idf import Idf
 from softset.similarity.metrics.bertscore import BertScore
 from softset.similarity.metrics.weights import weigh
@@ -94,12 +94,12 @@ def _with_special_tokens(sets: TokenSets, special_tokens: frozenset[str]) -> Tok
 
 
 def _mark(tokens: np.ndarray, special_tokens: frozenset[str]) -> np.ndarray:
-    return strings([SpecialToken(token) if token in special_tokens else token for token in tokens.tolist()])
+    return string_array([SpecialToken(token) if token in special_tokens else token for token in tokens.tolist()])
 
 
 def _name_unknown(tokens: np.ndarray) -> np.ndarray:
     """Return tokens with all unknown ones called [UNK]; a token of spaces is known."""
-    return strings(
+    return string_array(
         [token if isinstance(token, SpecialToken) or not token.strip(SPACE) else UNKNOWN for token in tokens.tolist()]
     )
 
