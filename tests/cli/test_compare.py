@@ -8,7 +8,7 @@ import pytest
 
 from softset.cli.compare import compare as command
 from softset.evaluation import systems
-from softset.evaluation.comparison import compare
+from softset.evaluation.compare import compare
 from softset.similarity.idf import Idf
 from softset.similarity.scorer import Scorer
 
@@ -92,7 +92,7 @@ def test_a_metric_that_is_named_twice_is_shown_once(run) -> None:
 def test_blocks_change_nothing_but_memory(run, monkeypatch, metric) -> None:
     asked = ("compare", "-r", "r.txt", "-r", "r2.txt", "a.txt", "b.txt", "--model", "words", "--metric", metric)
     code, out, err = run(*asked)
-    monkeypatch.setattr(systems, "BLOCK", 4)
+    monkeypatch.setattr(systems, "SEGMENTS_PER_BLOCK", 4)
     assert run(*asked) == (code, out, err) and code == 0
 
 
@@ -157,10 +157,10 @@ def test_progress_is_for_terminals_only(run, monkeypatch) -> None:
         ("-r empty.txt empty.txt a.txt", "empty.txt is empty"),
         ("-r - a.txt -", "standard input can be read only once"),
         ("-r r.txt a.txt b.txt --json --latex", "give --json or --latex, not both"),
-        ("-r r.txt a.txt b.txt --samples 0", "samples is 0: a whole number from 1 to 1,000,000"),
-        ("-r r.txt a.txt b.txt --swaps 2000000", "swaps is 2000000: a whole number from 1"),
-        ("-r r.txt a.txt b.txt --seed -1", "seed is -1: a whole number from 0 up"),
-        ("-r r.txt a.txt b.txt --confidence 95", "confidence is 95.0: a number between 0 and 1"),
+        ("-r r.txt a.txt b.txt --samples 0", "samples is 0: give a whole number from 1 to 1,000,000"),
+        ("-r r.txt a.txt b.txt --swaps 2000000", "swaps is 2000000: give a whole number from 1"),
+        ("-r r.txt a.txt b.txt --seed -1", "seed is -1: give a whole number from 0 up"),
+        ("-r r.txt a.txt b.txt --confidence 95", "confidence is 95.0: give a number between 0 and 1"),
         ("-r r.txt a.txt b.txt --score f2", "'f2' is not one of"),
         ("-r r.txt a.txt b.txt --metric bleu", "there is no metric 'bleu'"),
         ("-r r.txt a.txt b.txt --metric subspace --metric bleu", "there is no metric 'bleu'"),

@@ -4,16 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from softset.evaluation.results import Row, Table
+from softset.evaluation.tables import ResultRow, ResultTable
 
 
 @pytest.fixture
 def tables(home: Path) -> tuple[str, str]:
-    of_texts = [Row("sts", "STS12", name, "spearman", 0.5, 9, 0.4, 0.6) for name in ("bertscore", "subspace")]
+    of_texts = [ResultRow("sts", "STS12", name, "spearman", 0.5, 9, 0.4, 0.6) for name in ("bertscore", "subspace")]
     names = ("none/near/product", "none/crisp/lattice(alpha=0.5)")
-    of_words = [Row("sets", "Set", name, "R@100", 0.3, 9, 0.2, 0.4) for name in names]
-    Table("STS", tuple(of_texts)).save(home, "sts")
-    Table("Sets", tuple(of_words)).save(home, "sets")
+    of_words = [ResultRow("sets", "Set", name, "R@100", 0.3, 9, 0.2, 0.4) for name in names]
+    ResultTable("STS", tuple(of_texts)).save(home, "sts")
+    ResultTable("Sets", tuple(of_words)).save(home, "sets")
     return str(home / "sts.json"), str(home / "sets.json")
 
 
@@ -26,6 +26,6 @@ def test_a_picture_of_two_tables(run, tables, home: Path) -> None:
 
 def test_what_is_no_table_is_refused(run, tables, home: Path) -> None:
     (home / "broken.json").write_text("{}")
-    for sts, sentence in (("broken.json", "holds no table of results"), ("absent.json", "absent.json")):
+    for sts, sentence in (("broken.json", "is not a table of results"), ("absent.json", "absent.json")):
         code, _, err = run("eval", "figure", "--sts", sts, "--sets", tables[1], "--out", "figure.svg")
         assert code == 2 and sentence in err and err.count("\n") == 1 and not (home / "figure.svg").exists()

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 import softset
-from softset.evaluation.results import Table
+from softset.evaluation.tables import ResultTable
 from tests.evaluation.sts_cases import WORDS, plain_folder, real_folder
 
 FEW = ("--model", "words", "--metrics", "softset,subspace+chance R,average", "--samples", "50")
@@ -34,7 +34,7 @@ def two(data: str, *more: str) -> tuple[str, ...]:
 def test_the_table_has_a_line_a_method_and_short_columns(run, data) -> None:
     code, out, err = run(*two(data, *FEW))
     title, header, *lines = out.splitlines()
-    assert code == 0 and title.startswith("Length of texts")
+    assert code == 0 and title.startswith("Text length")
     kinds = ("spearman", "spearman candidate", "1-8 mean", "9-16 mean", "17-32 mean", "33- mean")
     names = [one.strip() for one in header.split("  ") if one.strip()]
     assert names == ["method", *(f"{kind} {one}" for kind in ("unrelated", "alike") for one in kinds)]
@@ -88,7 +88,7 @@ def test_what_is_kept_tells_what_made_it(run, data, home) -> None:
     code, _, err = run(*two(data, *FEW, "--limit", "12", "--out", "kept"))
     assert code == 0 and "softset: wrote kept/lengths.json" in err
     assert sorted(one.name for one in (home / "kept").iterdir()) == ["lengths.json", "lengths.md"]
-    table = Table.load(home / "kept" / "lengths.json")
+    table = ResultTable.load(home / "kept" / "lengths.json")
     facts = table.facts
     assert (facts["limit"], facts["samples"], facts["seed"], facts["text"]) == (12, 50, 12345, "raw")
     assert sorted(facts["data"]) == ["sts/raw/SICK-test.tsv", "sts/raw/STS12.tsv"] and "at least 4" in facts["alike"]
@@ -96,17 +96,17 @@ def test_what_is_kept_tells_what_made_it(run, data, home) -> None:
 
 
 def test_a_run_that_was_interrupted_goes_on(run, data, home, monkeypatch) -> None:
-    from softset.evaluation.lengths import LengthsRun
+    from softset.evaluation.lengths import LengthEvaluation
 
-    whole, arguments = LengthsRun._kind, two(data, *FEW, "--out", "kept")
+    whole, arguments = LengthEvaluation._sample, two(data, *FEW, "--out", "kept")
 
-    def stopped(self, kind, *rest):
-        if kind.name == "alike":
+    def stopped(self, name, *arguments):
+        if name == "alike":
             raise KeyboardInterrupt
-        return whole(self, kind, *rest)
+        return whole(self, name, *arguments)
 
     with monkeypatch.context() as patch:
-        patch.setattr(LengthsRun, "_kind", stopped)
+        patch.setattr(LengthEvaluation, "_sample", stopped)
         assert run(*arguments)[0] == 130
     assert [one.name for one in (home / "kept").iterdir()] == ["lengths.partial"]
     code, _, err = run(*arguments)
@@ -126,13 +126,13 @@ def test_a_picture(run, data, home) -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("--data", "nowhere"), "nowhere is no folder"),
+        (("--data", "nowhere"), "nowhere is not a folder"),
         (("--datasets", "STS11"), "there is no dataset 'STS11'"),
         (("--metrics", "cosine"), "there is no metric 'cosine'"),
         (("--metrics", "bertscore+chance"), "has no closed form"),
         (("--resume",), "name it with --out"),
         (("--limit", "0"), "0 is not in the range"),
-        (("--plot", "bars.gif"), "as .png, .svg or .pdf"),
+        (("--plot", "bars.gif"), "not a .png, .svg or .pdf file"),
     ],
 )
 def test_what_is_wrong_is_one_sentence(run, data, arguments, sentence) -> None:

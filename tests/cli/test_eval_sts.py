@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from softset.evaluation.results import Table
+from softset.evaluation.tables import ResultTable
 from tests.evaluation.sts_cases import plain_folder, real_folder, senteval_folder
 
 FEW = ("--model", "words", "--metrics", "bertscore,softset,subspace P,average", "--samples", "50")
@@ -21,7 +21,7 @@ def test_the_table_has_all_datasets_their_mean_and_the_time(run, data) -> None:
     assert code == 0 and title.startswith("Semantic textual similarity")
     assert header.split() == "method STS12 STS13 STS14 STS15 STS16 STS-B SICK-R Avg seconds".split()
     assert [line.split("  ")[0] for line in lines[:4]] == ["bertscore", "softset (default)", "subspace P", "average"]
-    assert "paired test against bertscore" in lines[4]
+    assert "worse than bertscore (paired test" in lines[4]
     assert "softset: STS12: 40 pairs, encoded in" in err and err.count("pairs, encoded") == 7
 
 
@@ -53,7 +53,7 @@ def test_what_is_kept_tells_what_made_it(run, data, home) -> None:
     code, _, err = run("eval", "sts", "--data", data, "--text", "tokenised", "--limit", "5", "--out", "kept", *FEW)
     assert code == 0 and "softset: wrote kept/sts.json" in err
     assert sorted(one.name for one in (home / "kept").iterdir()) == ["sts.json", "sts.md"]
-    table = Table.load(home / "kept" / "sts.json")
+    table = ResultTable.load(home / "kept" / "sts.json")
     facts = table.facts
     assert (facts["text"], facts["limit"], facts["samples"], facts["seed"]) == ("tokenised", 5, 50, 12345)
     assert len(facts["data"]) == 7 and facts["encoder"].startswith("encoder:words(") and "distinct" in facts["idf"]
@@ -61,17 +61,17 @@ def test_what_is_kept_tells_what_made_it(run, data, home) -> None:
 
 
 def test_a_run_that_was_interrupted_goes_on(run, data, home, monkeypatch) -> None:
-    from softset.evaluation.sts import StsRun
+    from softset.evaluation.sts import StsEvaluation
 
-    whole, arguments = StsRun._dataset, ("eval", "sts", "--data", data, *FEW, "--out", "kept")
+    whole, arguments = StsEvaluation._dataset, ("eval", "sts", "--data", data, *FEW, "--out", "kept")
 
-    def stopped(self, pairs, usable):
+    def stopped(self, pairs, *arguments):
         if pairs.name == "STS14":
             raise KeyboardInterrupt
-        return whole(self, pairs, usable)
+        return whole(self, pairs, *arguments)
 
     with monkeypatch.context() as patch:
-        patch.setattr(StsRun, "_dataset", stopped)
+        patch.setattr(StsEvaluation, "_dataset", stopped)
         code, _, err = run(*arguments)
         assert code == 130 and err.count("pairs, encoded") == 2
     assert [one.name for one in (home / "kept").iterdir()] == ["sts.partial"]
@@ -113,7 +113,7 @@ def test_a_picture(run, data, home) -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("--data", "nowhere"), "nowhere is no folder"),
+        (("--data", "nowhere"), "nowhere is not a folder"),
         (("--datasets", "STS11"), "there is no dataset 'STS11'"),
         (("--metrics", "cosine"), "there is no metric 'cosine'"),
         (("--metrics", "average+chance"), "has no closed form"),
@@ -122,7 +122,7 @@ def test_a_picture(run, data, home) -> None:
         (("--table", "6", "--layer", "4"), "leave --layer"),
         (("--table", "6", "--model", "words"), "has no choice of layer"),
         (("--model", "words", "--paper-code", "8"), "--paper-code needs a model"),
-        (("--plot", "bars.gif"), "as .png, .svg or .pdf"),
+        (("--plot", "bars.gif"), "not a .png, .svg or .pdf file"),
     ],
 )
 def test_what_is_wrong_is_one_sentence(run, data, arguments, sentence) -> None:

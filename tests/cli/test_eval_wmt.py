@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 import softset
-from softset.evaluation.data import Data
-from softset.evaluation.methods import Method
-from softset.evaluation.results import Table
-from softset.evaluation.wmt import WmtRun, with_parts
-from softset.evaluation.wmt_data import read_pair
-from tests.evaluation.wmt_cases import real_data, write_pair
+from softset.evaluation.data import DataFolder
+from softset.evaluation.methods import ScoringMethod
+from softset.evaluation.tables import ResultTable
+from softset.evaluation.translations import TranslationEvaluation, all_parts
+from softset.evaluation.translations_data import read_pair
+from tests.evaluation.translation_cases import real_data, write_pair
 
 QUICK = ("--model", "words", "--metrics", "bertscore", "--metrics", "softset,average", "--samples", "40")
 
@@ -37,9 +37,9 @@ def numbers(rows) -> list[tuple[object, ...]]:
 
 def test_the_table_is_the_one_of_python(run, data) -> None:
     code, out, err = run("eval", "wmt", "--data", str(data), "--pair", "all", *QUICK, "--json")
-    methods = with_parts(map(Method.named, ["bertscore", "softset", "average"]))
-    run_by_hand = WmtRun(softset.load_encoder("words"), methods, samples=40)
-    expected = run_by_hand.table([read_pair(Data(data), name) for name in ("cs-en", "tr-en")])
+    methods = all_parts(map(ScoringMethod.parse, ["bertscore", "softset", "average"]))
+    run_by_hand = TranslationEvaluation(softset.load_encoder("words"), methods, samples=40)
+    expected = run_by_hand.table([read_pair(DataFolder(data), name) for name in ("cs-en", "tr-en")])
     assert code == 0 and numbers(json.loads(out)) == numbers(expected.rows)
     assert "softset: tr-en: 6 judgements of 3 segments in" in err
     assert "softset: left out: sacrebleu chrF (chrF needs sacrebleu: pip install sacrebleu)" in err
@@ -58,7 +58,7 @@ def test_out_keeps_the_table_and_nothing_else(run, data, home) -> None:
     code, _, err = run("eval", "wmt", "--data", str(data), "--pair", "cs-en", *QUICK, "--out", "kept", "--seed", "3")
     assert code == 0 and "wrote kept/wmt.json" in err
     assert sorted(path.name for path in (home / "kept").iterdir()) == ["wmt.json", "wmt.md"]
-    table = Table.load("kept/wmt.json")
+    table = ResultTable.load("kept/wmt.json")
     assert table.baseline == "bertscore" and table.facts["seed"] == 3
     assert not {"limit", "sacrebleu"} & set(table.facts)  # there was none
     assert table.facts["data"]["wmt18/cs-en/darr.tsv"] and "encoder:" in table.facts["encoder"]
@@ -67,15 +67,15 @@ def test_out_keeps_the_table_and_nothing_else(run, data, home) -> None:
 def test_a_run_that_was_interrupted_goes_on(run, data, home, monkeypatch) -> None:
     arguments = ("eval", "wmt", "--data", str(data), "--pair", "all", *QUICK, "--json")
     _, whole, _ = run(*arguments)
-    real = WmtRun._rows
+    real = TranslationEvaluation._pair
 
-    def stopped(self, pair, scored):
+    def stopped(self, pair, methods):
         if pair.name == "tr-en":
             raise KeyboardInterrupt
-        return real(self, pair, scored)
+        return real(self, pair, methods)
 
     with monkeypatch.context() as patch:
-        patch.setattr(WmtRun, "_rows", stopped)
+        patch.setattr(TranslationEvaluation, "_pair", stopped)
         assert run(*arguments, "--out", "kept")[0] == 130
     assert [path.name for path in (home / "kept").iterdir()] == ["wmt.partial"]
     code, _, err = run(*arguments, "--out", "kept")
@@ -90,7 +90,7 @@ def test_a_run_that_was_interrupted_goes_on(run, data, home, monkeypatch) -> Non
     ("arguments", "sentence"),
     [
         (("--data", "data", "--pair", "xx-en"), "there is no language pair 'xx-en': use cs-en, tr-en or all"),
-        (("--data", "nowhere", "--pair", "cs-en"), "nowhere is no folder"),
+        (("--data", "nowhere", "--pair", "cs-en"), "nowhere is not a folder"),
         (("--pair", "cs-en"), "give --data DIR, or set SOFTSET_DATA"),
         (("--data", "data"), "Missing option '--pair'"),
         (("--data", "data", "--pair", "cs-en", "--metrics", "subspaces"), "there is no metric 'subspaces'"),
@@ -108,7 +108,7 @@ def test_broken_data_name_the_file_and_line(run, data) -> None:
     path = data / "wmt18" / "tr-en" / "darr.tsv"
     path.write_text(path.read_text() + "9\tgood\tpoor\t9\t1\n")
     code, _, err = run("eval", "wmt", "--data", str(data), "--pair", "all", *QUICK)
-    assert code == 2 and err == f"softset: {path} has, in line 8, segment 9, but ref.txt has segments 1 to 4\n"
+    assert code == 2 and err == f"softset: {path} has in line 8 segment 9, but ref.txt has segments 1 to 4\n"
 
 
 def test_the_real_data(run) -> None:

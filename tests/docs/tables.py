@@ -11,19 +11,20 @@ import sys
 from functools import cache
 from pathlib import Path
 
-from softset.evaluation.rendering import shown
-from softset.evaluation.results import Table
+from softset.evaluation.tables import ResultTable
 
 ROOT = Path(__file__).parent.parent.parent
 BLOCK = re.compile(r"(<!-- (table|across): (.*?) -->\n)((?:\|.*\n)*)")
 CELL = re.compile(r"<!-- cell: (.*?) -->")
-NUMBER = re.compile(r"(?<![\w.])-?(?:\d{1,3}\.\d|\.\d{3})(?!\w|\.\d)")  # as `shown` writes recalls and correlations
+NUMBER = re.compile(
+    r"(?<![\w.])-?(?:\d{1,3}\.\d|\.\d{3})(?!\w|\.\d)"
+)  # as `format_value` writes recalls and correlations
 
 
 @cache
-def results(name: str) -> Table:
+def results(name: str) -> ResultTable:
     """Return a table of results/."""
-    return Table.load(ROOT / "results" / f"{name}.json")
+    return ResultTable.load(ROOT / "results" / f"{name}.json")
 
 
 def renewed(text: str) -> str:
@@ -54,8 +55,7 @@ def _across(files: list[str], methods: list[str], datasets: list[str], metrics: 
 
 
 def _cell(file: str, method: str, dataset: str, metric: str) -> str:
-    row = results(file).row(method, dataset, metric)
-    return "" if row is None else shown(row)
+    return results(file).cell(method, dataset, metric)
 
 
 def strange_numbers(text: str) -> list[str]:
@@ -65,8 +65,8 @@ def strange_numbers(text: str) -> list[str]:
     metric -->.
     """
     cells = [[part.strip() for part in found.split("|")] for found in CELL.findall(text)]
-    known = {one.rstrip("*") for line in re.findall(r"^\|.*$", text, re.MULTILINE) for one in NUMBER.findall(line)}
-    known |= {_cell(*cell).rstrip("*") for cell in cells}
+    known = {one.rstrip("▲▼") for line in re.findall(r"^\|.*$", text, re.MULTILINE) for one in NUMBER.findall(line)}
+    known |= {_cell(*cell).rstrip("▲▼") for cell in cells}
     prose = re.sub(r"```.*?```|`[^`]*`|^\|[^\n]*$|<!--.*?-->|\]\([^)]*\)", "", text, flags=re.DOTALL | re.MULTILINE)
     return [number for number in NUMBER.findall(prose) if number not in known]
 

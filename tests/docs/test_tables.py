@@ -25,7 +25,7 @@ def test_numbers_of_the_prose_are_in_the_tables() -> None:
 
 
 def test_a_number_of_ones_own_would_be_found() -> None:
-    text = "It reaches .999, .996 and 99.9, as `.998` in | .997 |\n| .996** |\n"
+    text = "It reaches .999, .996 and 99.9, as `.998` in | .997 |\n| .996▲▲ |\n"
     assert strange_numbers(text) == [".999", "99.9", ".997"]
     cell = "<!-- cell: sts-minilm-last/sts | average | STS12 | spearman -->"
     assert strange_numbers(f"Average cosine has .720. {cell}") == [] != strange_numbers(f"It has .721. {cell}")

@@ -3,7 +3,8 @@
 import random
 from pathlib import Path
 
-from softset.evaluation.senteval import PARTS, SICK
+from softset.evaluation.sts_data import SENTEVAL_PARTS as PARTS
+from softset.evaluation.sts_data import SICK_COLUMNS as SICK
 from tests.integrations.sts import PLACES
 
 WORDS = (

@@ -1,4 +1,4 @@
-"""Scores and the length of texts: rows are what scipy and a Scorer give, and unrelated pairs are unrelated."""
+"""Rows equal scipy's correlations of scores and lengths, and unrelated pairs share no dataset pair."""
 
 import random
 from dataclasses import replace
@@ -13,9 +13,9 @@ from softset.encoders.base import TextEncoder
 from softset.encoders.tokensets import TokenSets
 from softset.errors import InputError
 from softset.evaluation import lengths
-from softset.evaluation.correlation_draws import drawn_counts
-from softset.evaluation.lengths import METRICS, LengthsRun, alike, unrelated
-from softset.evaluation.methods import Method
+from softset.evaluation.lengths import METRICS, LengthEvaluation, similar_pairs, unrelated_pairs
+from softset.evaluation.methods import ScoringMethod
+from softset.evaluation.significance import bootstrap
 from softset.evaluation.sts_data import SentencePairs
 from softset.io.checkpoint import checkpoint
 from softset.similarity.scorer import Scorer
@@ -38,8 +38,8 @@ def dataset(name: str, count: int = 40) -> SentencePairs:
 DATASETS = [dataset("STS12"), dataset("SICK-R")]
 
 
-def run(*names: str, encoder=ENCODER, **options) -> LengthsRun:
-    return LengthsRun(encoder, [Method.named(name) for name in names], **{"samples": 50, **options})
+def run(*names: str, encoder=ENCODER, **options) -> LengthEvaluation:
+    return LengthEvaluation(encoder, [ScoringMethod.parse(name) for name in names], **{"samples": 50, **options})
 
 
 def paired(kind) -> list[tuple[str, str]]:
@@ -52,61 +52,55 @@ def pool(datasets) -> set[str]:
 
 def literal(kind, method: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return scores, and how many words reference and candidate have: all words of these sentences have vectors."""
-    one = Method.named(method)
+    one = ScoringMethod.parse(method)
     scorer = Scorer("words", metric=one.metric, rescale="chance" if one.chance else None)
     scores = getattr(scorer.score(kind.candidates, kind.references), one.field)
     return scores, *(np.array([len(text.split()) for text in side]) for side in (kind.references, kind.candidates))
 
 
-# The pairs
-
-
-def test_unrelated_pairs_are_no_pairs_of_the_data_nor_of_a_sentence_with_itself() -> None:
+def test_unrelated_pairs_share_no_dataset_pair_and_no_sentence() -> None:
     given = {frozenset(pair) for one in DATASETS for pair in zip(one.references, one.candidates, strict=True)}
     for seed in range(30):
-        pairs = paired(unrelated(DATASETS, seed=seed))
+        pairs = paired(unrelated_pairs(DATASETS, seed=seed))
         assert sorted(reference for reference, _ in pairs) == sorted(pool(DATASETS))  # each once
         assert all(candidate in pool(DATASETS) and candidate != reference for reference, candidate in pairs)
         assert not given & {frozenset(pair) for pair in pairs}
 
 
-def test_every_other_sentence_is_drawn_as_often() -> None:
+def test_candidates_are_drawn_uniformly() -> None:
     pairs = SentencePairs("STS12", np.zeros(3), ["a", "b", "c"], ["d", "a", "e"], [""] * 3)
-    drawn = [dict(paired(unrelated([pairs], seed=seed))) for seed in range(600)]
+    drawn = [dict(paired(unrelated_pairs([pairs], seed=seed))) for seed in range(600)]
     for reference, others in {"a": "ce", "b": "cde", "c": "abd", "d": "bce", "e": "abd"}.items():
         found = [one[reference] for one in drawn]
         assert set(found) == set(others)
         assert stats.chisquare([found.count(one) for one in others]).pvalue > 1e-4
 
 
-def test_a_sentence_that_is_paired_with_all_others_has_no_unrelated_pair() -> None:
+def test_sentence_paired_with_all_others_is_left_out() -> None:
     pairs = SentencePairs("STS12", np.zeros(2), ["a", "a"], ["b", "c"], [""] * 2)
-    assert sorted(paired(unrelated([pairs]))) == [("b", "c"), ("c", "b")]
+    assert sorted(paired(unrelated_pairs([pairs]))) == [("b", "c"), ("c", "b")]
 
 
-def test_pairs_follow_the_seed_and_the_limit(monkeypatch) -> None:
-    for draw in (unrelated, alike):
+def test_samples_depend_on_seed_and_limit(monkeypatch) -> None:
+    for draw in (unrelated_pairs, similar_pairs):
         whole = paired(draw(DATASETS, seed=1))
         assert whole == paired(draw(DATASETS, seed=1)) != paired(draw(DATASETS, seed=2))
         assert len(draw(DATASETS, limit=7, seed=1).candidates) == 7
         assert draw(DATASETS, limit=7, seed=1).references == [reference for reference, _ in whole[:7]]
-    monkeypatch.setattr(lengths, "MOST", 5)
-    assert len(unrelated(DATASETS).references) == len(unrelated(DATASETS, limit=9).references) == 5
+    monkeypatch.setattr(lengths, "MAX_UNRELATED", 5)
+    assert len(unrelated_pairs(DATASETS).references) == len(unrelated_pairs(DATASETS, limit=9).references) == 5
 
 
-def test_alike_pairs_are_those_scored_4_or_more_each_once() -> None:
+def test_similar_pairs_have_a_gold_score_of_4_or_more() -> None:
     gold = np.array([3.99, 4.0, 5.0, 5.0, 4.5])
     first = SentencePairs("STS12", gold, ["a", "b", "c", "d", "e"], ["f", "g", "h", "d", "i"], [""] * 5)
     second = SentencePairs("SICK-R", np.array([4.2, 4.1]), ["c", "i"], ["h", "e"], [""] * 2)
-    assert sorted(paired(alike([first, second]))) == [("b", "g"), ("c", "h"), ("e", "i"), ("i", "e")]
-
-
-# The numbers
+    assert sorted(paired(similar_pairs([first, second]))) == [("b", "g"), ("c", "h"), ("e", "i"), ("i", "e")]
 
 
 @pytest.mark.parametrize("method", [*METRICS, "bertscore(weights=l2)"])
-@pytest.mark.parametrize("draw", [unrelated, alike])
-def test_rows_are_scipys_correlations_of_a_scorers_scores_with_numbers_of_words(method, draw) -> None:
+@pytest.mark.parametrize("draw", [unrelated_pairs, similar_pairs])
+def test_rows_equal_scipys_correlations_with_lengths(method, draw) -> None:
     kind = draw(DATASETS, seed=3)
     table = run(method, seed=3).table(DATASETS)
     scores, references, candidates = literal(kind, method)
@@ -131,12 +125,12 @@ def test_rows_are_scipys_correlations_of_a_scorers_scores_with_numbers_of_words(
 def interval(scores, statistic, name: str) -> tuple[float, float]:
     """Return the second and the last but one of 50 draws: one in forty is outside on either side."""
     n = len(scores)
-    counts = np.concatenate([one for _, one in drawn_counts(n, 50, 3, name)], axis=1)
+    counts = bootstrap(lambda counts: counts, n, samples=50, seed=3, stream=name)
     drawn = sorted(statistic(np.repeat(np.arange(n), one.astype(int))) for one in counts.T)
     return drawn[1], drawn[-2]
 
 
-def test_buckets_end_where_they_say() -> None:
+def test_bucket_limits_are_inclusive() -> None:
     sizes = [1, 8, 9, 16, 17, 32, 33, 60]
     rng = random.Random(1)
     texts = [" ".join(rng.choices(WORDS, k=size)) for size in sizes]
@@ -160,7 +154,7 @@ class Noise(TextEncoder):
         return TokenSets.from_arrays([np.random.default_rng(seed).normal(size=(seed[1], 64)) for seed in seeds])
 
 
-def test_a_larger_set_has_more_room_and_counting_from_chance_takes_it_back() -> None:
+def test_chance_rescaling_removes_the_effect_of_length() -> None:
     names = ("subspace P", "subspace R", "subspace+chance P", "subspace+chance R")
     table = run(*names, encoder=Noise()).table([dataset("STS12", 400)])
     of_reference, of_candidate = (
@@ -170,13 +164,13 @@ def test_a_larger_set_has_more_room_and_counting_from_chance_takes_it_back() -> 
     assert of_candidate[1] > 0.9 > 0.2 > np.abs(np.delete(of_candidate, 1)).max()
 
 
-def test_the_same_seed_gives_the_same_table() -> None:
+def test_seed_determines_the_table() -> None:
     tables = [run("average", "subspace", seed=seed).table(DATASETS) for seed in (1, 1, 2)]
     first, again, other = ([replace(row, seconds=None) for row in table.rows] for table in tables)
     assert first == again != other
 
 
-def test_the_limit_is_of_pairs_of_each_kind() -> None:
+def test_limit_applies_to_each_sample() -> None:
     table = run("average", limit=6).table(DATASETS)
     assert [row.n for row in table.rows if row.metric == "spearman"] == [6, 6]
     assert all(
@@ -186,10 +180,7 @@ def test_the_limit_is_of_pairs_of_each_kind() -> None:
     assert table.facts["limit"] == 6 and "at least 4" in table.facts["alike"]
 
 
-# The work
-
-
-def test_each_sentence_that_is_needed_is_encoded_once() -> None:
+def test_each_sentence_is_encoded_once() -> None:
     seen: list[str] = []
 
     class Counting(TextEncoder):
@@ -200,31 +191,31 @@ def test_each_sentence_that_is_needed_is_encoded_once() -> None:
             return ENCODER.encode(texts, progress=progress)
 
     table = run("average", "tfidf", encoder=Counting(), limit=9).table(DATASETS)
-    kinds = [draw(DATASETS, limit=9) for draw in (unrelated, alike)]
+    kinds = [draw(DATASETS, limit=9) for draw in (unrelated_pairs, similar_pairs)]
     needed = {text for kind in kinds for text in (*kind.candidates, *kind.references)}
     assert sorted(seen) == sorted([*needed, "a"]) and table.methods == ["average", "tfidf"]
 
 
-def test_what_cannot_be_measured_is_left_out_and_told() -> None:
-    told: list[str] = []
+def test_empty_sample_and_unsupported_methods_are_reported() -> None:
+    notes: list[str] = []
     poor = SentencePairs("STS12", np.array([1.0, 1.0]), ["red book", "king"], ["river", "pen"], ["", ""])
-    table = run("cls", "average", note=told.append).table([poor])
+    table = run("cls", "average", note=notes.append).table([poor])
     assert table.methods == ["average"] and {row.dataset for row in table.rows} == {"unrelated", "unrelated 1-8"}
-    assert told[0].startswith("left out: cls") and "left out: alike, of which there are no pairs" in told
+    assert notes[0].startswith("left out: cls") and "left out: alike, because there are no such pairs" in notes
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_a_pair_with_a_sentence_of_no_tokens_is_left_out(seed) -> None:
-    told: list[str] = []
+def test_pair_with_a_sentence_without_tokens_is_left_out(seed) -> None:
+    notes: list[str] = []
     odd = SentencePairs("STS12", np.ones(3), ["red", "king", "pen"], ["river", "zzxqv", "book"], [""] * 3)
-    drawn = paired(unrelated([odd], seed=seed))
+    drawn = paired(unrelated_pairs([odd], seed=seed))
     lost = sum("zzxqv" in pair for pair in drawn)
-    table = run("average", seed=seed, note=told.append).table([odd])
+    table = run("average", seed=seed, note=notes.append).table([odd])
     assert table.row("average", "unrelated", "spearman").n == len(drawn) - lost == 6 - lost
-    assert f"unrelated: {lost} pairs left out, with a sentence of no known tokens" in told and lost > 0
+    assert f"unrelated: {lost} pairs left out, because a sentence has no known tokens" in notes and lost > 0
 
 
-def test_nothing_to_measure_is_refused() -> None:
+def test_data_without_pairs_are_refused() -> None:
     only = SentencePairs("STS12", np.array([1.0]), ["red"], ["blue"], [""])
     with pytest.raises(InputError, match="no pairs to measure"):
         run("average").table([only])
@@ -233,26 +224,26 @@ def test_nothing_to_measure_is_refused() -> None:
             run("average", **options).table(DATASETS)
 
 
-def test_a_run_that_was_interrupted_goes_on_to_the_same_table(tmp_path, monkeypatch) -> None:
-    path, told = tmp_path / "out" / "lengths.partial", []
-    here = run("average", "subspace+chance", note=told.append)
+def test_resumed_run_gives_the_same_table(tmp_path, monkeypatch) -> None:
+    path, notes = tmp_path / "out" / "lengths.partial", []
+    evaluation = run("average", "subspace+chance", note=notes.append)
     whole = run("average", "subspace+chance").table(DATASETS)
+    settings, compute = evaluation.settings({}), LengthEvaluation._sample
     with monkeypatch.context() as patch:
-        work = LengthsRun._kind
 
-        def stopped(self, kind, *rest):
-            if kind.name == "alike":
+        def interrupted(self, name, *arguments):
+            if name == "alike":
                 raise KeyboardInterrupt
-            return work(self, kind, *rest)
+            return compute(self, name, *arguments)
 
-        patch.setattr(LengthsRun, "_kind", stopped)
-        with pytest.raises(KeyboardInterrupt), checkpoint(path, here.made_by({})) as parts:
-            here.table(DATASETS, parts=parts)
-    told.clear()
-    other = run("average", "subspace+chance", limit=3).made_by({})
+        patch.setattr(LengthEvaluation, "_sample", interrupted)
+        with pytest.raises(KeyboardInterrupt), checkpoint(path, settings) as parts:
+            evaluation.table(DATASETS, parts=parts)
+    notes.clear()
+    other = run("average", "subspace+chance", limit=3).settings({})
     with pytest.raises(InputError, match="was started with another limit"), checkpoint(path, other, resume=True):
         pass
-    with checkpoint(path, here.made_by({}), resume=True) as parts:
-        resumed = here.table(DATASETS, parts=parts)
-    assert [one.split(":")[0] for one in told if "pairs" in one] == ["alike"]
+    with checkpoint(path, settings, resume=True) as parts:
+        resumed = evaluation.table(DATASETS, parts=parts)
+    assert [note.split(":")[0] for note in notes if "pairs" in note] == ["alike"]
     assert [replace(row, seconds=None) for row in resumed.rows] == [replace(row, seconds=None) for row in whole.rows]

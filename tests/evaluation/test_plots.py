@@ -1,4 +1,4 @@
-"""Pictures of results: whole files of three kinds, the same for the same numbers, and none without matplotlib."""
+"""Plots are complete files in three formats, equal for equal data, and need matplotlib."""
 
 import struct
 import subprocess
@@ -10,27 +10,28 @@ import pytest
 
 from softset.errors import InputError, MissingExtraError
 from softset.evaluation.plots import check_plot, save_figure_1, save_plot, save_ranks
-from softset.evaluation.results import Row, Table
+from softset.evaluation.tables import ResultRow, ResultTable
 
-STS = Table(
+STS = ResultTable(
     "STS, $1 & more",
     (
-        Row("sts", "STS12", "bertscore", "spearman", 0.5, 9, 0.4, 0.6),
-        Row("sts", "STS12", "subspace", "spearman", 0.6, 9, 0.61, 0.7, p=0.01, default=True),
-        Row("sts", "STS12", "odd $name_ \x1b[31m" + "x" * 80, "spearman", -0.2, 9),
-        Row("sts", "Avg", "bertscore", "spearman", 0.5, 9, 0.45, 0.55),
-        Row("sts", "Avg", "subspace", "spearman", 0.55, 9, 0.5, 0.6),
-        Row("sts", "all", "subspace", "seconds", 1.5, 9),
+        ResultRow("sts", "STS12", "bertscore", "spearman", 0.5, 9, 0.4, 0.6),
+        ResultRow("sts", "STS12", "subspace", "spearman", 0.6, 9, 0.61, 0.7, p=0.01, default=True),
+        ResultRow("sts", "STS12", "odd $name_ \x1b[31m" + "x" * 80, "spearman", -0.2, 9),
+        ResultRow("sts", "Avg", "bertscore", "spearman", 0.5, 9, 0.45, 0.55),
+        ResultRow("sts", "Avg", "subspace", "spearman", 0.55, 9, 0.5, 0.6),
+        ResultRow("sts", "all", "subspace", "seconds", 1.5, 9),
     ),
     baseline="bertscore",
 )
-SETS = Table(
-    "sets", tuple(Row("sets", data, name, "R@100", 0.3, 9, 0.2, 0.4) for data in ("Set", "Union") for name in "ab")
+SETS = ResultTable(
+    "sets",
+    tuple(ResultRow("sets", data, name, "R@100", 0.3, 9, 0.2, 0.4) for data in ("Set", "Union") for name in "ab"),
 )
 PICTURES = {
     "bars": lambda path: save_plot(STS, path),
     "ranks": lambda path: save_ranks({"near": [1, 5, 900], "crisp": np.array([[1, 2], [3, 4]])}, path),
-    "figure 1": lambda path: save_figure_1(STS, SETS, path, of_words=("a", "b")),
+    "figure 1": lambda path: save_figure_1(STS, SETS, path, set_methods=("a", "b")),
 }
 
 
@@ -41,7 +42,7 @@ def matplotlib():
 
 @pytest.mark.parametrize("picture", PICTURES)
 @pytest.mark.parametrize(("kind", "begins"), [(".png", b"\x89PNG\r\n\x1a\n"), (".svg", b"<?xml"), (".PDF", b"%PDF-")])
-def test_pictures_are_whole_and_the_same_again(matplotlib, tmp_path, picture, kind, begins) -> None:
+def test_equal_data_give_equal_files(matplotlib, tmp_path, picture, kind, begins) -> None:
     files = [tmp_path / f"{name}{kind}" for name in "ab"]
     for path in files:
         PICTURES[picture](path)
@@ -49,7 +50,7 @@ def test_pictures_are_whole_and_the_same_again(matplotlib, tmp_path, picture, ki
     assert first == second and first.startswith(begins) and len(list(tmp_path.iterdir())) == 2
 
 
-def test_bars_tell_every_method_and_dataset(matplotlib, tmp_path) -> None:
+def test_bars_show_every_method_and_dataset(matplotlib, tmp_path) -> None:
     with matplotlib.rc_context({"svg.fonttype": "none"}):
         save_plot(STS, tmp_path / "bars.svg")
     text = (tmp_path / "bars.svg").read_text()
@@ -59,29 +60,29 @@ def test_bars_tell_every_method_and_dataset(matplotlib, tmp_path) -> None:
     assert "\x1b" not in text and "x" * 80 not in text and "…" in text
 
 
-def test_more_datasets_and_methods_make_a_larger_picture(matplotlib, tmp_path) -> None:
+def test_plot_grows_with_datasets_and_methods(matplotlib, tmp_path) -> None:
     def size(datasets: int, methods: int) -> tuple[int, int]:
         rows = tuple(
-            Row("sts", f"set {at}", f"method {one}", "spearman", 0.5, 9)
+            ResultRow("sts", f"set {at}", f"method {one}", "spearman", 0.5, 9)
             for at in range(datasets)
             for one in range(methods)
         )
-        save_plot(Table("t", rows), tmp_path / "one.png")
+        save_plot(ResultTable("t", rows), tmp_path / "one.png")
         return struct.unpack(">II", (tmp_path / "one.png").read_bytes()[16:24])
 
     small, wide, deep, long = size(1, 2), size(4, 2), size(8, 2), size(1, 30)
     assert wide[0] > 2 * small[0] and deep[1] > 1.5 * small[1] and long[1] > 3 * small[1]
 
 
-def test_what_cannot_be_drawn_is_refused(matplotlib, tmp_path) -> None:
-    many = Table("many", STS.rows * 1000)
+def test_invalid_plots_are_refused(matplotlib, tmp_path) -> None:
+    many = ResultTable("many", STS.rows * 1000)
     cases = [
         (lambda: save_plot(many, tmp_path / "a.png"), "at most 5,000 bars, but the table has 6,000 rows"),
-        (lambda: save_plot(STS, tmp_path / "a.jpg"), "as .png, .svg or .pdf"),
-        (lambda: save_plot(STS, tmp_path / "none" / "a.png"), "in no folder that exists"),
-        (lambda: save_ranks({"near": []}, tmp_path / "a.png"), "no method has ranks"),
-        (lambda: save_ranks({"near": [0, 1]}, tmp_path / "a.png"), "ranks of near hold"),
-        (lambda: save_ranks({"near": [1, np.nan]}, tmp_path / "a.png"), "ranks of near hold"),
+        (lambda: save_plot(STS, tmp_path / "a.jpg"), "not a .png, .svg or .pdf file"),
+        (lambda: save_plot(STS, tmp_path / "none" / "a.png"), "folder of .* does not exist"),
+        (lambda: save_ranks({"near": []}, tmp_path / "a.png"), "there are no ranks to draw"),
+        (lambda: save_ranks({"near": [0, 1]}, tmp_path / "a.png"), "ranks of near contain"),
+        (lambda: save_ranks({"near": [1, np.nan]}, tmp_path / "a.png"), "ranks of near contain"),
         (lambda: save_figure_1(STS, SETS, tmp_path / "a.png"), "there is no R@100 of none/near/product"),
     ]
     for call, sentence in cases:
@@ -90,13 +91,13 @@ def test_what_cannot_be_drawn_is_refused(matplotlib, tmp_path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_without_matplotlib_the_extra_is_named(monkeypatch, tmp_path) -> None:
+def test_missing_matplotlib_names_the_extra(monkeypatch, tmp_path) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtraError, match=r"softset\[plot\]"):
         check_plot(Path(tmp_path / "a.png"))
 
 
-def test_no_state_of_pyplot_is_made(matplotlib, tmp_path) -> None:
+def test_pyplot_is_not_imported(matplotlib, tmp_path) -> None:
     code = (
         "import sys; from pathlib import Path; from tests.evaluation.test_plots import PICTURES\n"
         f"for name, draw in PICTURES.items(): draw(Path({str(tmp_path)!r}, name + '.png'))\n"

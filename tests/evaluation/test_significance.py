@@ -1,4 +1,4 @@
-"""Identities of the tests, of intervals and of the draws they stand on; how often chance is called significant."""
+"""Identities of the significance tests and intervals, and how often chance is reported as significant."""
 
 import itertools
 import tracemalloc
@@ -9,20 +9,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from softset.errors import InputError, NotFiniteError, ShapeError
-from softset.evaluation import resampling
-from softset.evaluation.resampling import resampled_means, swapped_means
+from softset.evaluation import significance
 from softset.evaluation.significance import (
     approximate_randomisation,
+    average_estimates,
+    bootstrap,
     bootstrap_p_values,
+    estimates,
     interval,
     intervals,
+    mean_statistic,
     paired_bootstrap,
     randomisation_p_values,
 )
 
 TESTS = (paired_bootstrap, approximate_randomisation)
 
-# Multiples of 1/1024: sums and shifts of them are exact, so that equal means equal and not nearly equal.
+# Multiples of 1/1024: their sums and shifts are exact, so equal values stay exactly equal.
 score = st.integers(-2048, 2048).map(lambda number: number / 1024)
 scores = st.lists(score, min_size=1, max_size=40)
 pairs = st.lists(st.tuples(score, score), min_size=1, max_size=40).map(lambda rows: np.array(rows).T)
@@ -30,13 +33,13 @@ pairs = st.lists(st.tuples(score, score), min_size=1, max_size=40).map(lambda ro
 
 @pytest.mark.parametrize("test", TESTS)
 @given(values=scores)
-def test_a_system_does_not_differ_from_itself(test, values) -> None:
+def test_system_does_not_differ_from_itself(test, values) -> None:
     assert test(values, values, samples=50) == 1
 
 
 @pytest.mark.parametrize("test", TESTS)
 @given(pair=pairs, seed=st.integers(0, 9), shift=score)
-def test_p_is_a_share_that_knows_no_order_no_zero_and_no_unit(test, pair, seed, shift) -> None:
+def test_p_value_is_invariant_to_order_shift_scale_and_sign(test, pair, seed, shift) -> None:
     a, b = pair
     p = test(a, b, samples=50, seed=seed)
     assert 1 / 51 <= p <= 1 and p * 51 == pytest.approx(round(p * 51))
@@ -48,13 +51,13 @@ def test_p_is_a_share_that_knows_no_order_no_zero_and_no_unit(test, pair, seed, 
 
 @pytest.mark.parametrize("test", TESTS)
 @given(pair=pairs, more=st.integers(0, 1024).map(lambda number: number / 1024))
-def test_what_makes_the_better_system_better_never_raises_p(test, pair, more) -> None:
-    worse, better = sorted(pair, key=lambda one: one.sum())
+def test_improving_the_better_system_never_raises_p(test, pair, more) -> None:
+    worse, better = sorted(pair, key=lambda values: values.sum())
     assert test(worse, better + more, samples=50) <= test(worse, better, samples=50)
 
 
 @pytest.mark.parametrize("test", TESTS)
-def test_a_large_difference_is_significant_and_a_small_one_is_not(test) -> None:
+def test_large_difference_is_significant_and_small_one_is_not(test) -> None:
     a = np.random.default_rng(3).normal(size=300)
     noise = np.random.default_rng(4).normal(size=300)
     ps = [test(a, a + noise - noise.mean() + shift, samples=999) for shift in (0.0, 0.05, 0.1, 0.2, 0.5)]
@@ -64,26 +67,28 @@ def test_a_large_difference_is_significant_and_a_small_one_is_not(test) -> None:
 
 @given(pair=st.lists(st.tuples(score, score), min_size=1, max_size=6).map(lambda rows: np.array(rows).T))
 @settings(max_examples=25)
-def test_few_segments_give_the_p_of_all_exchanges(pair) -> None:
+def test_randomisation_of_few_segments_matches_all_exchanges(pair) -> None:
     d = pair[1] - pair[0]
     signs = np.array(list(itertools.product([-1, 1], repeat=len(d))))
     exact = (np.abs(signs @ d) >= abs(d.sum())).mean()
     assert approximate_randomisation(*pair, samples=20_000) == pytest.approx(exact, abs=0.015)
 
 
-def test_one_segment_proves_nothing() -> None:
+def test_one_segment_is_never_significant() -> None:
     assert paired_bootstrap([0.0], [9.0]) == approximate_randomisation([0.0], [9.0]) == 1
+    _, other = estimates(mean_statistic(np.array([[3.0], [1.0]])), 1, baseline=0, samples=10, seed=1)
+    assert other.p == 1
 
 
-def test_ties_are_ties_after_rounding_too() -> None:
+def test_ties_are_recognised_despite_rounding() -> None:
     """All exchanges of equal differences of .1 with the same number of signs are equal, whatever their order."""
     a, b = np.zeros(3), np.array([0.1, 0.1, 0.1])
     assert approximate_randomisation(a, b, samples=20_000) == pytest.approx(0.25, abs=0.01)
     assert approximate_randomisation(a, b * [1, 1, -1], samples=500) == 1
 
 
-def test_of_pairs_without_a_difference_five_in_a_hundred_are_significant() -> None:
-    """And of those that sacrebleu's way of folding differences tests, twice as many."""
+def test_false_positive_rate_is_five_percent() -> None:
+    """With sacrebleu's folded differences it is about twice as high."""
     null = np.random.default_rng(7).normal(size=(2000, 100))
     assert 0.035 < (randomisation_p_values(null, samples=500, seed=1) < 0.05).mean() < 0.065
     assert 0.035 < (bootstrap_p_values(null, samples=500, seed=1) < 0.05).mean() < 0.07
@@ -91,26 +96,26 @@ def test_of_pairs_without_a_difference_five_in_a_hundred_are_significant() -> No
 
 
 @given(values=scores, seed=st.integers(0, 9), confidence=st.sampled_from([0.5, 0.9, 0.95, 0.999]))
-def test_an_interval_lies_in_the_data_and_grows_with_confidence(values, seed, confidence) -> None:
-    found = interval(values, samples=200, seed=seed, confidence=confidence)
-    assert found.mean == pytest.approx(np.mean(values), abs=1e-12)
-    assert min(values) <= found.low <= found.high <= max(values)
+def test_interval_lies_in_the_data_and_grows_with_confidence(values, seed, confidence) -> None:
+    result = interval(values, samples=200, seed=seed, confidence=confidence)
+    assert result.value == pytest.approx(np.mean(values), abs=1e-12)
+    assert min(values) <= result.low <= result.high <= max(values)
     wider = interval(values, samples=200, seed=seed, confidence=(1 + confidence) / 2)
-    assert wider.low <= found.low and found.high <= wider.high and wider.mean == found.mean
+    assert wider.low <= result.low and result.high <= wider.high and wider.value == result.value
 
 
 @given(value=st.floats(-1e6, 1e6), n=st.integers(1, 50))
-def test_the_interval_of_equal_scores_is_a_point(value, n) -> None:
+def test_interval_of_equal_scores_is_a_point(value, n) -> None:
     assert interval([value] * n, samples=20) == (value, value, value)
 
 
-def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
+def test_intervals_cover_the_true_mean() -> None:
     samples = np.random.default_rng(5).exponential(size=(1000, 100))
-    found = intervals(samples, samples=500, seed=1, confidence=0.9)
-    assert 0.86 < np.mean([one.low <= 1 <= one.high for one in found]) < 0.93
+    results = intervals(samples, samples=500, seed=1, confidence=0.9)
+    assert 0.86 < np.mean([result.low <= 1 <= result.high for result in results]) < 0.93
 
 
-def test_a_seed_decides_and_another_changes_the_draws() -> None:
+def test_seed_determines_the_draws() -> None:
     a, b = np.random.default_rng(1).random((2, 50))
     for test in TESTS:
         assert test(a, b, seed=5) == test(a, b, seed=5) == test(a, b, seed=np.int64(5))
@@ -118,19 +123,19 @@ def test_a_seed_decides_and_another_changes_the_draws() -> None:
     assert interval(a, seed=5) == interval(a, seed=5) != interval(a, seed=6)
 
 
-@pytest.mark.parametrize("cells", [1, 100, 5000])
-def test_draws_do_not_depend_on_the_size_of_blocks(monkeypatch, cells) -> None:
+@pytest.mark.parametrize("size", [1, 100, 5000])
+def test_draws_depend_on_seed_and_stream_but_not_on_block_size(monkeypatch, size) -> None:
+    def draw(stream: str) -> np.ndarray:
+        return bootstrap(mean_statistic(rows), 37, samples=150, seed=9, stream=stream)
+
     rows = np.random.default_rng(1).integers(-1024, 1024, size=(3, 37)) / 1024
-    drawn, swapped = resampled_means(rows, 150, 9), swapped_means(rows, 150, 9)
-    monkeypatch.setattr(resampling, "CELLS", cells)
-    monkeypatch.setattr(resampling, "CACHED", cells)
-    assert np.array_equal(resampled_means(rows, 150, 9), drawn)
-    assert np.array_equal(swapped_means(rows, 150, 9), swapped)
-    assert np.array_equal(swapped_means(rows[1:2], 150, 9), swapped[1:2])
+    before = draw("a")
+    monkeypatch.setattr(significance, "COUNTS_PER_BLOCK", size)
+    assert np.array_equal(draw("a"), before) and not np.array_equal(draw("b"), before)
 
 
-def test_memory_does_not_grow_with_the_draws() -> None:
-    """A thousand draws of 100,000 segments at once would be 800 MB of indices."""
+def test_memory_does_not_grow_with_the_number_of_draws() -> None:
+    """A thousand draws of 100,000 segments at once would take 800 MB of indices."""
     a, b = np.random.default_rng(1).random((2, 100_000))
     tracemalloc.start()
     interval(a, samples=100)
@@ -141,36 +146,59 @@ def test_memory_does_not_grow_with_the_draws() -> None:
     assert peak < 60e6
 
 
+def test_estimates_of_means_match_the_paired_bootstrap() -> None:
+    rng = np.random.default_rng(7)
+    x, y = rng.normal(size=100), rng.normal(0.2, 1, size=100)
+    base, other = estimates(mean_statistic(np.stack([x, y])), 100, baseline=0, samples=500, seed=5)
+    assert base.p is None and other.p == pytest.approx(paired_bootstrap(x, y, samples=500, seed=5))
+    assert other[:3] == pytest.approx(interval(y, samples=500, seed=5))
+    assert [row.p for row in estimates(mean_statistic(x[None]), 100, baseline=None, samples=9, seed=1)] == [None]
+
+
+def test_average_over_datasets_is_more_precise_than_each() -> None:
+    rng = np.random.default_rng(1)
+    poor = rng.normal(size=150)
+    rows = np.stack([poor, poor, poor + 1 + rng.normal(0, 0.5, 150)])
+    base, same, better = estimates(mean_statistic(rows / 9), 150, baseline=0, samples=999, seed=1)
+    mean = average_estimates([better] * 4, [base] * 4, 999)
+    assert mean.value == pytest.approx(better.value) and mean.p == 0.001
+    assert mean.high - mean.low == pytest.approx((better.high - better.low) / 2, rel=0.2)
+    assert average_estimates([same] * 4, [base] * 4, 999).p == 1
+    assert average_estimates([base] * 4, None, 999).p is None
+    half = better._replace(value=0.5, variance=0.01, difference_variance=0.01)
+    other = half._replace(value=0.5 + 1.959964 * np.sqrt(0.01 / 2))
+    assert average_estimates([other, other], [half, half], 999).p == pytest.approx(0.05, abs=1e-6)
+
+
 @pytest.mark.parametrize(
     ("a", "b", "error", "sentence"),
     [
-        ([], [], InputError, "the baseline's scores are empty: at least 1 segment"),
+        ([], [], InputError, "the baseline's scores are empty: give at least 1 segment"),
         ([1.0], [], InputError, "the system's scores are empty"),
-        ([1.0, 2.0], [1.0], ShapeError, "the baseline has 2 scores and the system 1"),
+        ([1.0, 2.0], [1.0], ShapeError, "the baseline has 2 scores and the system has 1"),
         ([[1.0]], [1.0], ShapeError, r"baseline's scores have shape \(1, 1\)"),
         ([[1.0], [1.0, 2.0]], [1.0], ShapeError, "baseline's scores are ragged"),
-        ([1.0, np.nan], [1.0, 1.0], NotFiniteError, "baseline's scores hold nan at segment 1"),
-        ([1.0], [-np.inf], NotFiniteError, "system's scores hold -inf at segment 0"),
-        (["a"], ["b"], InputError, "baseline's scores are of type <U1"),
-        ([1e200], [1.0], InputError, r"go up to 1e\+200: scale them down"),
+        ([1.0, np.nan], [1.0, 1.0], NotFiniteError, "baseline's scores contain nan at segment 1"),
+        ([1.0], [-np.inf], NotFiniteError, "system's scores contain -inf at segment 0"),
+        (["a"], ["b"], InputError, "baseline's scores have type <U1"),
     ],
 )
 @pytest.mark.parametrize("test", TESTS)
-def test_scores_that_cannot_be_used_are_one_sentence(test, a, b, error, sentence) -> None:
+def test_invalid_scores_raise_one_sentence(test, a, b, error, sentence) -> None:
     with pytest.raises(error, match=sentence):
         test(a, b)
 
 
 @pytest.mark.parametrize("samples", [0, -1, 1_000_001, 1.5, True, "9", None])
-def test_samples_and_seeds_have_limits(samples) -> None:
+def test_invalid_samples_and_seeds_are_refused(samples) -> None:
     for test in (*TESTS, lambda a, _, **options: interval(a, **options)):
-        with pytest.raises(InputError, match=r"samples is .*: a whole number from 1 to 1,000,000 was wanted"):
+        with pytest.raises(InputError, match=r"samples is .*: give a whole number from 1 to 1,000,000"):
             test([1.0], [1.0], samples=samples)
-        with pytest.raises(InputError, match=r"seed is .*: a whole number from 0 up"):
+        with pytest.raises(InputError, match=r"seed is .*: give a whole number from 0 up"):
             test([1.0], [1.0], seed=-1 if samples == 0 else 1.5)
 
 
 @pytest.mark.parametrize("confidence", [0, 1, -0.5, 95, float("nan")])
-def test_confidence_is_between_0_and_1(confidence) -> None:
-    with pytest.raises(InputError, match=r"confidence is .*: a number between 0 and 1"):
+def test_confidence_must_be_between_0_and_1(confidence) -> None:
+    with pytest.raises(InputError, match=r"confidence is .*: give a number between 0 and 1"):
         interval([1.0], confidence=confidence)

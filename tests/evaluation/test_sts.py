@@ -1,7 +1,6 @@
-"""Similarity of sentences: rows are what scipy and a Scorer give, tests are sane, and a run can be interrupted."""
+"""STS rows equal scipy's correlation of a Scorer's scores, and an interrupted run can be resumed."""
 
 import dataclasses
-import math
 from contextlib import suppress
 
 import numpy as np
@@ -11,13 +10,12 @@ from scipy import stats
 import softset
 from softset.encoders.base import TextEncoder
 from softset.errors import InputError, MissingExtraError
-from softset.evaluation.agreement import Finding, averaged, measure
-from softset.evaluation.data import Data
-from softset.evaluation.methods import ALL, Method, chosen_methods, usable_methods
-from softset.evaluation.paper_code import padded_blocks, padded_sets
-from softset.evaluation.sts import StsRun
+from softset.evaluation.correlation import pearson_statistic, spearman_statistic
+from softset.evaluation.data import DataFolder
+from softset.evaluation.methods import ALL, ScoringMethod, choose_methods, usable_methods
+from softset.evaluation.significance import estimates
+from softset.evaluation.sts import StsEvaluation, compare_layers, padded_blocks, padded_sets
 from softset.evaluation.sts_data import SentencePairs, read_datasets
-from softset.evaluation.sts_layers import compare_layers
 from softset.io.checkpoint import checkpoint
 from softset.similarity.scorer import Scorer
 from tests.evaluation.sts_cases import plain_folder
@@ -28,33 +26,33 @@ WORDS = softset.load_encoder("words")
 @pytest.fixture(scope="module")
 def datasets(tmp_path_factory):
     folder = plain_folder(tmp_path_factory.mktemp("sts"))
-    return read_datasets(Data(folder), ["STS12", "STS-B", "SICK-R"], None, None)
+    return read_datasets(DataFolder(folder), ["STS12", "STS-B", "SICK-R"], None, None)
 
 
-def methods(*names: str) -> list[Method]:
-    return [Method.named(name) for name in names]
+def methods(*names: str) -> list[ScoringMethod]:
+    return [ScoringMethod.parse(name) for name in names]
 
 
-def run(*names: str, encoder=WORDS, **options) -> StsRun:
-    return StsRun(encoder, methods(*names), **{"samples": 99, **options})
+def run(*names: str, encoder=WORDS, **options) -> StsEvaluation:
+    return StsEvaluation(encoder, methods(*names), **{"samples": 99, **options})
 
 
 @pytest.mark.parametrize("name", [name for name in ALL if name not in ("cls", "wmd", "wrd")])
-def test_rows_are_scipys_correlation_of_a_scorers_scores(datasets, name) -> None:
-    pairs, method = datasets[1], Method.named(name)
+def test_rows_equal_scipys_correlation_of_scorer_scores(datasets, name) -> None:
+    pairs, method = datasets[1], ScoringMethod.parse(name)
     scorer = Scorer("words", metric=method.metric, rescale="chance" if method.chance else None)
     if method.metric.needs_idf:
-        scorer.idf = softset.Idf.fit(pairs.places[0], model=WORDS)
+        scorer.idf = softset.Idf.fit(pairs.distinct_texts[0], model=WORDS)
     scores = getattr(scorer.score(pairs.candidates, pairs.references), method.field)
     table = run(name).table([pairs])
-    wanted = stats.spearmanr(scores, pairs.gold).statistic
-    assert table.value(name, "STS-B", "spearman") == pytest.approx(wanted, abs=1e-9)
+    expected = stats.spearmanr(scores, pairs.gold).statistic
+    assert table.value(name, "STS-B", "spearman") == pytest.approx(expected, abs=1e-9)
     row = table.row(name, "STS-B", "spearman")
     assert row.low <= row.value <= row.high and row.n == 24 and row.p is None and row.seconds > 0
 
 
-def test_the_mean_of_datasets_and_all_correlations(datasets) -> None:
-    table = run("bertscore", "jaccard", every=True).table(datasets)
+def test_average_and_all_correlations(datasets) -> None:
+    table = run("bertscore", "jaccard", all_correlations=True).table(datasets)
     values = [table.value("jaccard", one.name, "spearman") for one in datasets]
     assert table.value("jaccard", "Avg", "spearman") == pytest.approx(np.mean(values))
     assert table.row("jaccard", "Avg", "spearman").n == sum(map(len, datasets))
@@ -68,7 +66,7 @@ def test_the_mean_of_datasets_and_all_correlations(datasets) -> None:
     assert {metric for _, metric in run("jaccard").table(datasets).columns} == {"spearman", "seconds"}
 
 
-def test_methods_are_held_against_bertscore(datasets) -> None:
+def test_methods_are_tested_against_bertscore(datasets) -> None:
     table = run("bertscore", "average").table(datasets)
     assert table.baseline == "bertscore"
     assert all((row.p is None) == (row.method == "bertscore") for row in table.rows if row.metric == "spearman")
@@ -85,51 +83,37 @@ def scored(n: int = 150) -> tuple[SentencePairs, np.ndarray]:
     return pairs, np.stack([poor, 3 * poor + 1, gold + rng.normal(0, 0.5, n)])
 
 
-def test_p_is_small_for_a_better_method_and_one_for_the_same() -> None:
+def test_p_value_is_small_for_a_better_method_and_1_for_the_same() -> None:
     pairs, rows = scored()
-    agreement = measure(pairs, rows, samples=999, seed=1, every=True)
-    for one in agreement.values():
-        base, same, better = one.findings(0)
+    for statistic in (spearman_statistic, pearson_statistic):
+        options = {"samples": 999, "seed": 1}
+        base, same, better = estimates(statistic(pairs.gold, rows), len(pairs), baseline=0, **options)
         assert base.p is None and same.p == 1 and better.p == 0.001
         assert base.low < base.value < base.high < better.low < better.value < better.high
-    again = measure(pairs, rows[[2, 0]], samples=999, seed=1, every=False)["spearman"].findings(1)
-    assert again[0] == agreement["spearman"].findings(0)[2]  # all methods are drawn alike, in any company
+        again = estimates(statistic(pairs.gold, rows[[2, 0]]), len(pairs), baseline=1, **options)
+        assert again[0] == pytest.approx(better)  # all methods use the same draws
 
 
-def test_the_mean_over_datasets_is_surer_than_each_of_them() -> None:
-    pairs, rows = scored()
-    found = measure(pairs, rows, samples=999, seed=1, every=False)["spearman"].findings(0)
-    base, same, better = ([one] * 4 for one in found)
-    mean = averaged(better, base, 999)
-    assert mean.value == pytest.approx(found[2].value) and mean.p == 0.001
-    assert (mean.high - mean.low) == pytest.approx((found[2].high - found[2].low) / 2, rel=0.2)
-    assert averaged(same, base, 999).p == 1 and averaged(base, None, 999).p is None
-    half = Finding(0.5, 0.4, 0.6, 0.3, 0.01, 0.01)
-    other = half._replace(value=0.5 + 1.959964 * math.sqrt(0.01 / 2))
-    assert averaged([other, other], [half, half], 999).p == pytest.approx(0.05, abs=1e-6)
-
-
-def test_a_run_that_was_interrupted_goes_on_to_the_same_table(datasets, tmp_path) -> None:
-    told: list[str] = []
+def test_resumed_run_gives_the_same_table(datasets, tmp_path) -> None:
+    notes: list[str] = []
     whole = run("bertscore", "average", "subspace+chance").table(datasets)
     path = tmp_path / "out" / "sts.partial"
-    first = run("bertscore", "average", "subspace+chance", note=told.append)
-    with suppress(KeyboardInterrupt), checkpoint(path, first.made_by({})) as parts:
+    first = run("bertscore", "average", "subspace+chance", note=notes.append)
+    with suppress(KeyboardInterrupt), checkpoint(path, first.settings({})) as parts:
         first.table(datasets[:2], parts=parts)
         raise KeyboardInterrupt
-    assert len(told) == 2
-    with pytest.raises(InputError, match="continue it with --resume"), checkpoint(path, first.made_by({})):
-        pass
-    other = run("bertscore", "average", "subspace+chance", seed=4).made_by({})
+    assert len(notes) == 2
+    other = run("bertscore", "average", "subspace+chance", seed=4).settings({})
     with pytest.raises(InputError, match="was started with another seed"), checkpoint(path, other, resume=True):
         pass
-    with checkpoint(path, first.made_by({}), resume=True) as parts:
+    with checkpoint(path, first.settings({}), resume=True) as parts:
         resumed = first.table(datasets, parts=parts)
-    assert len(told) == 3 and told[2].startswith("SICK-R: 24 pairs, encoded in")
-    strip = [[dataclasses.replace(row, seconds=None) for row in one.rows if row.metric != "seconds"]
-             for one in (whole, resumed)]  # fmt: skip
-    assert strip[0] == strip[1]
-    assert not path.exists()
+    assert len(notes) == 3 and notes[2].startswith("SICK-R: 24 pairs, encoded in")
+    tables = [
+        [dataclasses.replace(row, seconds=None) for row in table.rows if row.metric != "seconds"]
+        for table in (whole, resumed)
+    ]
+    assert tables[0] == tables[1] and not path.exists()
 
 
 def test_each_sentence_is_encoded_once(datasets) -> None:
@@ -143,29 +127,29 @@ def test_each_sentence_is_encoded_once(datasets) -> None:
             return WORDS.encode(texts, progress=progress)
 
     run("bertscore", "subspace", "tfidf", encoder=Counting()).table(datasets[:1])
-    assert sorted(seen) == sorted([*datasets[0].places[0], "a"])
+    assert sorted(seen) == sorted([*datasets[0].distinct_texts[0], "a"])
 
 
 def test_lists_of_methods() -> None:
     told: list[str] = []
     given = ["subspace(weights=l2, aperture=2) R,average", "subspace+chance", "average"]
-    names = [one.name for one in chosen_methods(given, transport=False, note=told.append)]
+    names = [one.name for one in choose_methods(given, transport=False, note=told.append)]
     assert names == ["subspace(weights=l2, aperture=2) R", "average", "subspace+chance"] and not told
-    assert [Method.named(name).name for name in ALL] == list(ALL)
+    assert [ScoringMethod.parse(name).name for name in ALL] == list(ALL)
     for wrong, sentence in (
         (["bertscore+chance"], "no closed form"),
         (["cosine"], "no metric 'cosine'"),
         ([","], "no met"),
     ):
         with pytest.raises(InputError, match=sentence):
-            chosen_methods(wrong, transport=False, note=told.append)
+            choose_methods(wrong, transport=False, note=told.append)
 
 
-def test_transport_is_asked_for(monkeypatch) -> None:
+def test_transport_needs_its_extra(monkeypatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "ot", None)
     for given, transport in ((["all"], True), (["wmd"], False)):
         with pytest.raises(MissingExtraError, match=r"softset\[transport\]"):
-            chosen_methods(given, transport=transport, note=print)
+            choose_methods(given, transport=transport, note=print)
 
 
 def test_transport_is_scored(datasets) -> None:
@@ -174,18 +158,15 @@ def test_transport_is_scored(datasets) -> None:
     assert 0.3 < table.value("wmd", "STS-B", "spearman") <= 1 and 0.3 < table.value("wrd", "STS-B", "spearman") <= 1
 
 
-def test_what_a_model_cannot_do_is_left_out_and_told(datasets) -> None:
+def test_unsupported_methods_are_left_out_and_reported(datasets) -> None:
     told: list[str] = []
     table = run("cls", "average", note=told.append).table(datasets[:1])
-    assert table.methods == ["average"] and told[0] == "left out: cls, for which the model keeps no first mark aside"
+    assert table.methods == ["average"] and told[0] == "left out: cls, because the model gives no [CLS] vector"
     with pytest.raises(InputError, match="none of the metrics"):
         usable_methods(methods("cls"), WORDS.encode(["a"]), None, told.append)
 
 
-# What the paper's code does
-
-
-def test_padding_counts_as_tokens_and_moves_scores_with_the_batch() -> None:
+def test_padded_sets_contain_padding() -> None:
     encoder = softset.load_encoder("minilm", layer=4)
     texts = ["a red book", "the book that lies over there on the long table is red"]
     sets = padded_sets(encoder, texts)
@@ -202,22 +183,19 @@ def test_padding_counts_as_tokens_and_moves_scores_with_the_batch() -> None:
     assert found[1] == [(slice(0, 2), [4, 14, 4, 14]), (slice(2, 3), [5, 4])]
 
 
-def test_rows_of_the_papers_code_are_named_so(datasets) -> None:
+def test_rows_of_the_papers_code_have_a_prefix(datasets) -> None:
     encoder, told = softset.load_encoder("minilm", layer=1), []
     pairs = datasets[1].first(6)
-    table = run("bertscore", "subspace", "cls", encoder=encoder, batch=3, note=told.append).table([pairs])
+    table = run("bertscore", "subspace", "cls", encoder=encoder, padded_batch=3, note=told.append).table([pairs])
     assert table.methods == [
         "bertscore",
         "subspace",
         "cls",
         *(f"paper-code(batch=3)/{one}" for one in table.methods[:2]),
     ]
-    assert told[0] == "with padding, left out: cls, for which the model keeps no first mark aside"
+    assert told[0] == "with padding, left out: cls, because the model gives no [CLS] vector"
     with pytest.raises(InputError, match="--paper-code needs a model"):
-        run("bertscore", batch=2).table([pairs])
-
-
-# One vector against sets
+        run("bertscore", padded_batch=2).table([pairs])
 
 
 def test_layers_are_columns(datasets) -> None:
@@ -227,5 +205,5 @@ def test_layers_are_columns(datasets) -> None:
     table = compare_layers(runs, datasets[1].first(6))
     assert table.columns == [("STS-B, layer 3", "spearman"), ("STS-B, layer 6", "spearman")]
     assert list(table.facts["encoder"]) == ["layer 3", "layer 6"] and table.baseline == "bertscore"
-    with pytest.raises(InputError, match="has no layers"):
+    with pytest.raises(InputError, match="this model has no layers"):
         compare_layers([run("average")], datasets[1])

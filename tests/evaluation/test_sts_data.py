@@ -1,4 +1,4 @@
-"""Sentence pairs: both layouts hold the same, and whatever is wrong with a file is told with its line."""
+"""Both layouts of the sentence pairs give the same data, and errors name the file and the line."""
 
 import re
 
@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from softset.errors import FileError, InputError
-from softset.evaluation.data import Data
-from softset.evaluation.sts_data import DATASETS, TUNING, chosen_datasets, read_datasets, text_form
+from softset.evaluation.data import DataFolder
+from softset.evaluation.sts_data import DATASETS, TUNING, choose_datasets, read_datasets, text_form
 from tests.evaluation.sts_cases import plain_folder, real_folder, senteval_folder
 
 
@@ -22,10 +22,10 @@ def senteval(tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", [*DATASETS, *TUNING])
-def test_both_layouts_hold_the_same_pairs(plain, senteval, name) -> None:
-    (ours,) = read_datasets(Data(plain), [name], None, None)
+def test_both_layouts_give_the_same_pairs(plain, senteval, name) -> None:
+    (ours,) = read_datasets(DataFolder(plain), [name], None, None)
     for folder in (senteval, senteval / "downstream"):
-        (theirs,) = read_datasets(Data(folder), [name], None, None)
+        (theirs,) = read_datasets(DataFolder(folder), [name], None, None)
         assert theirs.name == ours.name == name and (theirs.gold == ours.gold).all()
         assert (theirs.references, theirs.candidates) == (ours.references, ours.candidates)
         assert (
@@ -34,45 +34,45 @@ def test_both_layouts_hold_the_same_pairs(plain, senteval, name) -> None:
 
 
 def test_sentence_1_is_the_reference(plain) -> None:
-    (pairs,) = read_datasets(Data(plain), ["STS-B"], "tokenised", 3)
+    (pairs,) = read_datasets(DataFolder(plain), ["STS-B"], "tokenised", 3)
     score, first, second, _ = (plain / "sts/tokenised/STSB-test.tsv").read_text().splitlines()[1].split("\t")
     assert (pairs.gold[0], pairs.references[0], pairs.candidates[0]) == (float(score), first, second)
     assert len(pairs) == 3 and first.isupper()
 
 
-def test_each_sentence_is_there_once_and_found_again(plain) -> None:
-    (pairs,) = read_datasets(Data(plain), ["STS12"], None, None)
-    texts, left, right = pairs.places
+def test_distinct_texts_contain_each_sentence_once(plain) -> None:
+    (pairs,) = read_datasets(DataFolder(plain), ["STS12"], None, None)
+    texts, left, right = pairs.distinct_texts
     assert len(set(texts)) == len(texts)
     assert [texts[at] for at in left] == pairs.candidates and [texts[at] for at in right] == pairs.references
 
 
-def test_parts_are_all_pairs_of_a_year_once(plain) -> None:
-    (pairs,) = read_datasets(Data(plain), ["STS14"], None, None)
+def test_parts_contain_each_pair_of_a_year_once(plain) -> None:
+    (pairs,) = read_datasets(DataFolder(plain), ["STS14"], None, None)
     assert sorted(np.concatenate(pairs.parts).tolist()) == list(range(len(pairs)))
     for part in pairs.parts:
         assert len({pairs.sources[at] for at in part}) == 1
 
 
-def test_the_form_of_the_text_is_told_and_its_checksums_kept(plain, senteval) -> None:
-    data = Data(plain)
+def test_text_form_and_checksums(plain, senteval) -> None:
+    data = DataFolder(plain)
     read_datasets(data, ["STS12", "SICK-R"], "tokenised", None)
     assert sorted(data.checksums) == ["sts/tokenised/SICK-test.tsv", "sts/tokenised/STS12.tsv"]
     assert text_form(data, "tokenised") == "tokenised" and text_form(data, None) == "raw"
-    assert text_form(Data(senteval), None) == "as SentEval's folder has it"
+    assert text_form(DataFolder(senteval), None) == "as in SentEval's folder"
     with pytest.raises(InputError, match="--text chooses between"):
-        read_datasets(Data(senteval), ["STS12"], "raw", None)
+        read_datasets(DataFolder(senteval), ["STS12"], "raw", None)
 
 
-def test_names_are_found_in_any_case_and_once() -> None:
-    assert chosen_datasets([]) == list(DATASETS)
-    assert chosen_datasets(["sick-test", "SICK-R", "stsb-DEV"]) == ["SICK-R", "STSB-dev"]
+def test_dataset_names_ignore_case() -> None:
+    assert choose_datasets([]) == list(DATASETS)
+    assert choose_datasets(["sick-test", "SICK-R", "stsb-DEV"]) == ["SICK-R", "STSB-dev"]
 
 
 BROKEN = {
     "absent": (None, r"STS12\.tsv is missing"),
-    "empty": ("", r"STS12\.tsv begins with the columns"),
-    "header alone": ("score\tsentence1\tsentence2\tsource\n", r"STS12\.tsv has a header and no rows"),
+    "empty": ("", r"STS12\.tsv starts with the columns"),
+    "header alone": ("score\tsentence1\tsentence2\tsource\n", r"STS12\.tsv has a header but no rows"),
     "columns": ("score\tsentence1\tsentence2\tsource\n1\ta\tb\tx\n2\ta\tb\n", r"STS12\.tsv has 3 columns in line 3"),
     "number": ("score\tsentence1\tsentence2\tsource\nhigh\ta\tb\tx\n", r"STS12\.tsv has 'high' in line 2"),
     "nan": ("score\tsentence1\tsentence2\tsource\nnan\ta\tb\tx\n", r"STS12\.tsv has 'nan' in line 2"),
@@ -80,45 +80,45 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("what", BROKEN)
-def test_broken_files_are_refused_in_one_sentence(tmp_path, what) -> None:
+def test_invalid_file_raises_one_sentence(tmp_path, what) -> None:
     content, sentence = BROKEN[what]
     (tmp_path / "sts" / "raw").mkdir(parents=True)
     if content is not None:
         (tmp_path / "sts" / "raw" / "STS12.tsv").write_text(content)
     with pytest.raises(FileError, match=sentence) as error:
-        read_datasets(Data(tmp_path), ["STS12"], None, None)
+        read_datasets(DataFolder(tmp_path), ["STS12"], None, None)
     assert "\n" not in str(error.value)
 
 
 MSRPAR = "downstream/STS/STS12-en-test/STS.{}.MSRpar.txt"
 BROKEN_SENTEVAL = [
-    ("STS12", MSRPAR.format("gs"), "1\n", "has 9 lines but .* has 1: as many were wanted"),
-    ("STS12", MSRPAR.format("gs"), "1\n" * 8 + "high\n", "has 'high' in line 9, where a number was wanted"),
+    ("STS12", MSRPAR.format("gs"), "1\n", "has 9 lines but .* has 1: both need the same"),
+    ("STS12", MSRPAR.format("gs"), "1\n" * 8 + "high\n", "has 'high' in line 9 instead of a number"),
     ("STS12", MSRPAR.format("gs"), "\n" * 9, "has no pair with a score"),
-    ("STS12", MSRPAR.format("input"), "alone\n" * 9, "has 1 columns in line 2, but 2 were wanted"),
+    ("STS12", MSRPAR.format("input"), "alone\n" * 9, "has 1 columns in line 2, but needs 2"),
     ("STS12", MSRPAR.format("gs"), None, "is missing"),
-    ("STS-B", "downstream/STS/STSBenchmark/sts-test.csv", "a\tb\tc\td\t1\te\n", "has 6 columns in line 1, but 7"),
+    ("STS-B", "downstream/STS/STSBenchmark/sts-test.csv", "a\tb\tc\td\t1\te\n", "has 6 columns in line 1, but needs 7"),
     ("STS-B", "downstream/STS/STSBenchmark/sts-test.csv", "", "has no pair with a score"),
-    ("SICK-R", "downstream/SICK/SICK_test_annotated.txt", "pair_ID\n", "begins with the columns pair_ID, but"),
+    ("SICK-R", "downstream/SICK/SICK_test_annotated.txt", "pair_ID\n", "starts with the columns pair_ID, but"),
 ]
 
 
 @pytest.mark.parametrize(("name", "file", "content", "sentence"), BROKEN_SENTEVAL)
-def test_broken_files_of_senteval_as_well(tmp_path, name, file, content, sentence) -> None:
+def test_invalid_senteval_file_raises_one_sentence(tmp_path, name, file, content, sentence) -> None:
     path = senteval_folder(tmp_path) / file
     if content is None:
         path.unlink()
     else:
         path.write_text(content)
     with pytest.raises(FileError, match=f"{re.escape(path.name)}.*{sentence}|{sentence}") as error:
-        read_datasets(Data(tmp_path), [name], None, None)
+        read_datasets(DataFolder(tmp_path), [name], None, None)
     assert "\n" not in str(error.value) and str(tmp_path) in str(error.value)
 
 
-def test_the_real_data_have_as_many_pairs_as_published() -> None:
+def test_real_data_have_the_published_sizes() -> None:
     folder = real_folder()
     if folder is None:
         pytest.skip("the real data are not here: set SOFTSET_DATA to their folder")
     for text in ("raw", "tokenised"):
-        sizes = [len(one) for one in read_datasets(Data(folder), DATASETS, text, None)]
+        sizes = [len(one) for one in read_datasets(DataFolder(folder), DATASETS, text, None)]
         assert sizes == [3108, 1500, 3750, 3000, 1186, 1379, 4927]

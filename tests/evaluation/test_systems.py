@@ -1,4 +1,4 @@
-"""Systems scored in blocks: the numbers of the scorer itself, and sentences for what does not fit."""
+"""Systems scored in blocks get the same scores as from a Scorer."""
 
 import numpy as np
 import pytest
@@ -20,8 +20,8 @@ def scorer() -> Scorer:
 @pytest.mark.parametrize("block", [1, 2, 512])
 @pytest.mark.parametrize("part", ["score", "precision", "recall"])
 @pytest.mark.parametrize("count", [1, 2])
-def test_blocks_give_the_numbers_of_the_scorer(monkeypatch, scorer, block, part, count) -> None:
-    monkeypatch.setattr(systems, "BLOCK", block)
+def test_block_size_does_not_change_scores(monkeypatch, scorer, block, part, count) -> None:
+    monkeypatch.setattr(systems, "SEGMENTS_PER_BLOCK", block)
     scorers = [scorer, scorer.with_options(metric="tfidf")]
     told: list[tuple[int, int]] = []
     scores, signatures = score_systems(
@@ -37,7 +37,7 @@ def test_blocks_give_the_numbers_of_the_scorer(monkeypatch, scorer, block, part,
             assert signatures[name] == expected.signature
 
 
-def test_rescaling_is_kept_where_weights_are_added(scorer) -> None:
+def test_rescaling_is_kept_when_idf_is_added(scorer) -> None:
     rescaled = Scorer("words", metric="subspace(weights=idf)", rescale="chance")
     scores, signatures = score_systems([rescaled], TEXTS, REFERENCES[:1])
     name = "subspace(weights=idf) score"
@@ -45,12 +45,12 @@ def test_rescaling_is_kept_where_weights_are_added(scorer) -> None:
     assert "rescale:chance" in signatures[name]
 
 
-def test_what_does_not_fit_is_one_sentence(scorer) -> None:
+def test_inconsistent_input_raises_one_sentence(scorer) -> None:
     with pytest.raises(InputError, match="no scorers were given"):
         score_systems([], TEXTS, REFERENCES)
     with pytest.raises(InputError, match="no references were given"):
         score_systems([scorer], TEXTS, [])
-    with pytest.raises(ShapeError, match="references and systems have 2, 3, 3 texts: as many were wanted of all"):
+    with pytest.raises(ShapeError, match="references and systems have 2, 3, 3 texts: give the same number for all"):
         score_systems([scorer], TEXTS, [["x", "y"]])
     with pytest.raises(ShapeError, match="have 0 texts"):
         score_systems([scorer], {}, [[]])

@@ -12,7 +12,7 @@ from softset import Subspace, TokenSets, WordVectors, load_words
 from softset.collections.collection import Collection
 from softset.collections.items import Item, read_items
 from softset.errors import FileError
-from softset.evaluation.data import Data
+from softset.evaluation.data import DataFolder
 from softset.io.arrays import read_array, write_tensors
 from softset.query.named_sets import read_sets
 from softset.search.thresholds import largest
@@ -180,7 +180,7 @@ def test_sentences_stay_short(tmp_path: Path) -> None:
         list(read_items(tmp_path / "a.tsv"))
     assert len(str(told.value)) < 500
     with pytest.raises(FileError) as told:
-        Data(tmp_path).table("a.tsv", ["score"], [float])
+        DataFolder(tmp_path).table("a.tsv", ["score"], [float])
     assert len(str(told.value)) < 500
 
 

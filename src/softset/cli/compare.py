@@ -75,15 +75,16 @@ def compare(
       softset compare -r refs-1.txt -r refs-2.txt baseline.txt new.txt --score recall --json
       softset compare -r refs.txt baseline.txt new.txt --latex > table.tex
     """
-    from softset.evaluation import comparison, resampling, significance
+    from softset.evaluation.compare import compare as compare_systems
+    from softset.evaluation.significance import check_confidence, check_draws
     from softset.evaluation.systems import score_systems
     from softset.similarity.scorer import Scorer
 
     if as_json and as_latex:
         raise click.UsageError("give --json or --latex, not both")
-    resampling.check_draws(samples, seed)  # before the work is done, and not after it
-    resampling.check_draws(swaps, seed, "swaps")
-    significance.check_confidence(confidence)
+    check_draws(samples, seed)  # before the work is done, and not after it
+    check_draws(swaps, seed, "swaps")
+    check_confidence(confidence)
     _check_names(systems, references)
     columns = _read((*references, *systems))
     chosen = read_metric_options(rescale, multi_reference, idf)
@@ -101,7 +102,7 @@ def compare(
     if progress:
         progress.done()
     tests: dict[str, Any] = {"samples": samples, "swaps": swaps, "seed": seed, "confidence": confidence}
-    compared = comparison.compare(scores, **tests, signatures=signatures)
+    compared = compare_systems(scores, **tests, signatures=signatures)
     click.echo(compared.to_json() if as_json else compared.to_latex() if as_latex else str(compared))
     for sentence in [*signatures.values(), *told_flags(flags)]:
         click.echo(f"softset: {sentence}", err=True)

@@ -19,7 +19,7 @@ def figure(sts: str, sets: str, out: str) -> None:
       softset eval figure --sts results/sts.json --sets results/sets.json --out figure-1.png
     """
     from softset.evaluation.plots import save_figure_1
-    from softset.evaluation.results import Table
+    from softset.evaluation.tables import ResultTable
 
-    save_figure_1(Table.load(sts), Table.load(sets), Path(out))
+    save_figure_1(ResultTable.load(sts), ResultTable.load(sets), Path(out))
     click.echo(f"softset: wrote {out}", err=True)

@@ -45,20 +45,20 @@ def lengths(
       softset eval lengths --data DIR --out results --resume
     """
     from softset.encoders.loading import load_encoder
-    from softset.evaluation.data import Data
-    from softset.evaluation.lengths import METRICS, LengthsRun
-    from softset.evaluation.methods import chosen_methods
-    from softset.evaluation.sts_data import chosen_datasets, read_datasets, text_form
+    from softset.evaluation.data import DataFolder
+    from softset.evaluation.lengths import METRICS, LengthEvaluation
+    from softset.evaluation.methods import choose_methods
+    from softset.evaluation.sts_data import choose_datasets, read_datasets, text_form
     from softset.io.checkpoint import checkpoint
 
-    methods = chosen_methods(metrics or METRICS, transport=transport, note=note)
-    folder = Data(asked.data)
-    names = chosen_datasets([part.strip() for one in datasets for part in one.split(",")])
+    methods = choose_methods(metrics or METRICS, transport=transport, note=note)
+    folder = DataFolder(asked.data)
+    names = choose_datasets([part.strip() for one in datasets for part in one.split(",")])
     given = read_datasets(folder, names, text, None)
     about = {"text": text_form(folder, text), "datasets": names, "data": dict(sorted(folder.checksums.items()))}
     progress = Progress("sentences") if sys.stderr.isatty() else None
-    run = LengthsRun(
+    run = LengthEvaluation(
         load_encoder(**options), methods, asked.samples, asked.seed, noted(progress), progress, limit=asked.limit
     )
-    with checkpoint(asked.part("lengths"), run.made_by(about), resume=asked.resume) as parts:
+    with checkpoint(asked.part("lengths"), run.settings(about), resume=asked.resume) as parts:
         asked.show(run.table(given, parts=parts, facts=about), "lengths")

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from softset.cli.progress import Progress
-from softset.evaluation.results import Table
+from softset.evaluation.tables import ResultTable
 
 __all__ = ["Asked", "asked_options", "check_ends", "eval_options", "note", "noted", "show"]
 
@@ -51,7 +51,7 @@ class Asked:
         """Return the checkpoint folder of a table, or None if the table is not written to a file."""
         return Path(self.out, f"{name}.partial") if self.out else None
 
-    def show(self, table: Table, name: str) -> None:
+    def show(self, table: ResultTable, name: str) -> None:
         """Print a table, and keep it and its picture where that is wanted."""
         show(table, name=name, form=self.form, plot=self.plot, out=self.out)
 
@@ -94,10 +94,8 @@ def noted(progress: Progress | None) -> Callable[[str], None]:
     return tell
 
 
-def show(table: Table, *, name: str, form: str | None, plot: str | None, out: str | None) -> None:
+def show(table: ResultTable, *, name: str, form: str | None, plot: str | None, out: str | None) -> None:
     """Print a table in one of its forms, and keep it and its picture where that is wanted."""
-    from softset.evaluation import rendering
-
     if out:
         for path in table.save(out, name):
             click.echo(f"softset: wrote {path}", err=True)
@@ -106,9 +104,9 @@ def show(table: Table, *, name: str, form: str | None, plot: str | None, out: st
 
         save_plot(table, Path(plot))
         click.echo(f"softset: wrote {plot}", err=True)
-    forms: dict[str | None, Callable[[Table], str]] = {
-        "json": Table.to_json,
-        "markdown": rendering.as_markdown,
-        "latex": rendering.as_latex,
+    forms: dict[str | None, Callable[[ResultTable], str]] = {
+        "json": ResultTable.to_json,
+        "markdown": ResultTable.to_markdown,
+        "latex": ResultTable.to_latex,
     }
-    click.echo(forms.get(form, rendering.as_text)(table))
+    click.echo(forms.get(form, ResultTable.to_text)(table))

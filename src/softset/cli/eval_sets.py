@@ -82,15 +82,16 @@ def _evaluated(
     resume: bool,
 ) -> tuple[Any, dict[str, Any]]:
     """Return the table, kept in the folder where there is one, and the ranks of Set's words by method."""
-    from softset.evaluation.data import Data
-    from softset.evaluation.results import Row, Table
-    from softset.evaluation.sets.concepts import read_concepts
-    from softset.evaluation.sets.methods import BASELINE, chosen, the_one
-    from softset.evaluation.sets.running import Evaluation
+    from softset.evaluation.data import DataFolder
+    from softset.evaluation.tables import ResultRow, ResultTable
+    from softset.evaluation.word_sets.data import read_concepts
+    from softset.evaluation.word_sets.evaluation import WordSetEvaluation
+    from softset.evaluation.word_sets.methods import BASELINE, choose_methods, get_method
     from softset.io.checkpoint import checkpoint
     from softset.search.words import load_words
 
-    methods, baseline, folder = chosen(patterns), the_one(against or BASELINE.name), Data(data)
+    baseline, folder = get_method(against or BASELINE.name), DataFolder(data)
+    methods = choose_methods(patterns, baseline=baseline)
     concepts = read_concepts(folder)
     vectors = [load_words(name) for name in names or [None]]
     facts = {
@@ -104,20 +105,19 @@ def _evaluated(
     }
     made_by = {**facts, "methods": [method.name for method in methods], "baseline": baseline.name}
     progress = Progress("methods") if sys.stderr.isatty() else None
-    rows: list[Row] = []
+    rows: list[ResultRow] = []
     ranks: dict[str, Any] = {}
     with checkpoint(Path(out) / "sets.partial" if out else None, made_by, resume=resume) as parts:
         for one in vectors:
             title = one.name if len(vectors) > 1 else ""
-            evaluation = Evaluation(
+            evaluation = WordSetEvaluation(
                 one, concepts, split=split, limit=limit, seed=seed, samples=samples, title=title, baseline=baseline
             )
             rows += evaluation.rows(methods, parts, progress)
             ranks |= {f"{title}: {name}" if title else name: found for name, found in evaluation.ranks("Set").items()}
         if progress:
             progress.done()
-        tested = baseline.name + (" of the same vectors" if len(vectors) > 1 else "")
-        table = Table(TITLE.format(split=split), tuple(rows), tested, facts)
+        table = ResultTable(TITLE.format(split=split), tuple(rows), baseline.name, facts)
         for path in table.save(out, "sets") if out else []:  # all of it, whatever columns are shown
             click.echo(f"softset: wrote {path}", err=True)
     return table, ranks

@@ -52,11 +52,11 @@ def sts(
       softset eval sts --data DIR --metrics bertscore,subspace --paper-code 32
       softset eval sts --data DIR --table 6
     """
-    from softset.evaluation.data import Data
-    from softset.evaluation.sts_data import chosen_datasets, read_datasets, text_form
+    from softset.evaluation.data import DataFolder
+    from softset.evaluation.sts_data import choose_datasets, read_datasets, text_form
 
-    folder = Data(asked.data)
-    names = chosen_datasets([part.strip() for one in datasets for part in one.split(",")])
+    folder = DataFolder(asked.data)
+    names = choose_datasets([part.strip() for one in datasets for part in one.split(",")])
     given = read_datasets(folder, ["STS-B"] if number == "6" and not datasets else names, text, asked.limit)
     about = {"text": text_form(folder, text), "limit": asked.limit, "data": dict(sorted(folder.checksums.items()))}
     make = Maker(metrics, transport, all_correlations, paper_code, asked.samples, asked.seed, options)
@@ -84,34 +84,41 @@ class Maker:
         from softset.io.checkpoint import checkpoint
 
         run = self._run(self.metrics, self.options)
-        made_by = run.made_by({**about, "datasets": [one.name for one in given]})
+        made_by = run.settings({**about, "datasets": [one.name for one in given]})
         with checkpoint(folder, made_by, resume=resume) as parts:
             yield run.table(given, parts=parts, facts=about)
 
     @contextmanager
     def layers(self, given: Any, about: dict[str, Any], folder: Path | None, resume: bool) -> Iterator[Any]:
         """Yield the table of single vectors and sets of vectors on two layers; its checkpoint is deleted afterwards."""
-        from softset.evaluation.sts_layers import LAYERS, METHODS, compare_layers
+        from softset.evaluation.sts import LAYER_METHODS, LAYERS, compare_layers
         from softset.io.checkpoint import checkpoint
 
         if len(given) > 1:
             raise click.UsageError("--table 6 has one dataset: name one with --datasets")
         if self.options["layer"] != "last":
             raise click.UsageError("--table 6 compares two layers of its own: leave --layer")
-        metrics = METHODS if self.metrics == ("all",) else self.metrics
+        metrics = LAYER_METHODS if self.metrics == ("all",) else self.metrics
         runs = [self._run(metrics, {**self.options, "layer": layer}) for layer in LAYERS]
-        made_by = {"layers": [run.made_by(about) for run in runs], "datasets": [one.name for one in given]}
+        made_by = {"layers": [run.settings(about) for run in runs], "datasets": [one.name for one in given]}
         with checkpoint(folder, made_by, resume=resume) as parts:
             yield compare_layers(runs, given[0], parts=parts, facts=about)
 
     def _run(self, metrics: tuple[str, ...], options: dict[str, Any]) -> Any:
         from softset.encoders.loading import load_encoder
-        from softset.evaluation.methods import chosen_methods
-        from softset.evaluation.sts import StsRun
+        from softset.evaluation.methods import choose_methods
+        from softset.evaluation.sts import StsEvaluation
 
-        methods = chosen_methods(metrics, transport=self.transport, note=note)
+        methods = choose_methods(metrics, transport=self.transport, note=note)
         encoder = load_encoder(**options)
         progress = Progress("sentences") if sys.stderr.isatty() else None
-        return StsRun(
-            encoder, methods, self.samples, self.seed, noted(progress), progress, every=self.every, batch=self.batch
+        return StsEvaluation(
+            encoder,
+            methods,
+            self.samples,
+            self.seed,
+            noted(progress),
+            progress,
+            all_correlations=self.every,
+            padded_batch=self.batch,
         )

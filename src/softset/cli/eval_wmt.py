@@ -44,20 +44,22 @@ def wmt(
       softset eval wmt --data DIR --pair all --out results --resume
     """
     from softset.encoders.loading import load_encoder
-    from softset.evaluation.data import Data
-    from softset.evaluation.methods import chosen_methods
-    from softset.evaluation.wmt import METRICS, WmtRun, with_parts
-    from softset.evaluation.wmt_data import chosen_pairs, read_pair
+    from softset.evaluation.data import DataFolder
+    from softset.evaluation.methods import choose_methods
+    from softset.evaluation.translations import METRICS, TranslationEvaluation, all_parts
+    from softset.evaluation.translations_data import choose_pairs, read_pair
     from softset.io.checkpoint import checkpoint
 
-    methods = with_parts(chosen_methods(metrics or METRICS, transport=transport, note=note))
-    folder = Data(asked.data)
-    given = [read_pair(folder, name, asked.limit) for name in chosen_pairs(folder, pairs)]
+    methods = all_parts(choose_methods(metrics or METRICS, transport=transport, note=note))
+    folder = DataFolder(asked.data)
+    given = [read_pair(folder, name, asked.limit) for name in choose_pairs(folder, pairs)]
     chrf, sacrebleu = _chrf()
     about = {"limit": asked.limit, "sacrebleu": sacrebleu, "data": dict(sorted(folder.checksums.items()))}
     progress = Progress("translations") if sys.stderr.isatty() else None
-    run = WmtRun(load_encoder(**options), methods, asked.samples, asked.seed, noted(progress), progress, chrf=chrf)
-    with checkpoint(asked.part("wmt"), run.made_by(about), resume=asked.resume) as parts:
+    run = TranslationEvaluation(
+        load_encoder(**options), methods, asked.samples, asked.seed, noted(progress), progress, chrf=chrf
+    )
+    with checkpoint(asked.part("wmt"), run.settings(about), resume=asked.resume) as parts:
         table = run.table(given, parts=parts, facts={name: one for name, one in about.items() if one is not None})
         asked.show(table, "wmt")
 
@@ -67,7 +69,7 @@ def _chrf() -> tuple[Callable[[str, str], float] | None, str | None]:
     from importlib.metadata import version
 
     from softset.errors import MissingExtraError
-    from softset.evaluation.wmt_scores import CHRF, sentence_chrf
+    from softset.evaluation.translations import CHRF, sentence_chrf
 
     try:
         return sentence_chrf(), version("sacrebleu")

@@ -30,18 +30,18 @@ def words(
     Example:
       softset eval words --data DIR --vectors glove-840b-300d --vectors glove-6b-100d
     """
-    from softset.evaluation.data import Data
-    from softset.evaluation.results import Table
-    from softset.evaluation.sets.concepts import read_concepts
-    from softset.evaluation.sets.coverage import coverage, sts_words
+    from softset.evaluation.data import DataFolder
+    from softset.evaluation.tables import ResultTable
+    from softset.evaluation.word_sets.coverage import coverage, sts_words
+    from softset.evaluation.word_sets.data import read_concepts
     from softset.search.words import load_words
 
     if options["resume"]:
         raise click.UsageError("--resume is for long evaluations: this one takes seconds")
-    folder = Data(data)
+    folder = DataFolder(data)
     concepts, texts = read_concepts(folder), sts_words(folder)
     vectors = [load_words(name) for name in names or [None]]
     rows = [row for one in vectors for row in coverage(one, concepts, texts, limit=limit)]
     facts = {"vectors": [one.signature for one in vectors], "limit": limit, "data": dict(folder.checksums)}
-    table = Table("Word vectors: share of words with a vector, and speed", tuple(rows), facts=facts)
+    table = ResultTable("Word vectors: share of words with a vector, and speed", tuple(rows), facts=facts)
     show(table, name="words", form=form, plot=plot, out=out)

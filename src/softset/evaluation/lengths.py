@@ -1,60 +1,45 @@
-"""How scores move with the length of texts: of sentences that have nothing to do with each other, and of alike ones.
+"""Dependence of scores on the length of texts, for unrelated pairs of sentences and for similar ones.
 
-A larger set has room for more: anything belongs to it by chance, the more so the larger it is. Scores that are counted
-from chance should not follow the number of tokens where nothing is shared.
+Any vector belongs to a larger set to a larger degree by chance. Scores that are rescaled by chance should not follow
+the number of tokens where the texts share nothing.
 """
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from softset.encoders.texts import distinct_indices
 from softset.encoders.tokensets import TokenSets
 from softset.errors import InputError
-from softset.evaluation.correlation import Ranking, spearman
-from softset.evaluation.correlation_draws import bounds, drawn_counts, drawn_spearman
-from softset.evaluation.methods import DEFAULT, Method
-from softset.evaluation.resampling import check_draws
-from softset.evaluation.results import Row, Table, load_rows
-from softset.evaluation.run import Run
-from softset.evaluation.scoring import Scored, score_blocks
+from softset.evaluation.correlation import spearman_statistic
+from softset.evaluation.metric_evaluation import MethodScores, MetricEvaluation, score_blocks
+from softset.evaluation.significance import Statistic, check_draws, estimates, mean_statistic
 from softset.evaluation.sts_data import SentencePairs
+from softset.evaluation.tables import ResultRow, ResultTable, load_rows
 from softset.io.checkpoint import PartFolder
 from softset.similarity.idf import Idf
 from softset.similarity.pairs import blocks
 
-__all__ = ["METRICS", "Kind", "LengthsRun", "alike", "unrelated"]
-
-Numbers = npt.NDArray[np.float64]
+__all__ = ["METRICS", "LengthEvaluation", "PairSample", "similar_pairs", "unrelated_pairs"]
 
 METRICS = (
     *("softset", "softset P", "softset R"),
     *("subspace", "subspace P", "subspace R", "subspace+chance", "subspace+chance P", "subspace+chance R"),
     *("bertscore", "bertscore P", "bertscore R", "average"),
 )
-MOST = 20_000  # unrelated pairs: a correlation of so many is known to within 0.014
-GOLD = 4.0  # of 5, where sentences mean the same but for details; SICK's scale begins at 1, but has the same end
+MAX_UNRELATED = 20_000  # the standard error of a correlation of so many pairs is 0.007
+MIN_GOLD = 4.0  # of 5: the sentences mean the same except for details
 BUCKETS = ((1, 8), (9, 16), (17, 32), (33, None))  # tokens of the reference, both ends included
-TITLE = "Length of texts: Spearman's rho of scores with the number of tokens, and mean scores by the reference's"
-FACTS = {
-    "unrelated": f"sentences of all datasets, each with another one that no dataset pairs it with; at most {MOST:,}",
-    "alike": f"distinct pairs of the datasets with a gold score of at least {GOLD:g}, without those of equal sentences",
-    "direction": "P is over the candidate's tokens, R over the reference's",
-    "length": "the tokens that the encoder makes of a sentence; spearman is with the reference's",
-    "means": "over pairs whose reference has so many tokens",
-    "intervals": "95 in 100, percentiles of draws of pairs",
-}
 
 
-class Kind(NamedTuple):
-    """Pairs of sentences that have something in common, such as that they are unrelated.
+class PairSample(NamedTuple):
+    """A sample of sentence pairs: unrelated or similar ones.
 
-    >>> len(Kind("alike", ["A red book."], ["The book is red."]).candidates)
+    >>> len(PairSample("alike", ["A red book."], ["The book is red."]).candidates)
     1
     """
 
@@ -63,189 +48,150 @@ class Kind(NamedTuple):
     references: list[str]
 
 
-def unrelated(datasets: Sequence[SentencePairs], *, limit: int | None = None, seed: int = 12345) -> Kind:
-    """Return distinct sentences in random order as references, each with a random candidate that it is not paired with.
+def unrelated_pairs(datasets: Sequence[SentencePairs], *, limit: int | None = None, seed: int = 12345) -> PairSample:
+    """Return all distinct sentences as references, each with a random candidate that no dataset pairs it with.
 
     >>> pairs = SentencePairs("STS-B", np.array([5.0]), ["a book"], ["books"], [""])
     >>> other = SentencePairs("STS12", np.array([5.0]), ["a pen"], ["pens"], [""])
-    >>> kind = unrelated([pairs, other])
-    >>> {"books", "a book"} in [{*both} for both in zip(kind.candidates, kind.references)]
+    >>> sample = unrelated_pairs([pairs, other])
+    >>> {"books", "a book"} in [{*pair} for pair in zip(sample.candidates, sample.references)]
     False
     """
-    texts = list(distinct_indices([text for one in datasets for text in (*one.references, *one.candidates)]))
-    place = distinct_indices(texts)
-    barred = [{at} for at in range(len(texts))]
-    for first, second in _given(datasets):
-        barred[place[first]].add(place[second])
-        barred[place[second]].add(place[first])
+    texts = list(dict.fromkeys(text for pairs in datasets for text in (*pairs.references, *pairs.candidates)))
+    index = {text: number for number, text in enumerate(texts)}
+    excluded = [{number} for number in range(len(texts))]
+    for first, second in _text_pairs(datasets):
+        excluded[index[first]].add(index[second])
+        excluded[index[second]].add(index[first])
     rng = np.random.default_rng(seed)
-    order = [at for at in rng.permutation(len(texts)).tolist() if len(barred[at]) < len(texts)]
-    chosen = order[: MOST if limit is None else min(limit, MOST)]
-    drawn = [_drawn(rng, len(texts), barred[at]) for at in chosen]
-    return Kind("unrelated", [texts[at] for at in drawn], [texts[at] for at in chosen])
+    order = [number for number in rng.permutation(len(texts)).tolist() if len(excluded[number]) < len(texts)]
+    references = order[: MAX_UNRELATED if limit is None else min(limit, MAX_UNRELATED)]
+    candidates = [_draw(rng, len(texts), excluded[number]) for number in references]
+    return PairSample("unrelated", [texts[number] for number in candidates], [texts[number] for number in references])
 
 
-def _given(datasets: Sequence[SentencePairs]) -> Iterator[tuple[str, str]]:
-    return (pair for one in datasets for pair in zip(one.references, one.candidates, strict=True))
+def _text_pairs(datasets: Sequence[SentencePairs]) -> Iterator[tuple[str, str]]:
+    return (pair for pairs in datasets for pair in zip(pairs.references, pairs.candidates, strict=True))
 
 
-def _drawn(rng: np.random.Generator, n: int, barred: set[int]) -> int:
-    """Return one of the numbers below n that are not barred, each as likely as the others."""
-    found = int(rng.integers(n - len(barred)))
-    for one in sorted(barred):
-        found += found >= one
-    return found
+def _draw(rng: np.random.Generator, n: int, excluded: set[int]) -> int:
+    """Return a random number below n that is not excluded."""
+    drawn = int(rng.integers(n - len(excluded)))
+    for number in sorted(excluded):
+        drawn += drawn >= number
+    return drawn
 
 
-def alike(datasets: Sequence[SentencePairs], *, limit: int | None = None, seed: int = 12345) -> Kind:
-    """Return the distinct pairs that people found to mean the same, or nearly, in random order.
-
-    A sentence with itself is left out, since any metric gives it 1 at any length.
+def similar_pairs(datasets: Sequence[SentencePairs], *, limit: int | None = None, seed: int = 12345) -> PairSample:
+    """Return the distinct pairs with a gold score of at least 4, in random order, without equal sentences.
 
     >>> pairs = SentencePairs("STS-B", np.array([4.0, 3.9]), ["a book", "a pen"], ["books", "a king"], ["", ""])
-    >>> alike([pairs])
-    Kind(name='alike', candidates=['books'], references=['a book'])
+    >>> similar_pairs([pairs])
+    PairSample(name='alike', candidates=['books'], references=['a book'])
     """
-    gold = np.concatenate([one.gold for one in datasets])
-    # STS-B has pairs of STS12 to STS16: each counts once.
-    pairs = dict.fromkeys(pair for pair, score in zip(_given(datasets), gold, strict=True) if score >= GOLD)
-    found = [(reference, candidate) for reference, candidate in pairs if reference != candidate]
-    chosen = [found[at] for at in np.random.default_rng(seed).permutation(len(found))[:limit]]
-    return Kind("alike", [candidate for _, candidate in chosen], [reference for reference, _ in chosen])
+    gold = np.concatenate([pairs.gold for pairs in datasets])
+    scored = zip(_text_pairs(datasets), gold, strict=True)  # STS-B repeats pairs of STS12 to STS16
+    distinct = list(dict.fromkeys(pair for pair, score in scored if score >= MIN_GOLD and pair[0] != pair[1]))
+    chosen = [distinct[index] for index in np.random.default_rng(seed).permutation(len(distinct))[:limit]]
+    return PairSample("alike", [candidate for _, candidate in chosen], [reference for reference, _ in chosen])
 
 
 @dataclass(frozen=True, eq=False)
-class LengthsRun(Run):
-    """A run over kinds of pairs.
+class LengthEvaluation(MetricEvaluation):
+    """An evaluation of the dependence of scores on text length.
 
     Attributes:
-        limit: pairs of each kind, or all.
+        limit: Number of pairs of each sample, or None for all.
 
     >>> import softset
+    >>> from softset.evaluation.methods import ScoringMethod
     >>> texts = ["a red book", "a pen", "the king of the green field", "his mother"]
     >>> pairs = SentencePairs("STS-B", np.array([5.0, 1.0]), texts[:2], texts[2:], ["", ""])
-    >>> run = LengthsRun(softset.load_encoder("words"), [Method.named("subspace R")], samples=9)
-    >>> [(row.dataset, row.metric, row.n) for row in run.table([pairs]).rows][-2:]
+    >>> evaluation = LengthEvaluation(softset.load_encoder("words"), [ScoringMethod.parse("subspace R")], samples=9)
+    >>> [(row.dataset, row.metric, row.n) for row in evaluation.table([pairs]).rows][-2:]
     [('alike', 'spearman candidate', 1), ('alike 1-8', 'mean', 1)]
     """
 
-    FACTS: ClassVar[dict[str, str]] = FACTS
+    TASK: ClassVar[str] = "lengths"
+    TITLE: ClassVar[str] = "Text length: Spearman's rho of scores with the number of tokens, and mean scores by length"
+    FACTS: ClassVar[dict[str, str]] = {
+        "unrelated": f"sentences of all datasets, each with a random other one; at most {MAX_UNRELATED:,} pairs",
+        "alike": f"distinct pairs with a gold score of at least {MIN_GOLD:g}, without equal sentences",
+        "direction": "P is computed over the candidate's tokens, R over the reference's",
+        "length": "number of tokens of the encoder; spearman is with the reference's length",
+        "means": "over pairs whose reference has this number of tokens",
+        "intervals": "95%, percentile bootstrap over pairs",
+    }
 
     limit: int | None = None
 
     def facts(self) -> dict[str, Any]:
-        """Return what makes the numbers, beside the data.
+        """Return the settings that determine the results, for the table.
 
         >>> import softset
-        >>> LengthsRun(softset.load_encoder("words"), [], limit=9).facts()["limit"]
+        >>> LengthEvaluation(softset.load_encoder("words"), [], limit=9).facts()["limit"]
         9
         """
         return {**super().facts(), "limit": self.limit}
 
     def table(
         self, datasets: Sequence[SentencePairs], *, parts: PartFolder | None = None, facts: dict[str, Any] | None = None
-    ) -> Table:
-        """Return the rows of both kinds of pairs; a kind without pairs is left out, and told."""
+    ) -> ResultTable:
+        """Return the rows of both samples; an empty sample is left out."""
         check_draws(self.samples, self.seed)
-        methods, moment = self.usable()
-        kinds = [draw(datasets, limit=self.limit, seed=self.seed) for draw in (unrelated, alike)]
-        sentences = _Sentences(kinds, self)
-        rows = []
-        for kind in kinds:
-            rows += load_rows(parts, kind.name, partial(self._kind, kind, sentences, methods, moment))
-        if not rows:
-            raise InputError("these datasets have no pairs to measure: name others with --datasets")
-        return Table(TITLE, tuple(rows), None, {**self.facts(), **(facts or {})})
+        methods, moment = self.usable_methods()
+        samples = [draw(datasets, limit=self.limit, seed=self.seed) for draw in (unrelated_pairs, similar_pairs)]
+        index = distinct_indices([text for sample in samples for text in (*sample.references, *sample.candidates)])
+        if not index:
+            raise InputError("these datasets have no pairs to measure: choose others with --dataset")
+        sets = self.encoder.encode(list(index), progress=self.progress)
+        idf = Idf.counted([sets]) if any(method.metric.needs_idf for method in methods) else None
+        rows: list[ResultRow] = []
+        for sample in samples:
+            left, right = self._indices(sample, sets, index)
+            pairs = blocks(sets, sets, left, right, idf, moment)
+            score = partial(score_blocks, methods, pairs, len(left), moment)
+            rows += load_rows(
+                parts, sample.name, partial(self._sample, sample.name, score, sets.counts[right], sets.counts[left])
+            )
+        return ResultTable(self.TITLE, tuple(rows), None, {**self.facts(), **(facts or {})})
 
-    def _kind(
-        self, kind: Kind, sentences: "_Sentences", methods: Sequence[Method], moment: np.ndarray | None
-    ) -> list[Row]:
-        left, right = sentences.places(kind)
-        if not len(left):
-            self.note(f"left out: {kind.name}, of which there are no pairs")
+    def _indices(self, sample: PairSample, sets: TokenSets, index: dict[str, int]) -> tuple[np.ndarray, np.ndarray]:
+        """Return the index of each candidate and reference, without pairs that have a text without tokens."""
+        sides = sample.candidates, sample.references
+        left, right = (np.array([index[text] for text in side], dtype=np.int64) for side in sides)
+        known = (sets.counts[left] > 0) & (sets.counts[right] > 0)
+        if not known.all():
+            self.note(f"{sample.name}: {(~known).sum():,} pairs left out, because a sentence has no known tokens")
+        return left[known], right[known]
+
+    def _sample(
+        self, name: str, score: Callable[[], MethodScores], references: np.ndarray, candidates: np.ndarray
+    ) -> list[ResultRow]:
+        """Return the rows of one sample, given the lengths (n,) of its references and candidates."""
+        if not len(references):
+            self.note(f"left out: {name}, because there are no such pairs")
             return []
-        begun = time.perf_counter()
-        idf = sentences.idf if any(one.metric.needs_idf for one in methods) else None
-        scored = score_blocks(
-            methods, blocks(sentences.sets, sentences.sets, left, right, idf, moment), len(left), moment
-        )
-        done = time.perf_counter()
-        counts = sentences.sets.counts.astype(np.float64)
-        rows = [*self._correlations(kind.name, scored, counts[right], counts[left])]
-        rows += self._means(kind.name, scored, counts[right])
-        times = f"scored in {done - begun:.1f} s, resampled in {time.perf_counter() - done:.1f} s"
-        self.note(f"{kind.name}: {len(left):,} pairs, {times}")
+        start = time.perf_counter()
+        scores = score()
+        scored = time.perf_counter()
+        values = np.stack(list(scores.values.values()))
+        rows = []
+        for metric, lengths in (("spearman", references), ("spearman candidate", candidates)):
+            statistic = spearman_statistic(lengths.astype(np.float64), values)
+            rows += self._estimates(name, metric, statistic, scores, len(lengths))
+        for shortest, longest in BUCKETS:
+            inside = (references >= shortest) & (references <= (longest or np.inf))
+            if inside.any():
+                bucket = f"{name} {shortest}-{longest or ''}"
+                rows += self._estimates(bucket, "mean", mean_statistic(values[:, inside]), scores, int(inside.sum()))
+        times = f"scored in {scored - start:.1f} s, resampled in {time.perf_counter() - scored:.1f} s"
+        self.note(f"{name}: {len(references):,} pairs, {times}")
         return rows
 
-    def _correlations(self, name: str, scored: Scored, references: Numbers, candidates: Numbers) -> Iterator[Row]:
-        """Yield Spearman's rho of each method's scores with the lengths (n,) of either side."""
-        rankings = [Ranking.of(one) for one in scored.values.values()]
-        n = len(references)
-        for metric, lengths in (("spearman", references), ("spearman candidate", candidates)):
-            order = Ranking.of(lengths)
-            drawn = [drawn_spearman(one, order, rankings) for _, one in drawn_counts(n, self.samples, self.seed, name)]
-            for (method, values), some in zip(scored.values.items(), np.concatenate(drawn, axis=1), strict=True):
-                seconds = round(scored.seconds[method], 4)
-                yield _row(name, method, metric, spearman(lengths, values), some, n, seconds)
-
-    def _means(self, name: str, scored: Scored, lengths: Numbers) -> Iterator[Row]:
-        """Yield the mean score of each method where the reference's length (n,) is in a bucket that has pairs."""
-        for least, most in BUCKETS:
-            here = (lengths >= least) & (lengths <= (most or np.inf))
-            if not here.any():
-                continue
-            dataset = f"{name} {least}-{most or ''}"
-            numbers = np.stack([one[here] for one in scored.values.values()])
-            n = numbers.shape[1]
-            drawn = [numbers @ one / n for _, one in drawn_counts(n, self.samples, self.seed, dataset)]
-            for method, values, some in zip(scored.values, numbers, np.concatenate(drawn, axis=1), strict=True):
-                yield _row(dataset, method, "mean", float(values.mean()), some, n)
-
-
-class _Sentences:
-    """The distinct sentences of all kinds, encoded once, when they are first needed."""
-
-    def __init__(self, kinds: Sequence[Kind], run: LengthsRun) -> None:
-        self._run = run
-        self._place = distinct_indices([text for one in kinds for text in (*one.references, *one.candidates)])
-
-    @cached_property
-    def sets(self) -> TokenSets:
-        """The tokens of each."""
-        begun = time.perf_counter()
-        sets = self._run.encoder.encode(list(self._place), progress=self._run.progress)
-        self._run.note(f"{len(sets):,} sentences, encoded in {time.perf_counter() - begun:.1f} s")
-        return sets
-
-    @cached_property
-    def idf(self) -> Idf:
-        """What each token counts, by how many sentences have it."""
-        return Idf.counted([self.sets])
-
-    def places(self, kind: Kind) -> tuple[np.ndarray, np.ndarray]:
-        """Return where each candidate and each reference is; a pair with a sentence of no tokens is left out."""
-        left, right = (np.array([self._place[one] for one in side], dtype=np.int64) for side in kind[1:])
-        if not len(left):
-            return left, right
-        filled = (self.sets.counts[left] > 0) & (self.sets.counts[right] > 0)
-        if not filled.all():
-            self._run.note(f"{kind.name}: {(~filled).sum():,} pairs left out, with a sentence of no known tokens")
-        return left[filled], right[filled]
-
-
-def _row(
-    dataset: str, method: str, metric: str, value: float, drawn: Numbers, n: int, seconds: float | None = None
-) -> Row:
-    low, high = bounds(drawn)
-    return Row(
-        task="lengths",
-        dataset=dataset,
-        method=method,
-        metric=metric,
-        value=value,
-        n=n,
-        low=low,
-        high=high,
-        seconds=seconds,
-        default=method == DEFAULT,
-    )
+    def _estimates(
+        self, dataset: str, metric: str, statistic: Statistic, scores: MethodScores, n: int
+    ) -> list[ResultRow]:
+        options: dict[str, Any] = {"samples": self.samples, "seed": self.seed, "stream": dataset}
+        results = zip(scores.values, estimates(statistic, n, baseline=None, **options), strict=True)
+        return [self._row(dataset, name, metric, result, n, scores.seconds[name]) for name, result in results]

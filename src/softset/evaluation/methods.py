@@ -1,4 +1,4 @@
-"""What an evaluation compares: metrics by name, their precision and recall alone, and scores counted from chance."""
+"""Methods that an evaluation compares: a metric, one of its three numbers, and optional chance rescaling."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -13,10 +13,10 @@ from softset.similarity.chance import rescaling
 from softset.similarity.metrics import DEFAULT, METRICS, Metric, metric
 from softset.similarity.metrics.transport import Wmd, Wrd, require_transport
 
-__all__ = ["ALL", "BASELINE", "DEFAULT", "TRANSPORT", "Method", "chosen_methods", "usable_methods"]
+__all__ = ["ALL", "BASELINE", "DEFAULT", "ScoringMethod", "choose_methods", "usable_methods"]
 
 BASELINE = "bertscore"
-TRANSPORT = ("wmd", "wrd")  # exact transport takes longer than all the others together
+TRANSPORT = ("wmd", "wrd")  # exact transport takes longer than all other methods together
 ALL = (
     *("cls", "average", *TRANSPORT, "dynamax"),
     *("bertscore", "bertscore P", "bertscore R", "subspace", "subspace P", "subspace R"),
@@ -30,16 +30,18 @@ ALL = (
     *("symbolic", "symbolic(weights=idf)", "johnson-symbolic", "jaccard", "tfidf", "grassmann"),
 )
 PARTS = {"P": "precision", "R": "recall", "F": "score"}
-COMMA = re.compile(r",(?![^(]*\))")  # not the one between a metric's parameters
+LEXICAL = ("symbolic", "johnson-symbolic", "jaccard")
+SEPARATOR = re.compile(r",(?![^(]*\))")  # a comma outside the parameters of a metric
 
 
 @dataclass(frozen=True)
-class Method:
-    """A metric, whether its scores are counted from chance, and which of its three numbers is meant.
+class ScoringMethod:
+    """A metric, whether its scores are rescaled by chance, and which of its three numbers is used.
 
-    >>> Method.named("subspace(weights = l2)+chance P")
-    Method(metric=subspace(weights=l2), chance=True, part='P')
-    >>> Method.named("subspace(weights = l2)+chance P").name
+    >>> method = ScoringMethod.parse("subspace(weights = l2)+chance P")
+    >>> method
+    ScoringMethod(metric=subspace(weights=l2), chance=True, part='P')
+    >>> method.name
     'subspace(weights=l2)+chance P'
     """
 
@@ -48,94 +50,97 @@ class Method:
     part: str = "F"
 
     @classmethod
-    def named(cls, text: str) -> Self:
-        """Return the method of a name: a metric's, with +chance and P or R behind it where they are meant."""
-        rest, _, part = text.strip().rpartition(" ")
-        if part not in PARTS or not rest:
-            rest, part = text.strip(), "F"
-        chance = rest.endswith("+chance")
-        found = cls(metric(rest.removesuffix("+chance").rstrip()), chance, part)
-        rescaling("chance" if chance else None, found.metric)  # refuses what has no closed form
-        return found
+    def parse(cls, text: str) -> Self:
+        """Return the method with a name: a metric, optionally followed by +chance and by P or R.
+
+        >>> ScoringMethod.parse("bertscore R").field
+        'recall'
+        """
+        name, _, part = text.strip().rpartition(" ")
+        if part not in PARTS or not name:
+            name, part = text.strip(), "F"
+        chance = name.endswith("+chance")
+        method = cls(metric(name.removesuffix("+chance").rstrip()), chance, part)
+        rescaling("chance" if chance else None, method.metric)  # raises InputError without a closed form
+        return method
 
     @property
-    def scored(self) -> str:
-        """What has to be computed: the same for F, P and R."""
+    def computation(self) -> str:
+        """The name without the part: F, P and R are computed together."""
         return f"{self.metric}{'+chance' * self.chance}"
 
     @property
     def name(self) -> str:
-        """The name that parses back."""
-        return self.scored if self.part == "F" else f"{self.scored} {self.part}"
+        """The name that `parse` reads back."""
+        return self.computation if self.part == "F" else f"{self.computation} {self.part}"
 
     @property
     def field(self) -> str:
-        """The number of a metric's three that is meant."""
+        """The name of the number in the result of a metric."""
         return PARTS[self.part]
 
 
-def chosen_methods(wanted: Sequence[str], *, transport: bool, note: Callable[[str], None]) -> list[Method]:
-    """Return the methods of names, or lists of them with commas; "all" are those of the paper and ours.
+def choose_methods(names: Sequence[str], *, transport: bool, note: Callable[[str], None]) -> list[ScoringMethod]:
+    """Return the methods with these names or comma-separated lists of names; "all" means all of `ALL`.
 
-    >>> [one.name for one in chosen_methods(["average, subspace", "subspace P"], transport=False, note=print)]
+    >>> [method.name for method in choose_methods(["average, subspace", "subspace P"], transport=False, note=print)]
     ['average', 'subspace', 'subspace P']
-    >>> len(chosen_methods(["all"], transport=False, note=print)) == len(ALL) - 2
-    left out: wmd and wrd, which take long (--transport adds them)
+    >>> len(choose_methods(["all"], transport=False, note=print)) == len(ALL) - 2
+    left out: wmd and wrd, which are slow (--transport adds them)
     True
     """
-    names: list[str] = []
-    for one in (part.strip() for given in wanted for part in COMMA.split(given)):
-        if one == "all":
-            names += [name for name in ALL if transport or name not in TRANSPORT]
+    chosen: list[str] = []
+    for name in (part.strip() for text in names for part in SEPARATOR.split(text)):
+        if name == "all":
+            chosen += [known for known in ALL if transport or known not in TRANSPORT]
             if not transport:
-                note(f"left out: {' and '.join(TRANSPORT)}, which take long (--transport adds them)")
-        elif one:
-            names.append(one)
-    if not names:
+                note(f"left out: {' and '.join(TRANSPORT)}, which are slow (--transport adds them)")
+        elif name:
+            chosen.append(name)
+    if not chosen:
         raise InputError(f"no metric was named: use all, or some of {', '.join(METRICS)}")
-    methods = list(dict.fromkeys(Method.named(name) for name in names))
+    methods = list(dict.fromkeys(map(ScoringMethod.parse, chosen)))
     if any(isinstance(method.metric, Wmd | Wrd) for method in methods):
         require_transport()
     return methods
 
 
 def usable_methods(
-    methods: Iterable[Method], probe: TokenSets, moment: np.ndarray | None, note: Callable[[str], None]
-) -> list[Method]:
-    """Return the methods that an encoder can serve, given the token sets of any text; tell which it cannot, and why.
+    methods: Iterable[ScoringMethod], probe: TokenSets, moment: np.ndarray | None, note: Callable[[str], None]
+) -> list[ScoringMethod]:
+    """Return the methods that an encoder supports, given the token sets of any text; report the others to `note`.
 
     >>> sets = TokenSets.from_arrays([[[1.0, 2.0]]])
-    >>> methods = [Method.named(name) for name in ("cls", "average", "jaccard", "subspace+chance")]
-    >>> [one.name for one in usable_methods(methods, sets, None, print)]
-    left out: cls, for which the model keeps no first mark aside
-    left out: jaccard, for which the tokens have no text
-    left out: subspace+chance, for which the model's chance level is not known
+    >>> methods = [ScoringMethod.parse(name) for name in ("cls", "average", "jaccard", "subspace+chance")]
+    >>> [method.name for method in usable_methods(methods, sets, None, print)]
+    left out: cls, because the model gives no [CLS] vector
+    left out: jaccard, because the tokens have no text
+    left out: subspace+chance, because the model's second moment is unknown
     ['average']
     """
-    found: list[Method] = []
-    weightless: set[Metric] = set()
+    usable: list[ScoringMethod] = []
+    unweighted: set[Metric] = set()
     for method in methods:
-        lacking = _lacking(method, probe, moment)
-        if lacking is None:
-            found.append(method)
-            if method.metric.served(moment=moment is not None) != method.metric and method.metric not in weightless:
-                weightless.add(method.metric)
-                note(f"{method.metric} counts all tokens the same: the model's second moment is not known")
-        else:
-            note(f"left out: {method.name}, for which {lacking}")
-    if not found:
-        raise InputError("none of the metrics can be used with this model: choose others with --metrics")
-    return found
+        missing = _missing(method, probe, moment)
+        if missing is not None:
+            note(f"left out: {method.name}, because {missing}")
+            continue
+        usable.append(method)
+        if method.metric.served(moment=moment is not None) != method.metric and method.metric not in unweighted:
+            unweighted.add(method.metric)
+            note(f"{method.metric} weights all tokens equally, because the model's second moment is unknown")
+    if not usable:
+        raise InputError("none of the metrics can be used with this model: choose others with --metric")
+    return usable
 
 
-def _lacking(method: Method, probe: TokenSets, moment: np.ndarray | None) -> str | None:
-    symbols = method.metric.needs_idf or method.metric.NAME in ("symbolic", "johnson-symbolic", "jaccard")
-    if method.metric.NAME == "cls" and (probe.special is None or not len(probe.special.vectors)):
-        return "the model keeps no first mark aside"
-    if symbols and probe.tokens is None:
+def _missing(method: ScoringMethod, probe: TokenSets, moment: np.ndarray | None) -> str | None:
+    """Return what a method needs and the encoder does not give, or None."""
+    name = method.metric.NAME
+    if name == "cls" and (probe.special is None or not len(probe.special.vectors)):
+        return "the model gives no [CLS] vector"
+    if (method.metric.needs_idf or name in LEXICAL) and probe.tokens is None:
         return "the tokens have no text"
-    if moment is None and method.metric.served(moment=False).needs_moment:
-        return "the model's second moment is not known"
-    if method.chance and moment is None:
-        return "the model's chance level is not known"
+    if moment is None and (method.chance or method.metric.served(moment=False).needs_moment):
+        return "the model's second moment is unknown"
     return None

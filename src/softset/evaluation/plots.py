@@ -1,4 +1,4 @@
-"""Results as pictures: bars with intervals for any table, curves for ranks, and the paper's figure 1."""
+"""Plots of results: bars with intervals for any table, cumulative curves of ranks, and the paper's figure 1."""
 
 import io
 from collections.abc import Mapping, Sequence
@@ -9,197 +9,192 @@ import numpy as np
 import numpy.typing as npt
 
 from softset.errors import InputError
-from softset.evaluation.rendering import shown
-from softset.evaluation.results import Row, Table
+from softset.evaluation.tables import ResultRow, ResultTable
 from softset.io.atomic import write_atomically
+from softset.io.text import printable
 from softset.similarity.explain.plot import require_matplotlib
 
 __all__ = ["check_plot", "save_figure_1", "save_plot", "save_ranks"]
 
-KINDS = (".png", ".svg", ".pdf")
-DOTS = 150  # to an inch
-ACROSS = 5  # panels in a row
-MOST_BARS = 5000
-LONGEST = 60  # letters of a method's name
-BLUE, GREY, DIM = "#1b6ca8", "#9aa0a6", "#555555"
-WHISKERS = {"error_kw": {"elinewidth": 0.7, "capsize": 1.2, "capthick": 0.7, "ecolor": "black"}}
+FORMATS = (".png", ".svg", ".pdf")
+DPI = 150
+PANELS_PER_ROW = 5
+MAX_BARS = 5000
+BLUE, GREY, DARK_GREY = "#1b6ca8", "#9aa0a6", "#555555"
+ERROR_BARS = {"error_kw": {"elinewidth": 0.7, "capsize": 1.2, "capthick": 0.7, "ecolor": "black"}}
 
 
 def check_plot(path: Path) -> None:
-    """Refuse, before any work is done, a picture that cannot be written.
+    """Raise an error, before the work is done, if a plot cannot be written to a path.
 
     >>> check_plot(Path("bars.gif"))
     Traceback (most recent call last):
-    softset.errors.InputError: a picture is written as .png, .svg or .pdf, but bars.gif was given
+    softset.errors.InputError: bars.gif is not a .png, .svg or .pdf file: a plot is written in one of these formats
     """
-    if path.suffix.lower() not in KINDS:
-        raise InputError(f"a picture is written as {', '.join(KINDS[:-1])} or {KINDS[-1]}, but {path} was given")
+    if path.suffix.lower() not in FORMATS:
+        raise InputError(f"{path} is not a .png, .svg or .pdf file: a plot is written in one of these formats")
     if not path.absolute().parent.is_dir():
-        raise InputError(f"{path} is in no folder that exists: make it first")
+        raise InputError(f"the folder of {path} does not exist: create it first")
     require_matplotlib()
 
 
-def save_plot(table: Table, path: Path) -> None:
-    """Draw a panel a dataset and metric, in it a bar a method with its interval, and a line at the baseline.
+def save_plot(table: ResultTable, path: Path) -> None:
+    """Draw a panel per dataset and metric, with a bar per method, its interval, and a line at the baseline.
 
-    >>> save_plot(Table("empty", ()), Path("bars.png"))
+    >>> save_plot(ResultTable("empty", ()), Path("bars.png"))
     Traceback (most recent call last):
-    softset.errors.InputError: there is nothing to draw: the table has no rows
+    softset.errors.InputError: the table has no rows to draw
     """
     if not table.rows:
-        raise InputError("there is nothing to draw: the table has no rows")
-    if len(table.rows) > MOST_BARS:
-        raise InputError(f"a picture shows at most {MOST_BARS:,} bars, but the table has {len(table.rows):,} rows")
+        raise InputError("the table has no rows to draw")
+    if len(table.rows) > MAX_BARS:
+        raise InputError(f"a plot shows at most {MAX_BARS:,} bars, but the table has {len(table.rows):,} rows")
     check_plot(path)
-    columns, methods = table.columns, table.methods
-    names = [_clipped(one) for one in methods]
-    wide = min(len(columns), ACROSS)
-    deep = -(-len(columns) // ACROSS)
-    beside = 0.075 * max(map(len, names)) + 0.3
-    figure = _figure(beside + 1.9 * wide, deep * (0.17 * len(methods) + 0.75) + 0.4)
-    grid = figure.subplots(deep, wide, squeeze=False, sharey=True)
-    for at, axes in enumerate(grid.flat):
-        if at < len(columns):
-            _bars(axes, table, columns[at], methods, names)
-        else:
-            axes.set_visible(False)
-    figure.suptitle(_clipped(table.title, 120), fontsize=9, parse_math=False)
+    columns, labels = table.columns, [_shorten(method) for method in table.methods]
+    across, down = min(len(columns), PANELS_PER_ROW), -(-len(columns) // PANELS_PER_ROW)
+    label_width = 0.075 * max(map(len, labels)) + 0.3
+    figure = _figure(label_width + 1.9 * across, down * (0.17 * len(labels) + 0.75) + 0.4)
+    panels = figure.subplots(down, across, squeeze=False, sharey=True).flat
+    for axes, column in zip(panels, columns, strict=False):
+        _draw_panel(axes, table, column, labels)
+    for axes in list(panels)[len(columns) :]:
+        axes.set_visible(False)
+    figure.suptitle(_shorten(table.title, 120), fontsize=9, parse_math=False)
     _write(figure, path)
 
 
-def _bars(axes: Any, table: Table, column: tuple[str, str], methods: Sequence[str], names: Sequence[str]) -> None:
-    """Draw one panel: methods from the top down."""
-    found = [(at, row) for at, one in enumerate(methods) if (row := table.row(one, *column)) is not None]
-    places, values = [at for at, _ in found], [row.value for _, row in found]
-    colours = [BLUE if row.default else GREY for _, row in found]
-    axes.barh(places, values, height=0.72, color=colours, xerr=_reaches([row for _, row in found]), **WHISKERS)
-    base = table.row(table.baseline, *column) if table.baseline is not None else None
-    if base is not None:
-        axes.axvline(base.value, color=DIM, linewidth=0.7, linestyle=":")
-    axes.set_yticks(range(len(methods)), labels=names, fontsize=6, parse_math=False)
-    axes.set_ylim(len(methods) - 0.4, -0.6)
-    dataset, metric = column
-    axes.set_title(_clipped(f"{dataset} {metric}"), fontsize=7, parse_math=False)
-    _plain(axes)
+def _draw_panel(axes: Any, table: ResultTable, column: tuple[str, str], labels: Sequence[str]) -> None:
+    """Draw one panel, with the methods from top to bottom."""
+    cells = [(index, table.row(method, *column)) for index, method in enumerate(table.methods)]
+    bars = [(index, row) for index, row in cells if row is not None]
+    rows = [row for _, row in bars]
+    colours = [BLUE if row.default else GREY for row in rows]
+    values = [row.value for row in rows]
+    axes.barh([index for index, _ in bars], values, height=0.72, color=colours, xerr=_errors(rows), **ERROR_BARS)
+    baseline = table.row(table.baseline, *column) if table.baseline is not None else None
+    if baseline is not None:
+        axes.axvline(baseline.value, color=DARK_GREY, linewidth=0.7, linestyle=":")
+    axes.set_yticks(range(len(labels)), labels=labels, fontsize=6, parse_math=False)
+    axes.set_ylim(len(labels) - 0.4, -0.6)
+    axes.set_title(_shorten(" ".join(column)), fontsize=7, parse_math=False)
+    _simplify(axes)
 
 
-def _reaches(rows: Sequence[Row]) -> np.ndarray | None:
-    """Return how far each interval goes below and above its number, (2, n), where there are intervals."""
-    if all(one.low is None and one.high is None for one in rows):
+def _errors(rows: Sequence[ResultRow]) -> np.ndarray | None:
+    """Return how far each interval reaches below and above its value, (2, n), or None without intervals."""
+    if all(row.low is None for row in rows):
         return None
-    ends = [(one.value if one.low is None else one.low, one.value if one.high is None else one.high) for one in rows]
-    # The percentiles of a skewed bootstrap may leave the number itself just outside.
-    below = [max(one.value - low, 0.0) for one, (low, _) in zip(rows, ends, strict=True)]
-    above = [max(high - one.value, 0.0) for one, (_, high) in zip(rows, ends, strict=True)]
-    return np.array([below, above])
+    lows = [row.value if row.low is None else row.low for row in rows]
+    highs = [row.value if row.high is None else row.high for row in rows]
+    values = np.array([row.value for row in rows])
+    # The percentiles of a skewed bootstrap may leave the value just outside the interval.
+    return np.maximum([values - lows, highs - values], 0.0)
 
 
 def save_ranks(ranks: Mapping[str, npt.ArrayLike], path: Path) -> None:
-    """Draw, for each method's ranks of what should be found (from 1), which share is found among the first k.
+    """Draw, for each method's ranks of the targets (from 1), the share of targets found up to each rank.
 
     >>> save_ranks({}, Path("ranks.png"))
     Traceback (most recent call last):
-    softset.errors.InputError: there is nothing to draw: no method has ranks
+    softset.errors.InputError: there are no ranks to draw
     """
-    curves = {name: np.sort(np.asarray(given, dtype=np.float64).ravel()) for name, given in ranks.items()}
-    if not curves or not all(len(one) for one in curves.values()):
-        raise InputError("there is nothing to draw: no method has ranks")
-    for name, one in curves.items():
-        if not np.isfinite(one).all() or one[0] < 1:
-            raise InputError(f"the ranks of {name} hold {one[~(one >= 1)][:1]}: finite numbers from 1 up were wanted")
+    curves = {name: np.sort(np.asarray(values, dtype=np.float64).ravel()) for name, values in ranks.items()}
+    if not curves or not all(map(len, curves.values())):
+        raise InputError("there are no ranks to draw")
+    for name, values in curves.items():
+        if not np.isfinite(values).all() or values[0] < 1:
+            raise InputError(f"the ranks of {name} contain {values[~(values >= 1)][:1]}: ranks are numbers from 1 up")
     check_plot(path)
     figure = _figure(6.4, 4.2)
     axes = figure.subplots()
     styles = ("-", "--", "-.", ":")
-    for at, (name, one) in enumerate(curves.items()):
-        share = np.arange(1, len(one) + 1) / len(one)
-        axes.step(one, 100 * share, where="post", linewidth=1.2, linestyle=styles[at // 10 % 4], label=_clipped(name))
+    for index, (name, values) in enumerate(curves.items()):
+        share = 100 * np.arange(1, len(values) + 1) / len(values)
+        style = {"linewidth": 1.2, "linestyle": styles[index // 10 % 4], "label": _shorten(name)}
+        axes.step(values, share, where="post", **style)
     axes.set_xscale("log")
     axes.set_ylim(0, 100)
     axes.set_xlabel("rank", fontsize=8)
-    axes.set_ylabel("found up to this rank, in percent", fontsize=8)
-    legend = axes.legend(fontsize=6, frameon=False)
-    for text in legend.get_texts():
+    axes.set_ylabel("targets found up to this rank, in percent", fontsize=8)
+    for text in axes.legend(fontsize=6, frameon=False).get_texts():
         text.set_parse_math(False)
-    _plain(axes)
+    _simplify(axes)
     _write(figure, path)
 
 
 def save_figure_1(
-    sts: Table,
-    sets: Table,
+    sts: ResultTable,
+    sets: ResultTable,
     path: Path,
     *,
-    of_texts: tuple[str, str] = ("bertscore", "subspace"),
-    of_words: tuple[str, str] = ("none/near/product", "none/crisp/lattice(alpha=0.5)"),
+    sts_methods: tuple[str, str] = ("bertscore", "subspace"),
+    set_methods: tuple[str, str] = ("none/near/product", "none/crisp/lattice(alpha=0.5)"),
 ) -> None:
-    """Draw the paper's figure 1 from a table of STS and one of set retrieval: sets of vectors beside subspaces.
+    """Draw the paper's figure 1: sets of vectors beside subspaces, on similarity and on set retrieval.
 
     Args:
-        sts: what `softset eval sts` kept; the mean over its datasets is drawn, and each of them.
-        sets: what `softset eval sets` kept; recall among the first 100 is drawn.
-        path: a .png, .svg or .pdf file.
-        of_texts: two methods of the first table: sets of vectors, and subspaces.
-        of_words: two methods of the second.
+        sts: The table of `softset eval sts`.
+        sets: The table of `softset eval sets`.
+        path: A .png, .svg or .pdf file.
+        sts_methods: Two methods of the first table: vectors and subspaces.
+        set_methods: Two methods of the second table.
     """
     check_plot(path)
     figure = _figure(10.4, 3.2)
     left, right = figure.subplots(1, 2, width_ratios=[3, 2])
-    _paired(left, sts, "spearman", of_texts, "Similarity of texts: Spearman's rho")
-    _paired(right, sets, "R@100", of_words, "Retrieval of sets: recall among the first 100")
+    _draw_pairs(left, sts, "spearman", sts_methods, "Text similarity: Spearman's rho")
+    _draw_pairs(right, sets, "R@100", set_methods, "Set retrieval: recall at 100")
     _write(figure, path)
 
 
-def _paired(axes: Any, table: Table, metric: str, methods: tuple[str, str], title: str) -> None:
-    """Draw two bars for every dataset that both methods have a number of."""
-    datasets = [name for name, one in table.columns if one == metric and all(table.row(m, name, one) for m in methods)]
+def _draw_pairs(axes: Any, table: ResultTable, metric: str, methods: tuple[str, str], title: str) -> None:
+    """Draw two bars for every dataset that has a value of both methods."""
+    names = [name for name, column_metric in table.columns if column_metric == metric]
+    datasets = [name for name in names if all(table.row(method, name, metric) for method in methods)]
     if not datasets:
-        table.value(methods[0], "any dataset", metric)  # says what is missing
-    places = np.arange(len(datasets))
+        table.value(methods[0], "any dataset", metric)  # raises an error that names the missing row
     for shift, method, colour in ((-0.2, methods[0], GREY), (0.2, methods[1], BLUE)):
         rows = [row for name in datasets if (row := table.row(method, name, metric)) is not None]
-        axes.bar(places + shift, [row.value for row in rows], 0.38, color=colour, yerr=_reaches(rows), **WHISKERS)
-        for place, row in zip(places + shift, rows, strict=True):
-            end = max(row.value, row.high or 0.0)
-            axes.annotate(shown(row), (place, end), (0, 2), textcoords="offset points", ha="center", fontsize=5.5)
-    axes.set_xticks(places, labels=datasets, fontsize=7, parse_math=False)
-    axes.legend([_clipped(one) for one in methods], fontsize=6, frameon=False, loc="upper left", ncols=2)
+        positions = np.arange(len(datasets)) + shift
+        axes.bar(positions, [row.value for row in rows], 0.38, color=colour, yerr=_errors(rows), **ERROR_BARS)
+        for x, row in zip(positions, rows, strict=True):
+            top = (x, max(row.value, row.high or 0.0))
+            text = table.cell(method, row.dataset, metric)
+            axes.annotate(text, top, (0, 2), textcoords="offset points", ha="center", fontsize=5.5)
+    axes.set_xticks(range(len(datasets)), labels=datasets, fontsize=7, parse_math=False)
+    axes.legend([_shorten(name) for name in methods], fontsize=6, frameon=False, loc="upper left", ncols=2)
     axes.set_ylim(top=1.18 * axes.get_ylim()[1])  # room for the legend
     axes.set_title(title, fontsize=8)
-    _plain(axes)
+    _simplify(axes)
 
 
-# What all pictures share
-
-
-def _figure(wide: float, high: float) -> Any:
+def _figure(width: float, height: float) -> Any:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(wide, high), dpi=DOTS, facecolor="white", layout="constrained")
-    FigureCanvasAgg(figure)  # this picture's own canvas: none of pyplot's state is made or met
+    figure = Figure(figsize=(width, height), dpi=DPI, facecolor="white", layout="constrained")
+    FigureCanvasAgg(figure)  # a canvas of its own, so that pyplot is not imported
     return figure
 
 
-def _plain(axes: Any) -> None:
+def _simplify(axes: Any) -> None:
     axes.tick_params(length=2, color=GREY, labelsize=6)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
 
 
-def _clipped(name: str, longest: int = LONGEST) -> str:
-    """Return a name that fits, without what a font cannot draw."""
-    told = "".join(one if one.isprintable() else "?" for one in name)
-    return told if len(told) <= longest else told[: longest - 1] + "…"
+def _shorten(name: str, longest: int = 60) -> str:
+    text = printable(name)
+    return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
 def _write(figure: Any, path: Path) -> None:
-    """Write a figure so that the same numbers make the same file."""
+    """Write a figure so that equal data give equal files."""
     from matplotlib import rc_context
 
     kind = path.suffix.lower()[1:]
     metadata = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}[kind]
     stream = io.BytesIO()
     with rc_context({"svg.hashsalt": "softset"}):
-        figure.savefig(stream, format=kind, dpi=DOTS, metadata=metadata)
+        figure.savefig(stream, format=kind, dpi=DPI, metadata=metadata)
     write_atomically(path, stream.getvalue())

@@ -1,161 +1,205 @@
-"""Semantic textual similarity: how well metrics agree with people on pairs of sentences (the paper's tables 1 and 6).
+"""Semantic textual similarity: correlation of metrics with human judgements (the paper's tables 1 and 6).
 
-Sentence 1 is the reference and sentence 2 the candidate, so that precision is over sentence 2.
+Sentence 1 is the reference and sentence 2 the candidate, so precision is computed over sentence 2.
 """
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
-from softset.evaluation.agreement import Finding, averaged, measure
-from softset.evaluation.methods import BASELINE, DEFAULT, Method, usable_methods
-from softset.evaluation.paper_code import label, padded_blocks, padded_sets
-from softset.evaluation.results import Row, Table
-from softset.evaluation.run import Run, found_row
-from softset.evaluation.scoring import Scored, score_blocks
+from softset.encoders.base import Encoder
+from softset.encoders.pipeline import ContextualEncoder
+from softset.encoders.tokensets import TokenSets
+from softset.errors import InputError
+from softset.evaluation.correlation import pearson_statistic, spearman_statistic
+from softset.evaluation.methods import DEFAULT, ScoringMethod, usable_methods
+from softset.evaluation.metric_evaluation import MethodScores, MetricEvaluation, Result, score_blocks
+from softset.evaluation.significance import Statistic
 from softset.evaluation.sts_data import SentencePairs
-from softset.io.checkpoint import PartFolder, load_or_compute
+from softset.evaluation.tables import ResultRow, ResultTable
+from softset.io.checkpoint import PartFolder
 from softset.similarity.idf import Idf
-from softset.similarity.pairs import blocks
+from softset.similarity.pairs import Pairs, blocks
 
-__all__ = ["StsRun"]
+__all__ = ["LAYERS", "LAYER_METHODS", "StsEvaluation", "compare_layers", "padded_blocks", "padded_sets"]
 
-AVERAGE = "Avg"
+LAYERS = (0.5, "last")  # the middle layer and the last one
+LAYER_METHODS = ("cls", "average", "bertscore", "subspace")
 
 
 @dataclass(frozen=True, eq=False)
-class StsRun(Run):
-    """A run over datasets of sentence pairs.
+class StsEvaluation(MetricEvaluation):
+    """An evaluation on datasets of sentence pairs.
 
     Attributes:
-        every: the mean over sub-datasets and Pearson's r as well.
-        batch: compare also what the paper's code does, in batches of so many.
+        all_correlations: Also compute Pearson's r and the mean rho over sub-datasets.
+        padded_batch: Also score the pairs as the paper's code does, in padded batches of this size.
 
     >>> import softset
     >>> gold, texts = np.array([5.0, 1.0, 0.0]), ["a red book", "a pen", "a green field"]
     >>> pairs = SentencePairs("STSB-dev", gold, texts, ["the book is red", "a king", "his mother"], ["", "", ""])
-    >>> run = StsRun(softset.load_encoder("words"), [Method.named("average")], samples=9)
-    >>> run.table([pairs]).value("average", "STSB-dev", "spearman")
+    >>> evaluation = StsEvaluation(softset.load_encoder("words"), [ScoringMethod.parse("average")], samples=9)
+    >>> evaluation.table([pairs]).value("average", "STSB-dev", "spearman")
     1.0
     """
 
+    TASK: ClassVar[str] = "sts"
+    TITLE: ClassVar[str] = "Semantic textual similarity: correlation with human judgements"
     FACTS: ClassVar[dict[str, str]] = {
         "direction": "sentence 1 is the reference, sentence 2 the candidate",
         "idf": "fitted on the distinct sentences of each dataset, both sides",
-        "intervals": "95 in 100, percentiles of draws of pairs; of Avg from the variances of its datasets",
-        "seconds": "of the metric alone: sentences are encoded and laid out once for all",
+        "intervals": "95%, percentile bootstrap over pairs; for Avg from the variances of its datasets",
+        "seconds": "time of the metric alone, without encoding and pairing",
     }
 
-    every: bool = False
-    batch: int | None = None
+    all_correlations: bool = False
+    padded_batch: int | None = None
 
     def table(
         self, datasets: Sequence[SentencePairs], *, parts: PartFolder | None = None, facts: dict[str, Any] | None = None
-    ) -> Table:
-        """Return the rows of all datasets, and their mean where there are several."""
-        here = self._usable()
-        found = {}
-        for pairs in datasets:
-            made = load_or_compute(parts, pairs.name, partial(self._dataset, pairs, here))
-            found[pairs.name] = [(Row(**row), Finding(*finding)) for row, finding in made]
-        rows = [row for each in found.values() for row, _ in each]
-        averages = self._averages(list(found.values())) if len(found) > 1 else []
-        rows = [*rows, *averages, *_times(rows)]
-        named = any(row.method == BASELINE for row in rows)
-        title = "Semantic textual similarity: correlation with people's judgements"
-        return Table(title, tuple(rows), BASELINE if named else None, {**self.facts(), **(facts or {})})
+    ) -> ResultTable:
+        """Return the rows of all datasets, their average, and the time of each method."""
+        methods, moment = self.usable_methods()
+        padded = self._padded_methods(methods)
+        results = [
+            self._stored(parts, pairs.name, partial(self._dataset, pairs, methods, padded, moment))
+            for pairs in datasets
+        ]
+        return self._table(results, facts, _times([row for dataset in results for row, _ in dataset]))
 
-    def made_by(self, data: dict[str, Any]) -> dict[str, Any]:
-        """Return what must be the same for a run that goes on.
+    def settings(self, data: dict[str, Any]) -> dict[str, Any]:
+        """Return the settings that must be equal when an interrupted run is resumed.
 
         >>> import softset
-        >>> StsRun(softset.load_encoder("words"), [Method.named("average")]).made_by({"limit": 3})["limit"]
+        >>> StsEvaluation(softset.load_encoder("words"), []).settings({"limit": 3})["limit"]
         3
         """
-        return super().made_by({"every": self.every, "batch": self.batch, **data})
+        return super().settings({"all_correlations": self.all_correlations, "batch": self.padded_batch, **data})
 
-    # One dataset
+    def _padded_methods(self, methods: list[ScoringMethod]) -> list[ScoringMethod]:
+        if self.padded_batch is None:
+            return []
+        note = self.note
+        return usable_methods(
+            methods, padded_sets(self.encoder, ["a"]), None, lambda text: note(f"with padding, {text}")
+        )
 
-    def _usable(self) -> "_Usable":
-        ours, moment = self.usable()
-        if self.batch is None:
-            return _Usable(ours, [], moment)
-        padded = usable_methods(ours, padded_sets(self.encoder, ["a"]), None, self._note_of_padded)
-        return _Usable(ours, padded, moment)
-
-    def _note_of_padded(self, sentence: str) -> None:
-        self.note(f"with padding, {sentence}")
-
-    def _dataset(self, pairs: SentencePairs, usable: "_Usable") -> list[Any]:
-        """Return each row of one dataset with its finding, as JSON has them."""
-        begun = time.perf_counter()
-        texts, left, right = pairs.places
+    def _dataset(
+        self,
+        pairs: SentencePairs,
+        methods: list[ScoringMethod],
+        padded: list[ScoringMethod],
+        moment: np.ndarray | None,
+    ) -> list[Result]:
+        """Return the results of one dataset and report its times."""
+        start = time.perf_counter()
+        texts, left, right = pairs.distinct_texts
         sets = self.encoder.encode(texts, progress=self.progress)
         encoded = time.perf_counter()
-        idf = Idf.counted([sets]) if any(one.metric.needs_idf for one in usable.ours) else None
-        scored = score_blocks(
-            usable.ours, blocks(sets, sets, left, right, idf, usable.moment), len(pairs), usable.moment
+        idf = Idf.counted([sets]) if any(method.metric.needs_idf for method in methods) else None
+        scores = score_blocks(methods, blocks(sets, sets, left, right, idf, moment), len(pairs), moment)
+        if self.padded_batch is not None:
+            padded_scores = score_blocks(padded, padded_blocks(self.encoder, pairs, self.padded_batch), len(pairs))
+            scores |= padded_scores.with_prefix(f"paper-code(batch={self.padded_batch})/")
+        scored = time.perf_counter()
+        results = self._correlations(pairs, scores)
+        times = (encoded - start, scored - encoded, time.perf_counter() - scored)
+        self.note(
+            f"{pairs.name}: {len(pairs):,} pairs, "
+            "encoded in {:.1f} s, scored in {:.1f} s, resampled in {:.1f} s".format(*times)
         )
-        if self.batch is not None:
-            padded = score_blocks(usable.padded, padded_blocks(self.encoder, pairs, self.batch), len(pairs))
-            scored = scored.and_those(padded.under(label(self.batch)))
-        done = time.perf_counter()
-        rows = self._rows(pairs, scored)
-        times = (encoded - begun, done - encoded, time.perf_counter() - done)
-        told = "encoded in {:.1f} s, scored in {:.1f} s, resampled in {:.1f} s".format(*times)
-        self.note(f"{pairs.name}: {len(pairs):,} pairs, {told}")
-        return rows
+        return results
 
-    def _rows(self, pairs: SentencePairs, scored: Scored) -> list[Any]:
-        names = list(scored.values)
-        numbers = np.stack([scored.values[name] for name in names])
-        agreement = measure(pairs, numbers, samples=self.samples, seed=self.seed, every=self.every)
-        baseline = names.index(BASELINE) if BASELINE in names else None
-        rows = []
-        for metric, one in agreement.items():
-            for name, found in zip(names, one.findings(baseline), strict=True):
-                row = found_row("sts", pairs.name, name, metric, found, len(pairs), scored.seconds[name])
-                rows.append((row.to_dict(), found))
-        return rows
-
-    # All of them
-
-    def _averages(self, found: Sequence[Sequence[tuple[Row, Finding]]]) -> list[Row]:
-        """Return the means over datasets of the correlations that all of them have."""
-        by_name = [{(row.metric, row.method): (row, finding) for row, finding in each} for each in found]
-        rows = []
-        for metric, method in by_name[0]:
-            if not all((metric, method) in each for each in by_name):
-                continue
-            mine = [each[metric, method] for each in by_name]
-            theirs = [each[metric, BASELINE][1] for each in by_name if (metric, BASELINE) in each]
-            held = theirs if theirs and method != BASELINE else None
-            mean = averaged([finding for _, finding in mine], held, self.samples)
-            seconds = sum(row.seconds or 0.0 for row, _ in mine)
-            rows.append(found_row("sts", AVERAGE, method, metric, mean, sum(row.n for row, _ in mine), seconds))
-        return rows
+    def _correlations(self, pairs: SentencePairs, scores: MethodScores) -> list[Result]:
+        rows, gold, n = np.stack(list(scores.values.values())), pairs.gold, len(pairs)
+        statistics = {"spearman": spearman_statistic(gold, rows)}
+        if self.all_correlations and pairs.parts:
+            statistics["spearman-mean"] = _part_mean(pairs, rows)
+        if self.all_correlations:
+            statistics["pearson"] = pearson_statistic(gold, rows)
+        results = [self._results(pairs.name, scores, name, one, n, n) for name, one in statistics.items()]
+        return [result for metric in results for result in metric]
 
 
-@dataclass(frozen=True, eq=False)
-class _Usable:
-    """The methods that the encoder can serve, those for padded batches, and the encoder's second moment."""
-
-    ours: list[Method]
-    padded: list[Method]
-    moment: np.ndarray | None
+def _part_mean(pairs: SentencePairs, rows: np.ndarray) -> Statistic:
+    """Return the statistic that computes the mean of Spearman's rho over sub-datasets."""
+    statistics = [(part, spearman_statistic(pairs.gold[part], rows[:, part])) for part in pairs.parts]
+    return lambda counts: np.mean([statistic(counts[part]) for part, statistic in statistics], axis=0)
 
 
-def _times(rows: Sequence[Row]) -> list[Row]:
-    """Return how long each method took on all datasets together."""
-    taken: dict[str, dict[str, Row]] = {}
+def _times(rows: Sequence[ResultRow]) -> list[ResultRow]:
+    """Return the time of each method on all datasets together."""
+    by_method: dict[str, dict[str, ResultRow]] = {}
     for row in rows:
-        taken.setdefault(row.method, {})[row.dataset] = row
-    found = []
-    for method, by_name in taken.items():
-        seconds, n = sum(one.seconds or 0.0 for one in by_name.values()), sum(one.n for one in by_name.values())
-        found.append(Row("sts", "all", method, "seconds", seconds, n, default=method == DEFAULT))
-    return found
+        by_method.setdefault(row.method, {})[row.dataset] = row
+    times = []
+    for method, datasets in by_method.items():
+        seconds = sum(row.seconds or 0.0 for row in datasets.values())
+        n = sum(row.n for row in datasets.values())
+        times.append(ResultRow("sts", "all", method, "seconds", seconds, n, default=method == DEFAULT))
+    return times
+
+
+def compare_layers(
+    evaluations: Sequence[StsEvaluation],
+    pairs: SentencePairs,
+    *,
+    parts: PartFolder | None = None,
+    facts: dict[str, Any] | None = None,
+) -> ResultTable:
+    """Return one column per evaluation, named by the layer of its encoder (the paper's table 6).
+
+    The paper compares BERT with SimCSE: token vectors before and after training for sentences. Here the middle layer
+    of one model, whose vectors still represent tokens, is compared with its last layer, trained for sentences.
+    """
+    names = [_layer_name(evaluation.encoder) for evaluation in evaluations]
+    tables = [
+        evaluation.table([replace(pairs, name=f"{pairs.name}, {name}")], parts=parts)
+        for name, evaluation in zip(names, evaluations, strict=True)
+    ]
+    rows = tuple(row for table in tables for row in table.rows if row.metric != "seconds")
+    signatures = {name: one.encoder.signature for name, one in zip(names, evaluations, strict=True)}
+    all_facts = {**tables[0].facts, **(facts or {}), "encoder": signatures}
+    title = "One vector and sets of vectors: correlation with human judgements"
+    return ResultTable(title, rows, tables[0].baseline, all_facts)
+
+
+def _layer_name(encoder: Encoder) -> str:
+    layer = getattr(getattr(encoder, "encoder", encoder), "layer", None)
+    if layer is None:
+        raise InputError("this model has no layers to compare: use a token encoder such as minilm")
+    return f"layer {layer}"
+
+
+def padded_sets(encoder: Encoder, texts: Sequence[str]) -> TokenSets:
+    """Return the token sets of one padded batch, as the paper's code builds them.
+
+    That code takes [CLS], [SEP] and the padding of a batch as tokens, so a pair's score depends on the other sentences
+    of its batch. This function exists to measure the effect; nothing else in softset does so.
+
+    >>> import softset
+    >>> padded_sets(softset.load_encoder("minilm"), ["a red book", "a"]).counts.tolist()
+    [5, 5]
+    """
+    network = getattr(encoder, "encoder", encoder)  # a cache stores no padding
+    if not isinstance(network, ContextualEncoder):
+        raise InputError("--paper-code needs a model that pads its texts, and word vectors do not: use minilm")
+    states = network.padded_states(texts)
+    n, length, d = states.shape
+    zeros = np.zeros(n, dtype=np.int64)
+    offsets = np.arange(n + 1) * length
+    return TokenSets(
+        states.reshape(n * length, d), offsets, None, None, None, zeros, zeros, f"padded|{encoder.signature}"
+    )
+
+
+def padded_blocks(encoder: Encoder, pairs: SentencePairs, batch: int) -> Iterator[tuple[slice, Pairs]]:
+    """Yield the pairs in batches; each side of a batch is padded to its own longest sentence."""
+    for start in range(0, len(pairs), batch):
+        block = slice(start, min(start + batch, len(pairs)))
+        A, B = (padded_sets(encoder, side[block]) for side in (pairs.candidates, pairs.references))
+        yield block, Pairs.of(A, B)

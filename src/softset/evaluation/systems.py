@@ -1,7 +1,4 @@
-"""Several systems' texts scored with several metrics: every text is encoded once, whatever the metrics.
-
-Only references are read twice, by metrics with idf weights that were not given: once to count, once to score.
-"""
+"""Scoring of several systems with several metrics: every text is encoded once, whatever the number of metrics."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +15,7 @@ from softset.similarity.scorer import Scorer
 __all__ = ["score_systems"]
 
 FLAGS = ("empty", "truncated", "unknown", "saturated")
-BLOCK = 512  # segments at once: with two systems and a reference 1,500 texts, some 50 MB of vectors
+SEGMENTS_PER_BLOCK = 512  # two systems and a reference are 1,500 texts, about 50 MB of vectors
 
 
 def score_systems(
@@ -33,12 +30,12 @@ def score_systems(
     """Return each system's scores (n,) of each metric, as `compare` reads them, and the metrics' signatures.
 
     Args:
-        scorers: One a metric, all with the encoder of the first.
+        scorers: One scorer per metric, all with the encoder of the first.
         systems: The n texts of each system.
-        references: One list of n texts, or several.
-        part: Which of the scores.
-        progress: Is told how many segments are done, and of how many.
-        flags: Counts what the scores are flagged with, by the first metric.
+        references: One or several lists of n references.
+        part: The number of each metric to return.
+        progress: Receives the number of finished segments and of all segments.
+        flags: Counter that receives the flags of the first metric's scores.
 
     >>> scorer = Scorer("words")
     >>> scores, signatures = score_systems([scorer], {"a": ["red"], "b": ["pen"]}, [["red"]])
@@ -47,52 +44,52 @@ def score_systems(
     """
     columns = [*references, *systems.values()]
     _check(scorers, columns, references)
-    named = {f"{scorer.metric} {part}": _weighted(scorer, references) for scorer in scorers}
-    found: dict[str, dict[str, list[np.ndarray]]] = {system: {name: [] for name in named} for system in systems}
+    named = {f"{scorer.metric} {part}": _with_idf(scorer, references) for scorer in scorers}
+    blocks: dict[str, dict[str, list[np.ndarray]]] = {system: {name: [] for name in named} for system in systems}
     signatures: dict[str, str] = {}
-    for sets in _encoded(scorers[0], columns, progress):
-        given, others = sets[: len(references)], sets[len(references) :]
-        for (system, texts), (name, scorer) in product(zip(systems, others, strict=True), named.items()):
-            scores = scorer.score(texts, given if len(given) > 1 else given[0])
-            found[system][name].append(getattr(scores, part))
+    for sets in _encoded_blocks(scorers[0], columns, progress):
+        reference_sets, system_sets = sets[: len(references)], sets[len(references) :]
+        for (system, texts), (name, scorer) in product(zip(systems, system_sets, strict=True), named.items()):
+            scores = scorer.score(texts, reference_sets if len(reference_sets) > 1 else reference_sets[0])
+            blocks[system][name].append(getattr(scores, part))
             if flags is not None and scorer.metric == scorers[0].metric:
                 flags.update({flag: int(getattr(scores, flag).sum()) for flag in FLAGS})
             signatures[name] = scores.signature
-    return {
-        system: {name: np.concatenate(some) for name, some in parts.items()} for system, parts in found.items()
-    }, signatures
+    joined = {
+        system: {name: np.concatenate(parts) for name, parts in metrics.items()} for system, metrics in blocks.items()
+    }
+    return joined, signatures
 
 
 def _check(scorers: Sequence[Scorer], columns: Sequence[Sequence[str]], references: Sequence[Sequence[str]]) -> None:
     if not scorers or not references:
         missing = "references" if scorers else "scorers"
-        raise InputError(f"no {missing} were given: at least one scorer and one list of references were wanted")
+        raise InputError(f"no {missing} were given: give at least one scorer and one list of references")
     counts = [len(column) for column in columns]
     if len(set(counts)) > 1 or not counts[0]:
-        raise ShapeError(
-            f"references and systems have {', '.join(map(str, counts))} texts: as many were wanted of all, at least 1"
-        )
+        sizes = ", ".join(map(str, counts))
+        raise ShapeError(f"references and systems have {sizes} texts: give the same number for all, at least 1")
 
 
-def _weighted(scorer: Scorer, references: Sequence[Sequence[str]]) -> Scorer:
-    """Return the scorer with the idf weights of all references, where it needs some: a block has only its own."""
+def _with_idf(scorer: Scorer, references: Sequence[Sequence[str]]) -> Scorer:
+    """Return the scorer with idf weights fitted on all references if its metric needs them."""
     idf = scorer.weights_for([text for column in references for text in column])
     return scorer if idf is None else scorer.with_options(rescale=scorer.rescale, idf=idf)
 
 
-def _encoded(scorer: Scorer, columns: Sequence[Sequence[str]], progress: Progress | None) -> Iterator[list[TokenSets]]:
-    """Yield the token sets of each column, a block of segments at a time; texts in common are encoded once."""
+def _encoded_blocks(
+    scorer: Scorer, columns: Sequence[Sequence[str]], progress: Progress | None
+) -> Iterator[list[TokenSets]]:
+    """Yield the token sets of each column, one block of segments at a time; equal texts are encoded once."""
     count = len(columns[0])
-    for start in range(0, count, BLOCK):
-        some = [list(column[start : start + BLOCK]) for column in columns]
-        size = len(some[0])
-        sets = scorer.encode(
-            [text for column in some for text in column],
-            progress=None if progress is None else _within(progress, start, size, count),
-        )
-        yield [sets[at : at + size] for at in range(0, len(sets), size)]
+    for start in range(0, count, SEGMENTS_PER_BLOCK):
+        texts = [text for column in columns for text in column[start : start + SEGMENTS_PER_BLOCK]]
+        size = len(texts) // len(columns)
+        report = None if progress is None else _block_progress(progress, start, size, count)
+        sets = scorer.encode(texts, progress=report)
+        yield [sets[row : row + size] for row in range(0, len(sets), size)]
 
 
-def _within(progress: Progress, start: int, size: int, count: int) -> Progress:
-    """Return what is told of the texts of one block, and tells of all segments."""
+def _block_progress(progress: Progress, start: int, size: int, count: int) -> Progress:
+    """Return a callback that converts finished texts of a block to finished segments."""
     return lambda done, total: progress(start + size * done // max(total, 1), count)

@@ -1,137 +1,313 @@
-"""Comparisons as tables: for a terminal, and for a paper."""
+"""Tables of results: rows of numbers with intervals, saved as JSON and printed as text, Markdown or LaTeX."""
 
-import unicodedata
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+import io
+import json
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
 
-if TYPE_CHECKING:
-    from softset.evaluation.comparison import Comparison, Entry
+from softset import __version__
+from softset.errors import FileError, InputError
+from softset.io.atomic import write_atomically
+from softset.io.checkpoint import PartFolder, load_or_compute
+from softset.io.text import printable
 
-__all__ = ["aligned", "as_latex", "as_text", "escaped"]
+__all__ = ["ResultRow", "ResultTable", "format_value", "latex_escape", "load_rows", "text_table"]
 
-RIGHT = (False, True, False, False, True, True)  # which columns end at the same place
-MARKS = "* where both p < 0.05, ** where both p < 0.01"
-SPECIAL = {
-    **{one: f"\\{one}" for one in "&%$#_{}"},
+PERCENT_METRICS = ("R@", "leak", "A outside B", "difference")
+LOWER_IS_BETTER = ("leak", "median", "seconds")
+BETTER, WORSE = "▲", "▼"
+LATEX = {
+    **{character: f"\\{character}" for character in "&%$#_{}"},
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
     "\\": r"\textbackslash{}",
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
-    "[": "{[}",  # after \midrule it would begin a width
+    "[": "{[}",  # a bracket after \midrule would begin an option
     "]": "{]}",
 }
 
 
-def as_text(compared: "Comparison") -> str:
-    """Return one block of aligned columns a metric, and what the marks mean.
+@dataclass(frozen=True)
+class ResultRow:
+    """One result of a method on a dataset.
 
-    >>> from softset.evaluation.comparison import compare
-    >>> print(as_text(compare({"a": {"f1": [0.0, 1.0]}, "b": {"f1": [0.0, 1.0]}})).splitlines()[3])
-    b       0.5000  0.0000 to 1.0000  +0.0000          1.0000           1.0000
+    Attributes:
+        task: Name of the task, such as sts.
+        dataset: Name of the dataset.
+        method: Name of the method.
+        metric: What was measured, such as spearman or R@100.
+        value: The result.
+        n: Number of pairs, queries or judgements.
+        low: Lower end of the confidence interval.
+        high: Upper end of the confidence interval.
+        p: p value of a paired test against the table's baseline.
+        seconds: Time that the method took, without encoding.
+        default: Whether the method is softset's default.
     """
-    header = ["system", "mean", f"{_percent(compared)}% interval", "difference", "p bootstrap", "p randomisation"]
-    table = [header]
-    for metric in compared.metrics:
-        table += [[_shown(system), *_cells(compared[system, metric])] for system in compared.systems]
-    first, *lines = aligned(table, RIGHT)
-    blocks = []
-    for at, metric in enumerate(compared.metrics):
-        start = at * len(compared.systems)
-        blocks.append("\n".join([_shown(metric), first, *lines[start : start + len(compared.systems)]]))
-    return "\n\n".join([*blocks, _legend(compared)])
+
+    task: str
+    dataset: str
+    method: str
+    metric: str
+    value: float
+    n: int
+    low: float | None = None
+    high: float | None = None
+    p: float | None = None
+    seconds: float | None = None
+    default: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the row as a dictionary for JSON.
+
+        >>> ResultRow("sts", "STS12", "subspace", "spearman", 0.5, 100).to_dict()["value"]
+        0.5
+        """
+        return asdict(self)
 
 
-def as_latex(compared: "Comparison") -> str:
-    r"""Return a tabular with the rules of booktabs, and the signatures as comments.
+@dataclass(frozen=True)
+class ResultTable:
+    """Rows, the baseline they are tested against, and facts: signatures, checksums of the data, seed, date.
 
-    >>> from softset.evaluation.comparison import compare
-    >>> print(as_latex(compare({"a": {"f1": [0.0, 1.0]}, "b": {"f1": [0.0, 1.0]}})).splitlines()[1])
-    \begin{tabular}{llrrlrr}
+    >>> table = ResultTable("STS", (ResultRow("sts", "STS12", "subspace", "spearman", 0.5, 100),), "bertscore")
+    >>> table.value("subspace", "STS12", "spearman")
+    0.5
     """
-    header = ["Metric", "System", "Mean", rf"{_percent(compared)}\% interval", "Difference", "$p$ bootstrap"]
-    lines = [r"\toprule", _row([*header, "$p$ randomisation"])]
-    for metric in compared.metrics:
-        lines.append(r"\midrule")
-        for at, system in enumerate(compared.systems):
-            mean, interval, difference, *p_values = _cells(compared[system, metric])
-            number, _, marks = difference.partition(" ")
-            raised = f"^{{{marks}}}" if marks else ""
-            change = f"${number}{raised}$" if number else ""
-            named = escaped(metric) if not at else ""
-            lines.append(_row([named, escaped(system), mean, interval, change, *map(escaped, p_values)]))
-    comments = [f"% {_shown(line)}" for line in (compared.signature, *compared.signatures.values())]
-    legend = [f"% {line}" for line in _legend(compared).splitlines()]
-    return "\n".join([*comments, r"\begin{tabular}{llrrlrr}", *lines, r"\bottomrule", r"\end{tabular}", *legend])
+
+    title: str
+    rows: tuple[ResultRow, ...]
+    baseline: str | None = None
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def methods(self) -> list[str]:
+        """The methods, in the order of their first row."""
+        return list(dict.fromkeys(row.method for row in self.rows))
+
+    @property
+    def columns(self) -> list[tuple[str, str]]:
+        """Each pair of a dataset and a metric, in the order of its first row."""
+        return list(dict.fromkeys((row.dataset, row.metric) for row in self.rows))
+
+    def row(self, method: str, dataset: str, metric: str) -> ResultRow | None:
+        """Return the row of a method, dataset and metric, or None.
+
+        >>> ResultTable("empty", ()).row("subspace", "STS12", "spearman") is None
+        True
+        """
+        key = (method, dataset, metric)
+        return next((row for row in self.rows if (row.method, row.dataset, row.metric) == key), None)
+
+    def value(self, method: str, dataset: str, metric: str) -> float:
+        """Return the value of a method, dataset and metric; raise InputError if there is none.
+
+        >>> ResultTable("empty", ()).value("subspace", "STS12", "spearman")
+        Traceback (most recent call last):
+        softset.errors.InputError: there is no spearman of subspace on STS12 in this table
+        """
+        row = self.row(method, dataset, metric)
+        if row is None:
+            raise InputError(f"there is no {metric} of {method} on {dataset} in this table")
+        return row.value
+
+    def cell(self, method: str, dataset: str, metric: str) -> str:
+        """Return a value as text, marked if it differs significantly from the baseline; "" if there is no row.
+
+        ▲ and ▲▲ mean better than the baseline with p < .05 and p < .01; ▼ and ▼▼ mean worse.
+
+        >>> rows = [ResultRow("sts", "STS12", "bertscore", "spearman", 0.5, 9)]
+        >>> rows += [ResultRow("sts", "STS12", "average", "spearman", 0.4, 9, p=0.001)]
+        >>> ResultTable("STS", tuple(rows), "bertscore").cell("average", "STS12", "spearman")
+        '.400▼▼'
+        """
+        row = self.row(method, dataset, metric)
+        return "" if row is None else format_value(metric, row.value) + self._marks(row)
+
+    def _marks(self, row: ResultRow) -> str:
+        if row.p is None or row.p >= 0.05 or self.baseline is None:
+            return ""
+        title = row.method.rpartition(": ")[0]  # each collection of word vectors has its own baseline row
+        baseline = self.row(f"{title}: {self.baseline}" if title else self.baseline, row.dataset, row.metric)
+        if baseline is None or baseline.value == row.value:
+            return ""
+        better = (row.value > baseline.value) != (row.metric in LOWER_IS_BETTER)
+        return (BETTER if better else WORSE) * (2 if row.p < 0.01 else 1)
+
+    def to_json(self) -> str:
+        """Return the rows as a JSON list.
+
+        >>> ResultTable("empty", ()).to_json()
+        '[]'
+        """
+        return json.dumps([row.to_dict() for row in self.rows], allow_nan=False)
+
+    def to_text(self) -> str:
+        """Return aligned columns for a terminal, with a legend of the marks.
+
+        >>> print(ResultTable("STS", (ResultRow("sts", "STS12", "average", "spearman", 0.5, 100),)).to_text())
+        STS
+        method   STS12
+        average   .500
+        """
+        return "\n".join([self.title, *text_table(self._cells()), *self._legend()])
+
+    def to_markdown(self) -> str:
+        """Return a Markdown page with the table and the facts behind it.
+
+        >>> table = ResultTable("STS", (ResultRow("sts", "STS12", "average", "spearman", 0.5, 100),))
+        >>> print(table.to_markdown().splitlines()[2])
+        | method | STS12 |
+        """
+        header, *body = self._cells()
+        lines = [header, ["---", *["---:"] * (len(header) - 1)]]
+        lines += [[cell.replace("|", "\\|") for cell in cells] for cells in body]
+        facts = [f"- {name}: {value}" for name, value in self.facts.items() if not isinstance(value, dict | None)]
+        table = [f"| {' | '.join(cells)} |" for cells in lines]
+        return "\n".join([f"# {self.title}", "", *table, "", *(f"{line}  " for line in self._legend()), "", *facts, ""])
+
+    def to_latex(self) -> str:
+        r"""Return a LaTeX tabular for the package booktabs, with significance marks as raised arrows.
+
+        >>> table = ResultTable("STS", (ResultRow("sts", "STS12", "average", "spearman", 0.5, 100),))
+        >>> print(table.to_latex().splitlines()[4])
+        average & .500 \\
+        """
+        header, *body = self._cells()
+        lines = [r"\toprule", _latex_row(map(latex_escape, header)), r"\midrule"]
+        lines += [_latex_row([latex_escape(name), *map(_raise_marks, cells)]) for name, *cells in body]
+        columns = "l" + "r" * (len(header) - 1)
+        legend = [f"% {line}" for line in self._legend()]
+        return "\n".join([rf"\begin{{tabular}}{{{columns}}}", *lines, r"\bottomrule", r"\end{tabular}", *legend])
+
+    def _cells(self) -> list[list[str]]:
+        """Return a header and one line per method; the metric is named only if there are several."""
+        several = len({metric for _, metric in self.columns} - {"seconds"}) > 1
+        header = ["method"]
+        for dataset, metric in self.columns:
+            header.append(metric if metric == "seconds" else f"{dataset} {metric}" if several else dataset)
+        defaults = {row.method for row in self.rows if row.default}
+        lines = [header]
+        for method in self.methods:
+            name = f"{method} (default)" if method in defaults else method
+            lines.append([name, *(self.cell(method, *column) for column in self.columns)])
+        return lines
+
+    def _legend(self) -> list[str]:
+        if self.baseline is None or all(row.p is None for row in self.rows):
+            return []
+        same = " with the same vectors" if any(name.endswith(f": {self.baseline}") for name in self.methods) else ""
+        against = f"{self.baseline}{same}"
+        return [f"{BETTER} better, {WORSE} worse than {against} (paired test: one mark p < .05, two marks p < .01)."]
+
+    def save(self, folder: str | os.PathLike[str], name: str) -> list[Path]:
+        """Write NAME.json and NAME.md to a folder and return the two paths.
+
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = ResultTable("STS", (ResultRow("sts", "STS12", "average", "rho", 0.5, 9),)).save(folder, "sts")
+        ...     ResultTable.load(f"{folder}/sts.json").value("average", "STS12", "rho")
+        0.5
+        """
+        target = Path(folder)
+        target.mkdir(parents=True, exist_ok=True)
+        facts = {"softset": __version__, "date": f"{datetime.now(UTC):%Y-%m-%d}", **self.facts}
+        content = {"title": self.title, "baseline": self.baseline, "facts": facts}
+        lines = ",\n".join(json.dumps(_stored(row), allow_nan=False) for row in self.rows)  # one per line, for diffs
+        text = json.dumps(content, indent=1)[:-2] + f',\n "rows": [\n{lines}\n]\n}}\n'
+        paths = [target / f"{name}.json", target / f"{name}.md"]
+        write_atomically(paths[0], text.encode())
+        page = ResultTable(self.title, self.rows, self.baseline, facts).to_markdown()
+        write_atomically(paths[1], page.encode())
+        return paths
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "ResultTable":
+        """Read a JSON file written by `save`.
+
+        >>> ResultTable.load("missing.json")
+        Traceback (most recent call last):
+        FileNotFoundError: [Errno 2] No such file or directory: 'missing.json'
+        """
+        try:
+            content = json.loads(Path(path).read_bytes())
+            rows = tuple(ResultRow(**row) for row in content["rows"])
+            return cls(content["title"], rows, content["baseline"], content["facts"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise FileError(f"{path} is not a table of results ({error}): create it again") from None
 
 
-def escaped(name: str) -> str:
-    r"""Return a name as LaTeX prints it literally.
+def load_rows(parts: PartFolder | None, key: str, compute: Callable[[], Sequence[ResultRow]]) -> list[ResultRow]:
+    """Return the rows of a finished part of a checkpoint; a missing part is computed and stored.
 
-    >>> print(escaped("50%_best & ~new^2"))
-    50\%\_best \& \textasciitilde{}new\textasciicircum{}2
+    >>> load_rows(None, "STS12", lambda: [ResultRow("sts", "STS12", "average", "spearman", 0.5, 100)])[0].value
+    0.5
     """
-    return "".join(SPECIAL.get(one, one) for one in _shown(name))
+    rows = load_or_compute(parts, key, lambda: [row.to_dict() for row in compute()])
+    return [ResultRow(**row) for row in rows]
 
 
-def _row(cells: Sequence[str]) -> str:
-    return " & ".join(cells).strip() + r" \\"
+def _stored(row: ResultRow) -> dict[str, Any]:
+    """Return the fields of a row that differ from their defaults, with 6 digits."""
+    fields = {name: value for name, value in row.to_dict().items() if value is not None and value is not False}
+    return {name: round(value, 6) if isinstance(value, float) else value for name, value in fields.items()}
 
 
-def _cells(entry: "Entry") -> list[str]:
-    """Return mean, interval, difference and p values as they are shown."""
-    mean, low, high = (f"{number:.4f}" for number in entry.interval)
-    shown = [mean, f"{low} to {high}"]
-    if entry.difference is None or entry.p_bootstrap is None or entry.p_randomisation is None:
-        return [*shown, "", "", ""]
-    difference = f"{entry.difference:+.4f} {entry.marks}".rstrip()
-    return [*shown, difference, _p(entry.p_bootstrap), _p(entry.p_randomisation)]
+def format_value(metric: str, value: float) -> str:
+    """Return a value as papers print it: .526, 35.7 for recall in percent, 246 for a rank.
+
+    >>> format_value("R@100", 0.357), format_value("spearman", -0.1)
+    ('35.7', '-.100')
+    """
+    if metric == "median":
+        return f"{value:,.0f}"
+    if metric.startswith(PERCENT_METRICS):
+        return f"{100 * value:.1f}"
+    if metric.endswith("/s") or metric == "seconds":
+        return f"{value:,.1f}"
+    return f"{value:.3f}".replace("0.", ".", 1) if abs(value) < 1 else f"{value:.3f}"
 
 
-def _p(value: float) -> str:
-    return f"{value:.4f}" if value >= 0.00005 else "<0.0001"
+def text_table(rows: Sequence[Sequence[str]], right: Sequence[bool] | None = None) -> list[str]:
+    """Return rows of cells as lines with aligned columns; all columns but the first are aligned right by default.
 
-
-def _percent(compared: "Comparison") -> str:
-    return f"{100 * compared.confidence:.6g}"
-
-
-def _legend(compared: "Comparison") -> str:
-    """Return what the marks mean and what made them."""
-    count = (len(compared.systems) - 1) * len(compared.metrics)
-    segments = f"{compared.segments:,} segment{'s' * (compared.segments != 1)}"
-    seen = f"Differences to {_shown(compared.baseline)} over {segments}"
-    tests = f"Paired bootstrap of {compared.samples:,} samples, approximate randomisation of {compared.swaps:,} swaps"
-    several = f"; p is of each of the {count} differences alone" if count > 1 else ""
-    return f"{seen}; {MARKS}.\n{tests}, seed {compared.seed}{several}."
-
-
-def aligned(table: Sequence[Sequence[str]], right: Sequence[bool] | None = None) -> list[str]:
-    """Return rows of cells as lines with their columns below each other; `right` says which end at the same place.
-
-    Unless it is given, the first column begins and all others end at the same place.
-
-    >>> aligned([["a", "bcd"], ["efg", "h"]])
+    >>> text_table([["a", "bcd"], ["efg", "h"]])
     ['a    bcd', 'efg    h']
     """
-    ends = [False, *[True] * (len(table[0]) - 1)] if right is None else right
-    widths = [max(map(_width, column)) for column in zip(*table, strict=True)]
-    lines = []
-    for row in table:
-        cells = []
-        for cell, width, ends_alike in zip(row, widths, ends, strict=True):
-            space = " " * (width - _width(cell))
-            cells.append(space + cell if ends_alike else cell + space)
-        lines.append("  ".join(cells).rstrip())
-    return lines
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    for is_right in right or [False, *[True] * (len(rows[0]) - 1)]:
+        table.add_column(justify="right" if is_right else "left", no_wrap=True)
+    for row in rows:
+        table.add_row(*(Text(printable(cell)) for cell in row))
+    stream = io.StringIO()
+    Console(file=stream, width=100_000, color_system=None).print(table)
+    return [line.rstrip() for line in stream.getvalue().splitlines()]
 
 
-def _width(text: str) -> int:
-    """Return how many places a terminal gives a text: two to wide characters, none to marks over others."""
-    return sum(2 if unicodedata.east_asian_width(one) in "WF" else not unicodedata.combining(one) for one in text)
+def latex_escape(text: str) -> str:
+    r"""Return a text that LaTeX prints literally.
+
+    >>> print(latex_escape("50%_best & ~new^2"))
+    50\%\_best \& \textasciitilde{}new\textasciicircum{}2
+    """
+    return "".join(LATEX.get(character, character) for character in printable(text))
 
 
-def _shown(name: str) -> str:
-    """Return a name without what would move the cursor."""
-    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in name)
+def _latex_row(cells: "Sequence[str] | map[str]") -> str:
+    return " & ".join(cells) + r" \\"
+
+
+def _raise_marks(cell: str) -> str:
+    number = cell.rstrip(BETTER + WORSE)
+    arrows = "".join(r"\uparrow" if mark == BETTER else r"\downarrow" for mark in cell[len(number) :])
+    return f"{number}$^{{{arrows}}}$" if arrows else number

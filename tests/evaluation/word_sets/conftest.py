@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from softset.evaluation.data import Data
-from softset.evaluation.sets.concepts import Concepts, read_concepts
+from softset.evaluation.data import DataFolder
+from softset.evaluation.word_sets.data import Concepts, read_concepts
 from softset.search.words import WordVectors
 
 TOPICS, WORDS, SIZE = 3, 30, 20
@@ -41,7 +41,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def concepts(folder: Path) -> Concepts:
-    return read_concepts(Data(folder))
+    return read_concepts(DataFolder(folder))
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Comparisons: the numbers are those of the single tests, and each of the three ways to show them says the same."""
+"""Comparisons contain the results of the single tests, and text, JSON and LaTeX show the same numbers."""
 
 import json
 import re
@@ -8,9 +8,9 @@ import pytest
 
 from softset import __version__
 from softset.errors import InputError, NotFiniteError, ShapeError
-from softset.evaluation.comparison import Entry, compare
+from softset.evaluation.compare import SystemResult, compare
 from softset.evaluation.significance import Interval, approximate_randomisation, interval, paired_bootstrap
-from softset.evaluation.tables import escaped
+from softset.evaluation.tables import latex_escape
 
 RNG = np.random.default_rng(11)
 BASE = RNG.beta(5, 2, size=120)
@@ -29,10 +29,10 @@ def compared():
 
 @pytest.mark.parametrize("metric", ["f1", "recall"])
 @pytest.mark.parametrize("system", SCORES)
-def test_entries_are_what_the_single_tests_give(compared, system, metric) -> None:
+def test_results_equal_the_single_tests(compared, system, metric) -> None:
     base, mine, entry = SCORES["base"][metric], SCORES[system][metric], compared[system, metric]
     assert entry.interval == pytest.approx(interval(mine, samples=400, seed=3), abs=1e-12)
-    assert entry.mean == entry.interval.mean
+    assert entry.mean == entry.interval.value
     if system == "base":
         assert (entry.difference, entry.p_bootstrap, entry.p_randomisation, entry.marks) == (None, None, None, "")
     else:
@@ -41,7 +41,7 @@ def test_entries_are_what_the_single_tests_give(compared, system, metric) -> Non
         assert entry.p_randomisation == approximate_randomisation(base, mine, samples=600, seed=3)
 
 
-def test_the_first_system_is_the_baseline_and_the_order_is_kept(compared) -> None:
+def test_first_system_is_the_baseline(compared) -> None:
     assert compared.baseline == "base" and compared.systems == ("base", "same", "better")
     assert compared.metrics == ("f1", "recall") and compared.segments == 120
     signature = f"bootstrap:400|randomisation:600|confidence:0.95|seed:3|segments:120|softset:{__version__}"
@@ -54,11 +54,11 @@ def test_the_first_system_is_the_baseline_and_the_order_is_kept(compared) -> Non
     ("bootstrap", "randomisation", "marks"),
     [(0.009, 0.009, "**"), (0.009, 0.01, "*"), (0.01, 0.049, "*"), (0.001, 0.05, ""), (0.05, 0.001, ""), (1, 1, "")],
 )
-def test_a_mark_needs_both_tests(bootstrap, randomisation, marks) -> None:
-    assert Entry(Interval(0, 0, 0), 0.1, bootstrap, randomisation).marks == marks
+def test_star_needs_both_tests(bootstrap, randomisation, marks) -> None:
+    assert SystemResult(Interval(0, 0, 0), 0.1, bootstrap, randomisation).marks == marks
 
 
-def test_the_text_is_aligned_and_says_what_marks_mean(compared) -> None:
+def test_text_is_aligned_and_has_a_legend(compared) -> None:
     lines = str(compared).splitlines()
     assert lines[0] == "f1" and lines[5] == "" and lines[6] == "recall" and lines[1] == lines[7]
     header, base, same, better = lines[7:11]
@@ -70,28 +70,28 @@ def test_the_text_is_aligned_and_says_what_marks_mean(compared) -> None:
     for title in ("mean", "p bootstrap", "p randomisation"):
         end = header.index(title) + len(title)
         assert better[end - 6 : end].strip() and better[end : end + 1] in ("", " ")
-    assert lines[-2] == "Differences to base over 120 segments; * where both p < 0.05, ** where both p < 0.01."
-    assert lines[-1].endswith("of 400 samples, approximate randomisation of 600 swaps, seed 3; p is of each of the "
-                              "4 differences alone.")  # fmt: skip
+    assert lines[-2] == "Differences to base over 120 segments; * both p < 0.05, ** both p < 0.01."
+    assert lines[-1].startswith("Paired bootstrap with 400 samples, approximate randomisation with 600 swaps, seed 3; ")
+    assert lines[-1].endswith("p values are not corrected for the 4 comparisons.")
 
 
-def test_names_of_any_script_are_aligned_and_none_moves_the_cursor() -> None:
+def test_wide_characters_are_aligned_and_control_characters_replaced() -> None:
     names = ["\x1b[31mred\nline", "日本語", "e\u0301te\u0301", "plain"]
     text = str(compare({name: {"f1": [0.25, 0.75]} for name in names}, samples=9, swaps=9))
-    assert "\x1b" not in text and r"\x1b[31mred\nline" in text
+    assert "\x1b" not in text and "\ufffd[31mred\ufffdline" in text
     lines = {line.split()[0]: line for line in text.splitlines()[1:6]}
     at = lines["plain"].index("0.5000")
     assert lines["日本語"].index("0.5000") == at - 3 and lines["e\u0301te\u0301"].index("0.5000") == at + 2
 
 
-def test_small_p_values_are_not_zero() -> None:
+def test_small_p_values_are_not_shown_as_zero() -> None:
     entry = compare({"a": {"f1": np.zeros(40)}, "b": {"f1": np.arange(40) + 1.0}}, samples=99_999, swaps=99_999)
     line = str(entry).splitlines()[3]
     assert line.split()[-2:] == ["<0.0001", "<0.0001"] and "**" in line
     assert r"& \textless{}0.0001 & \textless{}0.0001 \\" in entry.to_latex()
 
 
-def test_json_holds_everything(compared) -> None:
+def test_json_contains_everything(compared) -> None:
     read = json.loads(compared.to_json())
     assert "\n" not in compared.to_json() and compared.to_json().isascii()
     results = read.pop("results")
@@ -117,7 +117,7 @@ def test_json_holds_everything(compared) -> None:
         ]
 
 
-def test_latex_has_a_row_a_system_and_a_rule_a_metric(compared) -> None:
+def test_latex_has_a_row_per_system_and_a_rule_per_metric(compared) -> None:
     lines = compared.to_latex().splitlines()
     assert lines[:2] == [f"% {compared.signature}", "% metric:f1|encoder:x"]
     inner = lines[lines.index(r"\begin{tabular}{llrrlrr}") + 1 : lines.index(r"\end{tabular}")]
@@ -129,14 +129,14 @@ def test_latex_has_a_row_a_system_and_a_rule_a_metric(compared) -> None:
     assert all(line.startswith("%") for line in lines[lines.index(r"\end{tabular}") + 1 :])
 
 
-def test_latex_prints_any_name_literally() -> None:
+def test_latex_escapes_special_characters() -> None:
     name = r"a_b & 50% #1 $x$ {y} ~z ^2 \n <w> |v| [u]"
     latex = compare({name: {name: [1.0]}, "other": {name: [1.0]}}, samples=1, swaps=1).to_latex()
     row = next(line for line in latex.splitlines() if "other" not in line and "a\\_b" in line)
     first, second, *_ = re.split(r"(?<!\\)&", row)
-    assert first.strip() == second.strip() == escaped(name)
-    assert not re.search(r"(?<!\\)[&%#$_~^|<>]", escaped(name))
-    back = escaped(name)
+    assert first.strip() == second.strip() == latex_escape(name)
+    assert not re.search(r"(?<!\\)[&%#$_~^|<>]", latex_escape(name))
+    back = latex_escape(name)
     for command, one in (("asciitilde", "~"), ("asciicircum", "^"), ("less", "<"), ("greater", ">"), ("bar", "|")):
         back = back.replace(rf"\text{command}{{}}", one)
     back = back.replace("{[}", "[").replace("{]}", "]").replace(r"\textbackslash{}", "\0")
@@ -148,19 +148,23 @@ def test_latex_prints_any_name_literally() -> None:
     [
         ({}, InputError, "a comparison needs a baseline and at least one other system, but 0 were given"),
         ({"a": {"f1": [1.0]}}, InputError, "but 1 was given"),
-        ({"a": {}, "b": {}}, InputError, "a has no scores: at least one metric"),
-        ({"a": {"f1": [1.0]}, "b": {"f2": [1.0]}}, InputError, "b has the metrics f2, and a has f1: the same"),
-        ({"a": {"f1": [1.0]}, "b": {}}, InputError, "b has the metrics none, and a has f1"),
+        ({"a": {}, "b": {}}, InputError, "a has no scores: give at least one metric"),
+        (
+            {"a": {"f1": [1.0]}, "b": {"f2": [1.0]}},
+            InputError,
+            "b has the metrics f2, but a has f1: give the same",
+        ),
+        ({"a": {"f1": [1.0]}, "b": {}}, InputError, "b has the metrics none, but a has f1"),
         ({"a": {"f1": [1.0]}, "b": {"f1": [1.0, 2.0]}}, ShapeError, "b has 2 scores of f1, but a has 1 of f1"),
         ({"a": {"f1": [1.0], "f2": []}, "b": {"f1": [1.0], "f2": []}}, InputError, "f2 scores of a are empty"),
-        ({"a": {"f1": [1.0]}, "b": {"f1": [np.nan]}}, NotFiniteError, "f1 scores of b hold nan at segment 0"),
+        ({"a": {"f1": [1.0]}, "b": {"f1": [np.nan]}}, NotFiniteError, "f1 scores of b contain nan at segment 0"),
     ],
 )
-def test_scores_that_do_not_fit_are_one_sentence(scores, error, sentence) -> None:
+def test_inconsistent_scores_raise_one_sentence(scores, error, sentence) -> None:
     with pytest.raises(error, match=sentence):
         compare(scores)
 
 
-def test_swaps_have_limits_too() -> None:
-    with pytest.raises(InputError, match="swaps is 0: a whole number from 1 to"):
+def test_invalid_swaps_are_refused() -> None:
+    with pytest.raises(InputError, match="swaps is 0: give a whole number from 1 to"):
         compare(SCORES, swaps=0)

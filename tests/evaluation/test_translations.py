@@ -1,33 +1,46 @@
-"""Metrics on judged translations: taus are those of the scores one gets by hand, whatever the blocks and the parts."""
+"""Taus equal those computed by hand, whatever the block size, and an interrupted run can be resumed."""
 
 import sys
+from dataclasses import replace
 from itertools import pairwise
+from zlib import crc32
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import softset
 from softset.errors import InputError, MissingExtraError
-from softset.evaluation import wmt_scores
-from softset.evaluation.data import Data
-from softset.evaluation.methods import Method
-from softset.evaluation.wmt import METRICS, WmtRun, with_parts
-from softset.evaluation.wmt_data import chosen_pairs, read_pair
-from softset.evaluation.wmt_scores import CHRF, segment_blocks, sentence_chrf, translation_scores
+from softset.evaluation import translations
+from softset.evaluation.data import DataFolder
+from softset.evaluation.methods import ScoringMethod
+from softset.evaluation.significance import estimates
+from softset.evaluation.translations import (
+    CHRF,
+    METRICS,
+    TranslationEvaluation,
+    all_parts,
+    score_translations,
+    segment_blocks,
+    sentence_chrf,
+    tau_statistic,
+)
+from softset.evaluation.translations_data import LanguagePair, choose_pairs, read_pair
 from softset.io.checkpoint import checkpoint
-from tests.evaluation.wmt_cases import JUDGEMENTS, REFERENCES, TRANSLATIONS, real_data, write_pair
+from tests.evaluation.translation_cases import JUDGEMENTS, REFERENCES, TRANSLATIONS, real_data, write_pair
 
 WORDS = softset.load_encoder("words")
 
 
-def methods(*names: str) -> list[Method]:
-    return with_parts(Method.named(name) for name in names)
+def methods(*names: str) -> list[ScoringMethod]:
+    return all_parts(ScoringMethod.parse(name) for name in names)
 
 
 def evaluated(folder, pairs=("cs-en",), metrics=METRICS, encoder=WORDS, limit=None, chrf=None, **options):
-    data = Data(folder)
-    given = [read_pair(data, name, limit) for name in chosen_pairs(data, pairs)]
-    return WmtRun(encoder, methods(*metrics), chrf=chrf, **options).table(given)
+    data = DataFolder(folder)
+    judgements = [read_pair(data, name, limit) for name in choose_pairs(data, pairs)]
+    return TranslationEvaluation(encoder, methods(*metrics), chrf=chrf, **options).table(judgements)
 
 
 def by_hand(scorer, part: str) -> float:
@@ -45,7 +58,7 @@ def by_hand(scorer, part: str) -> float:
 @pytest.mark.parametrize(
     "name", ["bertscore", "softset", "subspace", "subspace+chance", "subspace(aperture=2)", "average"]
 )
-def test_taus_are_those_of_scores_by_hand(tmp_path, name) -> None:
+def test_taus_equal_those_computed_by_hand(tmp_path, name) -> None:
     write_pair(tmp_path)
     table = evaluated(tmp_path, metrics=[name], samples=20)
     scorer = softset.Scorer("words", metric=name.removesuffix("+chance"), rescale="chance" if "+" in name else None)
@@ -55,7 +68,7 @@ def test_taus_are_those_of_scores_by_hand(tmp_path, name) -> None:
         assert table.value(f"{name} R", "cs-en", "kendall") == pytest.approx(by_hand(scorer, "recall"))
 
 
-def test_rows_say_what_they_are(tmp_path) -> None:
+def test_rows_have_intervals_and_p_values(tmp_path) -> None:
     write_pair(tmp_path)
     table = evaluated(tmp_path, samples=50)
     assert table.baseline == "bertscore" and [one for one in table.methods if one in METRICS] == list(METRICS)
@@ -69,14 +82,14 @@ def test_rows_say_what_they_are(tmp_path) -> None:
     assert table.facts["encoder"] == WORDS.signature
 
 
-def test_without_bertscore_nothing_is_tested(tmp_path) -> None:
+def test_without_bertscore_there_are_no_p_values(tmp_path) -> None:
     write_pair(tmp_path)
     table = evaluated(tmp_path, metrics=["subspace", "subspace(weights=none)"])
     assert table.baseline is None and {row.p for row in table.rows} == {None}
     assert table.methods == ["subspace", "subspace P", "subspace R"]
 
 
-def test_several_pairs_have_a_mean_and_are_computed_apart(tmp_path) -> None:
+def test_average_over_language_pairs(tmp_path) -> None:
     write_pair(tmp_path)
     write_pair(tmp_path, "de-en", JUDGEMENTS[:4])
     table = evaluated(tmp_path, ["all"], metrics=["bertscore"])
@@ -94,58 +107,58 @@ def test_several_pairs_have_a_mean_and_are_computed_apart(tmp_path) -> None:
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 100])
-def test_blocks_are_whole_segments_and_change_nothing(tmp_path, monkeypatch, size) -> None:
+def test_block_size_does_not_change_scores(tmp_path, monkeypatch, size) -> None:
     write_pair(tmp_path)
-    pair = read_pair(Data(tmp_path), "cs-en")
+    pair = read_pair(DataFolder(tmp_path), "cs-en")
     cut = [(one.start, one.stop) for one in segment_blocks(pair.owner, size)]
     assert cut[0][0] == 0 and cut[-1][1] == 8 and all(a[1] == b[0] for a, b in pairwise(cut))
     assert all(pair.owner[stop - 1] < pair.owner[stop] for _, stop in cut[:-1])
-    whole = translation_scores(WORDS, methods("subspace"), pair)
-    monkeypatch.setattr(wmt_scores, "TEXTS", size)
+    whole = score_translations(WORDS, methods("subspace"), pair)
+    monkeypatch.setattr(translations, "TRANSLATIONS_PER_BLOCK", size)
     seen = []
-    parts = translation_scores(WORDS, methods("subspace"), pair, lambda done, total: seen.append((done, total)))
+    parts = score_translations(WORDS, methods("subspace"), pair, lambda done, total: seen.append((done, total)))
     for name, values in whole.values.items():
         assert np.allclose(parts.values[name], values, atol=1e-6)
     assert seen == [(stop, 8) for _, stop in cut]
 
 
-def test_each_text_is_encoded_once_in_a_block_and_shared_translations_tie(tmp_path) -> None:
+def test_shared_translations_are_encoded_once_and_tie(tmp_path) -> None:
     pair = write_pair(tmp_path)
     for system in ("good", "fair"):
         (pair / "hyp" / f"{system}.txt").write_text("A red book.\n" * 4)
-    given: list[str] = []
+    encoded: list[str] = []
 
     class Counting:
         signature, dimensions, second_moment = WORDS.signature, WORDS.dimensions, None
 
         def encode(self, texts, *, progress=None):
-            given.extend(texts)
+            encoded.extend(texts)
             return WORDS.encode(texts, progress=progress)
 
-    judged = read_pair(Data(tmp_path), "cs-en")
-    scored = translation_scores(Counting(), methods("subspace", "average"), judged)
-    assert len(given) == len(set(given)) == len({*judged.translations, *judged.references})
+    judgements = read_pair(DataFolder(tmp_path), "cs-en")
+    scored = score_translations(Counting(), methods("subspace", "average"), judgements)
+    assert len(encoded) == len(set(encoded)) == len({*judgements.translations, *judgements.references})
     values = scored.values["subspace"]
-    assert values[judged.better[0]] == values[judged.worse[0]]
+    assert values[judgements.better[0]] == values[judgements.worse[0]]
 
 
-def test_an_empty_translation_scores_nothing_and_is_told(tmp_path) -> None:
+def test_an_empty_score_translations_nothing_and_is_told(tmp_path) -> None:
     write_pair(tmp_path)
     notes: list[str] = []
     evaluated(tmp_path, metrics=["subspace"], note=notes.append)
     assert notes[0].startswith("cs-en: 6 judgements of 3 segments in ")
-    assert notes[0].endswith(" s, 1 of the translations empty")
-    pair = read_pair(Data(tmp_path), "cs-en")
-    scored = translation_scores(WORDS, methods("subspace", "bertscore", "average"), pair)
+    assert notes[0].endswith(" s, 1 empty translations")
+    pair = read_pair(DataFolder(tmp_path), "cs-en")
+    scored = score_translations(WORDS, methods("subspace", "bertscore", "average"), pair)
     assert {values[pair.translations.index("")] for values in scored.values.values()} == {0}
 
 
-def test_scores_and_idf_weights_are_those_of_all_references(tmp_path, monkeypatch) -> None:
+def test_idf_weights_are_fitted_on_all_references(tmp_path, monkeypatch) -> None:
     write_pair(tmp_path)
-    pair = read_pair(Data(tmp_path), "cs-en")
-    monkeypatch.setattr(wmt_scores, "TEXTS", 2)
+    pair = read_pair(DataFolder(tmp_path), "cs-en")
+    monkeypatch.setattr(translations, "TRANSLATIONS_PER_BLOCK", 2)
     name = "subspace(weights=idf)"
-    scored = translation_scores(WORDS, methods(name), pair)
+    scored = score_translations(WORDS, methods(name), pair)
     idf = softset.Idf.fit(pair.references, model="words")
     references = [pair.references[at] for at in pair.owner]
     expected = softset.score(pair.translations, references, model="words", metric=name, idf=idf)
@@ -153,14 +166,14 @@ def test_scores_and_idf_weights_are_those_of_all_references(tmp_path, monkeypatc
     assert np.allclose(found, [expected.score, expected.precision, expected.recall], atol=1e-6)
 
 
-def test_finished_pairs_are_not_computed_again(tmp_path, monkeypatch) -> None:
+def test_resumed_run_skips_finished_pairs(tmp_path, monkeypatch) -> None:
     for name in ("cs-en", "de-en"):
         write_pair(tmp_path, name)
-    data = Data(tmp_path)
-    given = [read_pair(data, name) for name in ("cs-en", "de-en")]
-    run = WmtRun(WORDS, methods("bertscore", "average"), samples=30)
-    whole, made_by = run.table(given), run.made_by({"data": data.checksums})
-    real, calls = wmt_scores.translation_scores, []
+    data = DataFolder(tmp_path)
+    judgements = [read_pair(data, name) for name in ("cs-en", "de-en")]
+    run = TranslationEvaluation(WORDS, methods("bertscore", "average"), samples=30)
+    whole, settings = run.table(judgements), run.settings({"data": data.checksums})
+    real, calls = translations.score_translations, []
 
     def interrupted(encoder, methods, pair, progress=None):
         calls.append(pair.name)
@@ -168,33 +181,33 @@ def test_finished_pairs_are_not_computed_again(tmp_path, monkeypatch) -> None:
             raise KeyboardInterrupt
         return real(encoder, methods, pair, progress)
 
-    monkeypatch.setattr("softset.evaluation.wmt.translation_scores", interrupted)
+    monkeypatch.setattr("softset.evaluation.translations.score_translations", interrupted)
     path = tmp_path / "wmt.partial"
-    with pytest.raises(KeyboardInterrupt), checkpoint(path, made_by) as parts:
-        run.table(given, parts=parts)
-    for other in (WmtRun(WORDS, methods("bertscore"), samples=30), WmtRun(WORDS, run.methods, samples=31)):
-        changed = other.made_by({"data": data.checksums})
+    with pytest.raises(KeyboardInterrupt), checkpoint(path, settings) as parts:
+        run.table(judgements, parts=parts)
+    for other in (replace(run, methods=methods("bertscore")), replace(run, samples=31)):
+        changed = other.settings({"data": data.checksums})
         with pytest.raises(InputError, match="was started with another"), checkpoint(path, changed, resume=True):
             pass
-    with checkpoint(path, made_by, resume=True) as parts:
-        resumed = run.table(given, parts=parts)
+    with checkpoint(path, settings, resume=True) as parts:
+        resumed = run.table(judgements, parts=parts)
     assert calls == ["cs-en", "de-en", "de-en"]
     numbers = [[(row.dataset, row.method, row.value, row.low, row.p) for row in one.rows] for one in (whole, resumed)]
     assert numbers[0] == numbers[1]
 
 
-def test_what_the_encoder_cannot_serve_is_left_out_and_told(tmp_path, monkeypatch) -> None:
+def test_unsupported_methods_are_left_out_and_reported(tmp_path, monkeypatch) -> None:
     write_pair(tmp_path)
     notes: list[str] = []
     monkeypatch.setattr(type(WORDS), "second_moment", None)
     table = evaluated(tmp_path, samples=10, note=notes.append)
     assert "subspace+chance" not in table.methods and "subspace" in table.methods
     assert "softset" in table.methods
-    assert notes[0] == "softset counts all tokens the same: the model's second moment is not known"
-    assert notes[1] == "left out: subspace+chance, for which the model's chance level is not known"
+    assert notes[0] == "softset weights all tokens equally, because the model's second moment is unknown"
+    assert notes[1] == "left out: subspace+chance, because the model's second moment is unknown"
 
 
-def test_chrf_is_a_row_of_its_own(tmp_path, monkeypatch) -> None:
+def test_chrf_has_its_own_row(tmp_path, monkeypatch) -> None:
     write_pair(tmp_path)
     table = evaluated(tmp_path, metrics=["bertscore"], chrf=lambda text, reference: -len(text) + len(reference))
     assert table.methods == ["bertscore", "bertscore P", "bertscore R", CHRF]
@@ -204,13 +217,56 @@ def test_chrf_is_a_row_of_its_own(tmp_path, monkeypatch) -> None:
         sentence_chrf()
 
 
-def test_sacrebleus_chrf_has_its_known_tau_on_the_real_data() -> None:
+def test_chrf_has_its_published_tau_on_real_data() -> None:
     pytest.importorskip("sacrebleu", reason="sacrebleu is not installed")
     table = evaluated(real_data(), metrics=["average"], chrf=sentence_chrf(), samples=20)
     assert table.value(CHRF, "cs-en", "kendall") == pytest.approx(0.290, abs=0.001)
     assert table.rows[0].n == 5110
 
 
-def test_on_the_real_data_metrics_agree_with_people() -> None:
+def test_metrics_agree_with_judgements_on_real_data() -> None:
     table = evaluated(real_data(), encoder=softset.load_encoder("minilm", layer=2), limit=40, samples=100)
     assert all(table.value(name, "cs-en", "kendall") > 0.1 for name in ("bertscore", "subspace", "subspace+chance"))
+
+
+def judged(segments: int = 40, systems: int = 4, metrics: int = 3, seed: int = 0):
+    """Return scores with many ties, and a language pair whose segments all have random judgements."""
+    rng = np.random.default_rng(seed)
+    scores = rng.integers(0, 5, (metrics, segments * systems)) / 4
+    segment = np.concatenate([np.arange(segments), rng.integers(0, segments, 3 * segments)])
+    better, worse = np.array([rng.choice(systems, 2, replace=False) for _ in segment]).T + segment * systems
+    owner = np.repeat(np.arange(segments), systems)
+    return scores, LanguagePair("cs-en", [""] * segments, [""] * len(owner), owner, segment, better, worse)
+
+
+def literal_tau(scores, better, worse) -> float:
+    signs = [1 if scores[good] > scores[bad] else -1 for good, bad in zip(better, worse, strict=True)]
+    return sum(signs) / len(signs)
+
+
+@given(st.integers(0, 10**6), st.integers(1, 30), st.integers(2, 6))
+def test_tau_equals_literal_counting(seed, segments, systems) -> None:
+    scores, pair = judged(segments, systems, seed=seed)
+    taus = tau_statistic(scores, pair)(np.ones((segments, 1)))[:, 0]
+    assert taus == pytest.approx([literal_tau(row, pair.better, pair.worse) for row in scores], abs=1e-12)
+
+
+def test_ties_and_rounding_differences_are_discordant() -> None:
+    pair = LanguagePair("cs-en", [""], [""] * 2, *map(np.array, ([0, 0], [0], [0], [1])))
+    scores = np.array([[0.5, 0.5], [0.5 + 1e-9, 0.5], [0.5 + 1e-5, 0.5]])
+    assert tau_statistic(scores, pair)(np.ones((1, 1))).tolist() == [[-1], [-1], [1]]
+
+
+def test_bootstrap_of_tau_draws_whole_segments() -> None:
+    scores, pair = judged(segments=17)
+    results = estimates(tau_statistic(scores, pair), 17, baseline=0, samples=200, seed=9, stream="cs-en")
+    taus = np.empty((3, 200))
+    for draw, segments in enumerate(np.random.default_rng([9, crc32(b"cs-en")]).integers(17, size=(200, 17))):
+        rows = np.concatenate([np.flatnonzero(pair.segment == segment) for segment in segments])
+        taus[:, draw] = [literal_tau(row, pair.better[rows], pair.worse[rows]) for row in scores]
+    for index, result in enumerate(results):
+        assert result.value == pytest.approx(literal_tau(scores[index], pair.better, pair.worse))
+        assert [result.low, result.high] == pytest.approx(np.sort(taus[index])[[5, 194]].tolist())
+    centred = np.abs(taus[1] - taus[0] - (taus[1] - taus[0]).mean())
+    observed = abs(results[1].value - results[0].value)
+    assert results[1].p == pytest.approx(((centred >= observed - 1e-10).sum() + 1) / 201)

@@ -1,0 +1,175 @@
+"""Base class of evaluations that compare metrics on datasets: scoring, estimates per dataset, and averages."""
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from softset import __version__
+from softset.encoders.base import Encoder, Progress
+from softset.evaluation.methods import BASELINE, DEFAULT, ScoringMethod, usable_methods
+from softset.evaluation.significance import Estimate, Statistic, average_estimates, estimates
+from softset.evaluation.tables import ResultRow, ResultTable
+from softset.io.checkpoint import PartFolder, load_or_compute
+from softset.similarity.chance import Levels, rescaling
+from softset.similarity.metrics import PRF
+from softset.similarity.pairs import Pairs
+
+__all__ = ["MethodScores", "MetricEvaluation", "score_blocks"]
+
+AVERAGE = "Avg"
+
+Result = tuple[ResultRow, Estimate]
+
+
+@dataclass(frozen=True, eq=False)
+class MethodScores:
+    """The scores (n,) of each method, and the seconds that its metric took without encoding and pairing."""
+
+    values: dict[str, np.ndarray] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def with_prefix(self, prefix: str) -> "MethodScores":
+        """Return the same scores with a prefix before each method's name.
+
+        >>> MethodScores({"average": np.ones(1)}, {"average": 0.1}).with_prefix("mine/").seconds
+        {'mine/average': 0.1}
+        """
+        values = {prefix + name: scores for name, scores in self.values.items()}
+        return MethodScores(values, {prefix + name: seconds for name, seconds in self.seconds.items()})
+
+    def __or__(self, other: "MethodScores") -> "MethodScores":
+        return MethodScores(self.values | other.values, self.seconds | other.seconds)
+
+
+def score_blocks(
+    methods: Sequence[ScoringMethod], blocks: Iterable[tuple[slice, Pairs]], n: int, moment: np.ndarray | None = None
+) -> MethodScores:
+    """Return the scores of n pairs by every method; chance rescaling uses the second moment.
+
+    >>> from softset.encoders.tokensets import TokenSets
+    >>> sets = TokenSets.from_arrays([[[1.0, 0.0]], [[0.6, 0.8]]])
+    >>> pairs = Pairs.of(sets, sets, np.array([0]), np.array([1]))
+    >>> score_blocks([ScoringMethod.parse("subspace")], [(slice(0, 1), pairs)], 1).values["subspace"].round(3)
+    array([0.6])
+    """
+    computations = {method.computation: method for method in methods}
+    numbers = {name: np.zeros((3, n)) for name in computations}
+    seconds = dict.fromkeys(computations, 0.0)
+    for block, pairs in blocks:
+        _ = pairs.units  # computed before the first method, so that its time is not counted
+        for name, method in computations.items():
+            start = time.perf_counter()
+            numbers[name][:, block] = _score(method, pairs, moment)
+            seconds[name] += time.perf_counter() - start
+    values = {method.name: getattr(PRF(*numbers[method.computation]), method.field) for method in methods}
+    return MethodScores(values, {method.name: seconds[method.computation] for method in methods})
+
+
+def _score(method: ScoringMethod, pairs: Pairs, moment: np.ndarray | None) -> PRF:
+    numbers = method.metric.served(moment=pairs.moment is not None).of_pairs(pairs)
+    rescaled = rescaling("chance" if method.chance else None, method.metric)
+    if rescaled is None:
+        return numbers
+    return rescaled.of_pairs(numbers, pairs, Levels.of(method.metric, pairs, moment), "")
+
+
+@dataclass(frozen=True, eq=False)
+class MetricEvaluation:
+    """An encoder, the methods to compare, and the settings of the bootstrap.
+
+    Attributes:
+        encoder: Encodes the texts.
+        methods: The methods to compare; those that the encoder does not support are left out.
+        samples: Bootstrap draws.
+        seed: Seed of all random numbers.
+        note: Receives a sentence for each method left out and for each finished dataset.
+        progress: Receives the number of finished texts and of all texts.
+    """
+
+    TASK: ClassVar[str] = ""
+    TITLE: ClassVar[str] = ""
+    FACTS: ClassVar[dict[str, str]] = {}
+
+    encoder: Encoder
+    methods: Sequence[ScoringMethod]
+    samples: int = 1000
+    seed: int = 12345
+    note: Callable[[str], None] = lambda _: None
+    progress: Progress | None = None
+
+    def facts(self) -> dict[str, Any]:
+        """Return the settings that determine the results, for the table.
+
+        >>> import softset
+        >>> MetricEvaluation(softset.load_encoder("words"), [], samples=9).facts()["samples"]
+        9
+        """
+        return {"encoder": self.encoder.signature, "samples": self.samples, "seed": self.seed, **self.FACTS}
+
+    def settings(self, data: dict[str, Any]) -> dict[str, Any]:
+        """Return the settings that must be equal when an interrupted run is resumed.
+
+        >>> import softset
+        >>> evaluation = MetricEvaluation(softset.load_encoder("words"), [ScoringMethod.parse("average")])
+        >>> evaluation.settings({"limit": 3})["methods"]
+        ['average']
+        """
+        names = [method.name for method in self.methods]
+        return {"softset": __version__, "methods": names, **self.facts(), **data}
+
+    def usable_methods(self) -> tuple[list[ScoringMethod], np.ndarray | None]:
+        """Return the methods that the encoder supports, and its second moment if it is known.
+
+        >>> import softset
+        >>> evaluation = MetricEvaluation(softset.load_encoder("words"), [ScoringMethod.parse("average")])
+        >>> evaluation.usable_methods()[1].shape
+        (300, 300)
+        """
+        moment: np.ndarray | None = getattr(self.encoder, "second_moment", None)
+        return usable_methods(self.methods, self.encoder.encode(["a"]), moment, self.note), moment
+
+    def _results(
+        self, dataset: str, scores: MethodScores, metric: str, statistic: Statistic, segments: int, n: int
+    ) -> list[Result]:
+        """Return the rows of one dataset and metric: k methods over `segments` that are resampled."""
+        names = list(scores.values)
+        baseline = names.index(BASELINE) if BASELINE in names else None
+        options: dict[str, Any] = {"samples": self.samples, "seed": self.seed, "stream": dataset}
+        results = zip(names, estimates(statistic, segments, baseline=baseline, **options), strict=True)
+        return [(self._row(dataset, name, metric, result, n, scores.seconds[name]), result) for name, result in results]
+
+    def _row(self, dataset: str, method: str, metric: str, result: Estimate, n: int, seconds: float) -> ResultRow:
+        value, low, high, p, *_ = result
+        is_default = method == DEFAULT
+        return ResultRow(self.TASK, dataset, method, metric, value, n, low, high, p, round(seconds, 4), is_default)
+
+    def _stored(self, parts: PartFolder | None, dataset: str, compute: Callable[[], Sequence[Result]]) -> list[Result]:
+        """Return the results of a dataset from the checkpoint, or compute and store them."""
+        stored = load_or_compute(parts, dataset, lambda: [(row.to_dict(), result) for row, result in compute()])
+        return [(ResultRow(**row), Estimate(*result)) for row, result in stored]
+
+    def _table(
+        self, results: Sequence[Sequence[Result]], facts: dict[str, Any] | None, more: Sequence[ResultRow] = ()
+    ) -> ResultTable:
+        """Return the table of several datasets, with their average if there is more than one."""
+        rows = [row for dataset in results for row, _ in dataset]
+        averages = self._averages(results) if len(results) > 1 else []
+        baseline = BASELINE if any(row.method == BASELINE for row in rows) else None
+        return ResultTable(self.TITLE, (*rows, *averages, *more), baseline, {**self.facts(), **(facts or {})})
+
+    def _averages(self, results: Sequence[Sequence[Result]]) -> list[ResultRow]:
+        """Return the mean over datasets of each metric and method that all datasets have."""
+        datasets = [{(row.metric, row.method): (row, result) for row, result in dataset} for dataset in results]
+        averages = []
+        for metric, method in datasets[0]:
+            if not all((metric, method) in dataset for dataset in datasets):
+                continue
+            rows, own = zip(*(dataset[metric, method] for dataset in datasets), strict=True)
+            baseline = [dataset[metric, BASELINE][1] for dataset in datasets if (metric, BASELINE) in dataset]
+            mean = average_estimates(own, baseline if baseline and method != BASELINE else None, self.samples)
+            seconds = sum(row.seconds or 0.0 for row in rows)
+            averages.append(self._row(AVERAGE, method, metric, mean, sum(row.n for row in rows), seconds))
+        return averages

@@ -1,1 +1,0 @@
-"""Text concept set retrieval: a set is known by five of its words, and the others have to be found."""

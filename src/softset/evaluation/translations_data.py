@@ -1,0 +1,134 @@
+"""WMT18 judgements of translations into English: wmt18/PAIR/ref.txt, hyp/SYSTEM.txt and darr.tsv."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from softset.errors import FileError, InputError
+from softset.evaluation.data import DataFolder, finite_number
+
+__all__ = ["LanguagePair", "choose_pairs", "read_pair"]
+
+FOLDER = "wmt18"
+COLUMNS = ("sid", "better", "worse", "raw_better", "raw_worse")
+
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class LanguagePair:
+    """The judgements of a language pair, with the texts that are judged.
+
+    Attributes:
+        name: Such as cs-en.
+        references: The reference of each of s segments.
+        translations: The m judged translations, ordered by segment.
+        owner: The segment of each translation (m,), ascending.
+        segment: The segment of each judgement (n,).
+        better: The preferred translation of each judgement (n,).
+        worse: The other translation of each judgement (n,).
+    """
+
+    name: str
+    references: list[str]
+    translations: list[str]
+    owner: Integers
+    segment: Integers
+    better: Integers
+    worse: Integers
+
+    def __len__(self) -> int:
+        return len(self.segment)
+
+    @property
+    def counts(self) -> Integers:
+        """The number of judgements of each segment (s,)."""
+        return np.bincount(self.segment, minlength=len(self.references))
+
+
+def choose_pairs(data: DataFolder, names: Iterable[str]) -> list[str]:
+    """Return the language pairs with these names; "all" means every pair in the folder.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     Path(folder, "wmt18", "cs-en").mkdir(parents=True)
+    ...     choose_pairs(DataFolder(folder), ["cs-en"]), choose_pairs(DataFolder(folder), ["all"])
+    (['cs-en'], ['cs-en'])
+    """
+    known, chosen = data.folders(FOLDER), list(dict.fromkeys(names))
+    if not known:
+        raise FileError(f"{data.path / FOLDER} has no language pairs: it needs folders such as cs-en")
+    for name in chosen:
+        if name not in (*known, "all"):
+            raise InputError(f"there is no language pair {name[:60]!r}: use {', '.join(known)} or all")
+    return known if "all" in chosen else chosen
+
+
+def read_pair(data: DataFolder, name: str, limit: int | None = None) -> LanguagePair:
+    """Return the judgements of one language pair; `limit` counts segments that have judgements.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     pair = Path(folder, "wmt18", "cs-en")
+    ...     (pair / "hyp").mkdir(parents=True)
+    ...     for name, text in (("ref.txt", "A pen."), ("hyp/new.txt", "a pen"), ("hyp/old.txt", "the feather")):
+    ...         _ = (pair / name).write_text(f"{text}\\n")
+    ...     _ = (pair / "darr.tsv").write_text("\\t".join(COLUMNS) + "\\n1\\tnew\\told\\t90\\t40\\n")
+    ...     judgements = read_pair(DataFolder(folder), "cs-en")
+    >>> judgements.translations, judgements.better, judgements.worse
+    (['a pen', 'the feather'], array([0]), array([1]))
+    """
+    folder = f"{FOLDER}/{name}"
+    references = data.lines(f"{folder}/ref.txt")
+    rows = data.table(f"{folder}/darr.tsv", COLUMNS, [int, str, str, finite_number, finite_number])
+    hypotheses = data.path / folder / "hyp"
+    systems = sorted(path.name.removesuffix(".txt") for path in hypotheses.glob("*.txt"))
+    if not systems:
+        raise FileError(f"{hypotheses} is missing or empty: it needs a SYSTEM.txt with one line per segment")
+    for line, row in enumerate(rows, 2):
+        _check(row, f"{data.path / folder / 'darr.tsv'} has in line {line}", len(references), systems)
+    segments = sorted({row[0] for row in rows})[:limit]
+    rows = [row for row in rows if row[0] <= segments[-1]]
+    judged = sorted({(row[0], system) for row in rows for system in row[1:3]})
+    texts = _read_systems(data, folder, sorted({system for _, system in judged}), len(references))
+    segment_index = {sid: index for index, sid in enumerate(segments)}
+    translation_index = {key: index for index, key in enumerate(judged)}
+    return LanguagePair(
+        name,
+        [references[sid - 1] for sid in segments],
+        [texts[system][sid - 1] for sid, system in judged],
+        np.array([segment_index[sid] for sid, _ in judged]),
+        np.array([segment_index[row[0]] for row in rows]),
+        np.array([translation_index[row[0], row[1]] for row in rows]),
+        np.array([translation_index[row[0], row[2]] for row in rows]),
+    )
+
+
+def _check(row: Sequence[Any], where: str, segments: int, systems: Sequence[str]) -> None:
+    """Raise FileError for a judgement with an unknown segment or system, or without a difference."""
+    sid, better, worse, high, low = row
+    if not 1 <= sid <= segments:
+        raise FileError(f"{where} segment {sid}, but ref.txt has segments 1 to {segments}")
+    for system in (better, worse):
+        if system not in systems:
+            raise FileError(f"{where} the system {system[:60]!r}, but hyp has {', '.join(systems)}")
+    if better == worse:
+        raise FileError(f"{where} {better} compared with itself, but a judgement needs two systems")
+    if not high > low:
+        raise FileError(f"{where} raw_better {high:g}, which must be greater than raw_worse {low:g}")
+
+
+def _read_systems(data: DataFolder, folder: str, systems: Iterable[str], segments: int) -> dict[str, list[str]]:
+    texts = {}
+    for system in systems:
+        name = f"{folder}/hyp/{system}.txt"
+        texts[system] = data.lines(name)
+        if len(texts[system]) != segments:
+            count = len(texts[system])
+            raise FileError(f"{data.path / name} has {count:,} lines, but ref.txt has {segments:,}: both need the same")
+    return texts

@@ -1,0 +1,66 @@
+"""Coverage of the evaluation data's words by word vectors, and the speed of lookup and search."""
+
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from softset.evaluation.data import DataFolder, finite_number
+from softset.evaluation.sts_data import COLUMNS, DATASETS, FILES
+from softset.evaluation.tables import ResultRow
+from softset.evaluation.word_sets.data import QUERY_SIZE, Concepts
+from softset.search.words import WordVectors
+
+__all__ = ["coverage", "sts_words"]
+
+TIMED_QUERIES = 50
+QUERIES_PER_CALL = 10
+
+
+def sts_words(data: DataFolder) -> Counter[str]:
+    """Return how often each word occurs in the tokenised STS test pairs; punctuation is not counted."""
+    counts: Counter[str] = Counter()
+    for name in DATASETS:
+        file = f"sts/tokenised/{FILES.get(name, name)}.tsv"
+        for _, left, right, _ in data.table(file, COLUMNS, [finite_number, str, str, str]):
+            counts.update(word for word in f"{left} {right}".split() if any(map(str.isalnum, word)))
+    return counts
+
+
+def coverage(words: WordVectors, concepts: Concepts, texts: Mapping[str, int], *, limit: int | None) -> list[ResultRow]:
+    """Return the shares of words that have a vector, and the words and queries answered per second."""
+    test = [concepts.sets[index] for index in concepts.splits["test"]][:limit]
+    start = time.perf_counter()
+    known = [words.get_token(word) is not None for word in concepts.words]
+    seconds = time.perf_counter() - start
+    queries = [word for one in test for word in one[:QUERY_SIZE]]
+    targets = [word for one in test for word in one[QUERY_SIZE:]]
+    occurrences = sum(texts.values())
+    covered = sum(count for word, count in texts.items() if words.get_token(word) is not None)
+    rows = [
+        ("LDA-1k", "vocabulary", _share(known, range(len(known))), len(known)),
+        ("LDA-1k", "queries", _share(known, queries), len(queries)),
+        ("LDA-1k", "targets", _share(known, targets), len(test)),
+        ("STS", "words", covered / max(occurrences, 1), occurrences),
+        ("speed", "words/s", len(known) / seconds, len(known)),
+        ("speed", "queries/s", *_search_speed(words, concepts, test)),
+    ]
+    return [ResultRow("words", dataset, words.name, metric, value, n) for dataset, metric, value, n in rows]
+
+
+def _share(known: Sequence[bool], indices: Iterable[int]) -> float:
+    flags = [known[index] for index in indices]
+    return sum(flags) / max(len(flags), 1)
+
+
+def _search_speed(words: WordVectors, concepts: Concepts, test: Sequence[Sequence[int]]) -> tuple[float, int]:
+    """Return how many queries per second `find_many` answers over all vectors, and how many were timed."""
+    shown = [[concepts.words[index] for index in one[:QUERY_SIZE]] for one in test[:TIMED_QUERIES]]
+    known = [examples for examples in shown if any(word in words for word in examples)]
+    queries = ["{" + ", ".join(f'"{word}"' for word in examples) + "}" for examples in known]
+    if not queries:
+        return 0.0, 0
+    words.find_many(queries[:1], skip_unknown=True)  # the first call reads the vectors
+    start = time.perf_counter()
+    for index in range(0, len(queries), QUERIES_PER_CALL):
+        words.find_many(queries[index : index + QUERIES_PER_CALL], skip_unknown=True)
+    return len(queries) / (time.perf_counter() - start), len(queries)

@@ -1,0 +1,211 @@
+"""LDA-1k, the text concept sets of Deep Sets (Zaheer et al. 2017), and the four tasks that are drawn from it.
+
+==========  ======================================================  =================================================
+task        queries                                                 targets
+==========  ======================================================  =================================================
+Set         every set of the split                                  its words outside the query
+Union       two sets of the split                                   50 of their words outside both queries
+Intersect   two sets of all splits with at least 10 words shared    the shared words outside both queries
+Difference  two such sets                                           words of the first; the shared ones are leaks
+==========  ======================================================  =================================================
+
+Like the paper, Union, Intersect and Difference use 100 random pairs. Pairs are taken from one shuffled list, so that
+vectors with different vocabularies get nearly the same queries. On the training and validation splits all pairs come
+from the split itself.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from softset.errors import FileError, InputError
+from softset.evaluation.data import DataFolder
+
+__all__ = ["QUERY_SIZE", "TASKS", "Concepts", "SetTask", "draw_tasks", "read_concepts"]
+
+SPLITS = ("train", "val", "test")
+TASKS = ("Set", "Union", "Intersect", "Difference")
+FOLDER = "lda-1k"
+QUERY_SIZE = 5  # words of a set that its query shows
+MAX_PAIRS = 100
+MIN_SHARED = 10  # words that two sets share for Intersect and Difference
+UNION_TARGETS = 50
+MIN_KNOWN = 3  # words of a query that have a vector
+
+Words = tuple[int, ...]  # indices in the vocabulary
+
+
+@dataclass(frozen=True)
+class Concepts:
+    """A vocabulary, and sets of words as indices in it; the first `QUERY_SIZE` words of a set are its query."""
+
+    words: tuple[str, ...]
+    sets: tuple[Words, ...]
+    splits: dict[str, range]
+
+    @cached_property
+    def shared(self) -> npt.NDArray[np.int64]:
+        """The number of words that each two sets share (s, s).
+
+        >>> Concepts(("a", "b", "c"), ((0, 1), (1, 2)), {}).shared.tolist()
+        [[2, 1], [1, 2]]
+        """
+        contains = np.zeros((len(self.sets), len(self.words)), dtype=np.float32)
+        for row, words in enumerate(self.sets):
+            contains[row, list(words)] = 1
+        counts: npt.NDArray[np.int64] = np.rint(contains @ contains.T).astype(np.int64)
+        return counts
+
+    def query(self, index: int) -> Words:
+        """Return the words of a set that its query shows.
+
+        >>> Concepts(tuple("abcdefg"), ((6, 5, 4, 3, 2, 1),), {}).query(0)
+        (6, 5, 4, 3, 2)
+        """
+        return self.sets[index][:QUERY_SIZE]
+
+
+def read_concepts(data: DataFolder) -> Concepts:
+    """Return the vocabulary and the sets of all three splits; raise FileError with the line of invalid input.
+
+    >>> import tempfile, pathlib
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     pathlib.Path(folder, "lda-1k").mkdir()
+    ...     for name in ("vocab.txt", "sets_train.tsv"):
+    ...         _ = pathlib.Path(folder, "lda-1k", name).write_text("red\\n")
+    ...     read_concepts(DataFolder(folder))
+    Traceback (most recent call last):
+    softset.errors.FileError: .../sets_train.tsv has 1 words in line 1, but a set needs at least 6, separated by tabs
+    """
+    words = tuple(line.rstrip("\r") for line in data.lines(f"{FOLDER}/vocab.txt"))
+    index = {word: number for number, word in enumerate(words)}
+    if len(index) < len(words) or "" in index or not words:
+        raise FileError(f"{data.path / FOLDER / 'vocab.txt'} needs one distinct word per line")
+    sets: list[Words] = []
+    splits = {}
+    for split in SPLITS:
+        of_split = _read_sets(data, f"{FOLDER}/sets_{split}.tsv", index)
+        splits[split] = range(len(sets), len(sets) + len(of_split))
+        sets += of_split
+    return Concepts(words, tuple(sets), splits)
+
+
+def _read_sets(data: DataFolder, name: str, index: dict[str, int]) -> list[Words]:
+    path, sets = data.path / name, []
+    for line, text in enumerate(data.lines(name), 1):
+        words = text.rstrip("\r").split("\t")
+        if len(words) <= QUERY_SIZE:
+            raise FileError(
+                f"{path} has {len(words)} words in line {line}, but a set needs at least {QUERY_SIZE + 1}, "
+                "separated by tabs"
+            )
+        unknown = next((word for word in words if word not in index), None)
+        if unknown is not None:
+            raise FileError(f"{path} has {unknown[:60]!r} in line {line}, which is not in vocab.txt")
+        if len(set(words)) < len(words):
+            raise FileError(f"{path} repeats a word in line {line}, but the words of a set must be distinct")
+        sets.append(tuple(index[word] for word in words))
+    if not sets:
+        raise FileError(f"{path} is empty, but needs one set per line")
+    return sets
+
+
+@dataclass(frozen=True)
+class SetTask:
+    """Queries, each made of one or two sets, and the words that each query should find.
+
+    Attributes:
+        name: One of `TASKS`.
+        left: The first set of each query.
+        right: The second set of each query; empty if queries are single sets.
+        targets: The words to be found.
+        leaks: The words that should not be found; empty except for Difference.
+    """
+
+    name: str
+    left: tuple[int, ...]
+    right: tuple[int, ...]
+    targets: tuple[Words, ...]
+    leaks: tuple[Words, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.left)
+
+    def shown(self, concepts: Concepts, query: int) -> Words:
+        """Return the words that a query shows, for all of its sets together.
+
+        >>> concepts = Concepts(tuple("abcdefg"), ((0, 1, 2, 3, 4, 5), (0, 2, 4, 5, 6, 1)), {})
+        >>> SetTask("Union", (0,), (1,), ((5,),)).shown(concepts, 0)
+        (0, 1, 2, 3, 4, 5, 6)
+        """
+        sides = [self.left[query], *self.right[query : query + 1]]
+        return tuple(sorted({word for side in sides for word in concepts.query(side)}))
+
+
+def draw_tasks(
+    concepts: Concepts, known: npt.NDArray[np.bool_], *, split: str, seed: int, limit: int | None = None
+) -> list[SetTask]:
+    """Return the four tasks, for vectors that contain the known words (v,) of the vocabulary.
+
+    >>> sets = tuple(tuple(range(start, start + 20)) for start in range(0, 40, 5))
+    >>> concepts = Concepts(tuple(map(str, range(60))), sets, {"test": range(4, 8), "train": range(4), "val": range(0)})
+    >>> [(task.name, len(task)) for task in draw_tasks(concepts, np.ones(60, dtype=bool), split="test", seed=1)]
+    [('Set', 4), ('Union', 6), ('Intersect', 13), ('Difference', 10)]
+    """
+    own = concepts.splits[split]
+    usable = [known[list(concepts.query(index))].sum() >= MIN_KNOWN for index in range(len(concepts.sets))]
+    pool = range(len(concepts.sets)) if split == "test" else own
+    singles = tuple(own)[:limit]
+    tasks = [SetTask("Set", singles, (), tuple(concepts.sets[index][QUERY_SIZE:] for index in singles))]
+    for number, name in enumerate(TASKS[1:]):
+        rng = np.random.default_rng([seed, number])
+        members, min_shared = (own, 0) if name == "Union" else (pool, MIN_SHARED)
+        pairs = _shuffled_pairs(concepts, np.array(members), min_shared, rng)
+        tasks.append(_pair_task(name, concepts, pairs, usable, rng, min(MAX_PAIRS, limit or MAX_PAIRS)))
+    return tasks
+
+
+def _shuffled_pairs(
+    concepts: Concepts, members: npt.NDArray[np.int64], min_shared: int, rng: np.random.Generator
+) -> Iterator[tuple[int, int]]:
+    """Yield the pairs of sets that share enough words, in random order and with random sides."""
+    rows, columns = np.nonzero(np.triu(concepts.shared[np.ix_(members, members)] >= min_shared, 1))
+    for number in rng.permutation(len(rows)):
+        pair = (int(members[rows[number]]), int(members[columns[number]]))
+        yield pair if rng.integers(2) else pair[::-1]
+
+
+def _pair_task(
+    name: str,
+    concepts: Concepts,
+    pairs: Iterator[tuple[int, int]],
+    usable: list[bool],
+    rng: np.random.Generator,
+    size: int,
+) -> SetTask:
+    queries = []
+    for a, b in pairs:
+        targets, leaks = _targets(name, concepts, a, b, rng)
+        if usable[a] and usable[b] and targets and (leaks or name != "Difference"):
+            queries.append((a, b, targets, leaks))
+        if len(queries) == size:
+            break
+    if not queries:
+        raise InputError(f"no two sets make a query of {name}: too few shared words, or too few words with a vector")
+    left, right, all_targets, all_leaks = zip(*queries, strict=True)
+    return SetTask(name, left, right, all_targets, all_leaks if name == "Difference" else ())
+
+
+def _targets(name: str, concepts: Concepts, a: int, b: int, rng: np.random.Generator) -> tuple[Words, Words]:
+    """Return the targets and the leaks of a query of two sets."""
+    shown = {*concepts.query(a), *concepts.query(b)}
+    A, B = (set(concepts.sets[index]) - shown for index in (a, b))
+    if name == "Union":
+        either = sorted(A | B)
+        drawn = rng.permutation(len(either))[:UNION_TARGETS]  # drawn for unusable pairs too: later draws stay the same
+        return tuple(either[number] for number in sorted(drawn)), ()
+    shared = tuple(sorted(A & B))
+    return (shared, ()) if name == "Intersect" else (tuple(sorted(A - B)), shared)

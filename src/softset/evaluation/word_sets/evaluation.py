@@ -1,0 +1,245 @@
+"""Evaluation of word vectors on the four tasks of set retrieval, with intervals and paired tests over queries."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+
+import numpy as np
+import numpy.typing as npt
+
+from softset.evaluation.significance import Interval, bootstrap, intervals, percentile_bounds, randomisation_p_values
+from softset.evaluation.tables import ResultRow, load_rows
+from softset.evaluation.word_sets.data import Concepts, SetTask, draw_tasks
+from softset.evaluation.word_sets.methods import BASELINE, DEFAULT, QueryScorer, SetMethod
+from softset.io.checkpoint import PartFolder
+from softset.vectors.vocabulary import Vocabulary
+
+__all__ = ["RANDOM", "WordSetEvaluation", "median_rank", "ndcg", "target_ranks"]
+
+RANDOM = "random"
+CUTOFFS = {"R@10": 10, "R@100": 100, "R@1k": 1000}
+METRICS = (*CUTOFFS, "median", "nDCG", "A outside B", "leak", "difference")
+
+Floats = npt.NDArray[np.float64]
+Column = tuple[str, str]  # task and metric
+
+
+def target_ranks(
+    scores: npt.NDArray[np.floating],
+    known: npt.NDArray[np.bool_],
+    shown: Sequence[Sequence[int]],
+    targets: Sequence[Sequence[int]],
+) -> list[Floats]:
+    """Return the rank of each target of each query, from scores (q, v) of all words.
+
+    Words that a query shows are not ranked. Equal scores share the mean of their ranks, so the order of the vocabulary
+    does not matter. Words without a vector rank last.
+
+    >>> scores = np.array([[0.9, 0.5, 0.5, 0.1, 0.7]])
+    >>> target_ranks(scores, np.array([True, True, True, True, False]), [(0,)], [(1, 3, 4)])
+    [array([1.5, 3. , 4. ])]
+    """
+    ranks = []
+    for row, query, query_targets in zip(scores, shown, targets, strict=True):
+        ranked = known.copy()
+        ranked[list(query)] = False
+        ordered = np.sort(row[ranked])
+        values = row[list(query_targets)]
+        above = len(ordered) - np.searchsorted(ordered, values, side="right")
+        at_least = len(ordered) - np.searchsorted(ordered, values, side="left")
+        last = len(row) - len(set(query))
+        ranks.append(np.where(known[list(query_targets)], (above + 1 + at_least) / 2, last))
+    return ranks
+
+
+def ndcg(ranks: Floats) -> float:
+    """Return the normalised discounted cumulative gain of the targets' ranks.
+
+    >>> ndcg(np.array([2.0, 1.0]))
+    1.0
+    """
+    ideal = np.arange(1, len(ranks) + 1)
+    return float((1 / np.log2(ranks + 1)).sum() / (1 / np.log2(ideal + 1)).sum())
+
+
+def median_rank(ranks: Sequence[Floats], *, samples: int, seed: int) -> Interval:
+    """Return the median rank of all targets, with its bootstrap interval over queries.
+
+    >>> median_rank([np.array([1.0, 3.0]), np.array([2.0, 9.0, 4.0])], samples=100, seed=1)
+    Interval(value=3.0, low=1.0, high=4.0)
+    """
+    values = np.concatenate(ranks)
+    order = np.argsort(values, kind="stable")
+    owner = np.repeat(np.arange(len(ranks)), list(map(len, ranks)))[order]
+
+    def lower_medians(counts: Floats) -> Floats:
+        cumulative = counts[owner].cumsum(axis=0)
+        medians: Floats = values[order][(cumulative >= cumulative[-1] / 2).argmax(axis=0)]
+        return medians[None]
+
+    low, high = percentile_bounds(bootstrap(lower_medians, len(ranks), samples=samples, seed=seed))
+    return Interval(float(np.median(values)), float(low[0]), float(high[0]))
+
+
+@dataclass(frozen=True)
+class _Measurement:
+    """The values (q,) of all queries by task and metric, the ranks of all targets by task, and the time of a method."""
+
+    values: dict[Column, Floats] = field(default_factory=dict)
+    ranks: dict[str, list[Floats]] = field(default_factory=dict)
+    seconds: float = 0.0
+
+
+class WordSetEvaluation:
+    """The evaluation of one collection of word vectors on the four tasks.
+
+    Args:
+        words: The vectors.
+        concepts: The sets.
+        split: The split whose sets are the queries.
+        seed: Seed of pairs, random rankings and resampling.
+        samples: Draws of the bootstrap and of the paired test.
+        limit: Maximum number of queries of a task.
+        title: Prefix of the methods' names, to tell several vectors apart.
+        baseline: The method that the others are tested against.
+    """
+
+    def __init__(
+        self,
+        words: Vocabulary,
+        concepts: Concepts,
+        *,
+        split: str = "test",
+        seed: int = 12345,
+        samples: int = 1000,
+        limit: int | None = None,
+        title: str = "",
+        baseline: SetMethod = BASELINE,
+    ) -> None:
+        self.words, self.concepts, self.seed, self.samples, self.baseline = words, concepts, seed, samples, baseline
+        self.prefix = f"{title}: " if title else ""
+        tokens = [words.get_token(word) for word in concepts.words]
+        self.known = np.array([token is not None for token in tokens])
+        self._indices = [token[1] for token in tokens if token is not None]
+        self.tasks = draw_tasks(concepts, self.known, split=split, seed=seed, limit=limit)
+        self.measured: dict[str, _Measurement] = {}
+        self._shown = {task.name: [task.shown(concepts, query) for query in range(len(task))] for task in self.tasks}
+
+    def rows(
+        self, methods: Sequence[SetMethod], parts: PartFolder | None, progress: Callable[[int, int], None] | None = None
+    ) -> list[ResultRow]:
+        """Return the rows of a random ranking and of the methods; each finished preprocessing is stored in `parts`."""
+        rows = load_rows(parts, f"{self.words.signature} {RANDOM}", self._random_rows)
+        done = 0
+        for name, group in groupby(methods, lambda method: method.preprocessing):
+            members = list(group)
+
+            def compute(members: list[SetMethod] = members, done: int = done) -> list[ResultRow]:
+                return self._group_rows(members, done, len(methods), progress)
+
+            rows += load_rows(parts, f"{self.words.signature} {name}", compute)
+            done += len(members)
+        return rows
+
+    def ranks(self, task: str) -> dict[str, Floats]:
+        """Return the ranks of all targets of a task by method, for the methods that were measured in this run."""
+        return {name: np.concatenate(one.ranks[task]) for name, one in self.measured.items() if task in one.ranks}
+
+    def vectors(self, preprocessing: str) -> npt.NDArray[np.float32]:
+        """Return the vocabulary's unit rows (v, d) after a preprocessing; words without a vector have zeros."""
+        words = self.words if preprocessing == "none" else self.words.preprocess(preprocessing)
+        V = np.zeros((len(self.known), words.dimensions), dtype=np.float32)
+        V[self.known] = words.normalised().take(self._indices)
+        return V
+
+    def _random_rows(self) -> list[ResultRow]:
+        rng = np.random.default_rng(self.seed)
+        self._measure(RANDOM, lambda task: rng.random((len(task), len(self.known))))
+        return list(self._result_rows([RANDOM]))
+
+    def _group_rows(
+        self, methods: Sequence[SetMethod], done: int, total: int, progress: Callable[[int, int], None] | None
+    ) -> list[ResultRow]:
+        """Return the rows of methods that share a preprocessing."""
+        scorer = QueryScorer(self.concepts, self.vectors(methods[0].preprocessing), self.known)
+        leaf = methods[0].leaf.name
+        for count, method in enumerate(methods, done + 1):
+            if method.leaf.name != leaf:
+                scorer.clear_cache()
+                leaf = method.leaf.name
+            self._measure_method(method, scorer)
+            if progress is not None:
+                progress(count, total)
+        return list(self._result_rows([method.name for method in methods]))
+
+    def _measure_method(self, method: SetMethod, scorer: QueryScorer) -> None:
+        self._measure(method.name, lambda task: scorer.scores(method.leaf, method.logic, task))
+
+    def _measure(self, name: str, score: Callable[[SetTask], npt.NDArray[np.floating] | None]) -> None:
+        start = time.perf_counter()
+        values: dict[Column, Floats] = {}
+        ranks: dict[str, list[Floats]] = {}
+        for task in self.tasks:
+            scores = score(task)
+            if scores is not None:
+                ranks[task.name] = target_ranks(scores, self.known, self._shown[task.name], task.targets)
+                values |= self._values(task, scores, ranks[task.name])
+        self.measured[name] = _Measurement(values, ranks, time.perf_counter() - start)
+
+    def _values(self, task: SetTask, scores: npt.NDArray[np.floating], ranks: list[Floats]) -> dict[Column, Floats]:
+        """Return the values (q,) of all queries by task and metric."""
+        if not task.leaks:
+            values = {name: _recall(ranks, cutoff) for name, cutoff in CUTOFFS.items()}
+            values["nDCG"] = np.array([ndcg(query) for query in ranks])
+        else:
+            leak_ranks = target_ranks(scores, self.known, self._shown[task.name], task.leaks)
+            inside, leaked = (_recall(some, CUTOFFS["R@100"]) for some in (ranks, leak_ranks))
+            values = {"A outside B": inside, "leak": leaked, "difference": inside - leaked}
+        return {(task.name, metric): column for metric, column in values.items()}
+
+    def _baseline(self) -> _Measurement:
+        name = self.baseline.name
+        if name not in self.measured:
+            vectors = self.vectors(self.baseline.preprocessing)
+            self._measure_method(self.baseline, QueryScorer(self.concepts, vectors, self.known))
+        return self.measured[name]
+
+    def _result_rows(self, methods: Sequence[str]) -> Iterator[ResultRow]:
+        """Yield the rows by method, task and metric; all methods use the same draws."""
+        baseline = self._baseline()
+        measured = {name: self.measured[name] for name in methods}
+        columns = dict.fromkeys(column for one in measured.values() for column in one.values)
+        tested = {column: self._test(column, measured, baseline) for column in columns}
+        queries = sum(map(len, self.tasks))
+        for name, one in measured.items():
+            cells = {column: tested[column][name] for column in one.values}
+            for task, ranks in one.ranks.items():
+                if (task, "R@10") in cells:
+                    cells[task, "median"] = median_rank(ranks, samples=self.samples, seed=self.seed), None
+            order = sorted(cells, key=lambda column: (list(one.ranks).index(column[0]), METRICS.index(column[1])))
+            default, method = name == DEFAULT, self.prefix + name
+            for task, metric in order:
+                (value, low, high), p = cells[task, metric]
+                n = len(one.ranks[task])
+                yield ResultRow("sets", task, method, metric, value, n, low, high, p, one.seconds, default)
+            yield ResultRow("sets", "all", method, "seconds", one.seconds, queries, default=default)
+
+    def _test(
+        self, column: Column, measured: dict[str, _Measurement], baseline: _Measurement
+    ) -> dict[str, tuple[Interval, float | None]]:
+        """Return the interval of each method in one column, and its p value if the baseline has that column."""
+        names = [name for name, one in measured.items() if column in one.values]
+        values = np.stack([measured[name].values[column] for name in names])
+        spans = intervals(values, samples=self.samples, seed=self.seed)
+        p_values: list[float | None] = [None] * len(names)
+        if column in baseline.values:
+            differences = values - baseline.values[column]
+            p_values = randomisation_p_values(differences, samples=self.samples, seed=self.seed).tolist()
+        rows = zip(names, spans, p_values, strict=True)
+        return {name: (span, None if name == self.baseline.name else p) for name, span, p in rows}
+
+
+def _recall(ranks: Sequence[Floats], cutoff: int) -> Floats:
+    """Return the share (q,) of each query's targets that rank up to the cutoff."""
+    return np.array([(query <= cutoff).mean() for query in ranks])
