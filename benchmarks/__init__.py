@@ -1,1 +1,1 @@
-"""How fast and how small softset is beside its peers and the machine's own limit: `python -m benchmarks --help`."""
+"""Benchmarks of speed and memory against other libraries and the machine's limit: `python -m benchmarks --help`."""

@@ -1,114 +1,115 @@
-"""What a benchmark case is: a name, a target, and a run that gives two numbers and their ratio."""
+"""The definition of a benchmark case: a name, a target, and a function that measures softset and a baseline."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from typing import Any, Literal
 
-__all__ = ["Case", "Check", "Outcome", "Skip", "Target", "needs"]
-
-Better = Literal["higher", "lower"]
+__all__ = ["Case", "Check", "Measurement", "SkipCase", "Target", "require_modules"]
 
 
-class Skip(Exception):  # noqa: N818 (no error: the case cannot be run here, and says why)
-    """The data or the peer of a case is not here; the message is one sentence that says what to do."""
+class SkipCase(Exception):  # noqa: N818 (not an error)
+    """Raised when the data or the baseline of a case is missing; the message says how to get it."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """What the ratio has to reach, in words and as a bound."""
+    """A bound for a number, with its description."""
 
     text: str
     bound: float
-    better: Better
+    better: Literal["higher", "lower"]
 
-    def met(self, ratio: float) -> bool:
-        return ratio >= self.bound if self.better == "higher" else ratio <= self.bound
+    def is_met(self, value: float) -> bool:
+        return value >= self.bound if self.better == "higher" else value <= self.bound
 
 
 @dataclass(frozen=True)
 class Check:
-    """A second number of the same run that has a bound of its own."""
+    """A second number of the same run that has its own target."""
 
     value: float
     target: Target
 
     @property
-    def ok(self) -> bool:
-        return self.target.met(self.value)
+    def passed(self) -> bool:
+        return self.target.is_met(self.value)
 
     def record(self) -> dict[str, Any]:
-        return {
-            "what": self.target.text,
-            "value": self.value,
-            "target": self.target.bound,
-            "better": self.target.better,
-            "ok": self.ok,
-        }
+        return {**asdict(self.target), "value": self.value, "passed": self.passed}
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What a run measured: ours and the peer's in one unit, their ratio, and what else is worth saying."""
+class Measurement:
+    """The result of a run: the numbers of softset and of the baseline in one unit, and their ratio."""
 
-    ours: float
-    peer: float
+    softset: float
+    baseline: float
     unit: str
     ratio: float
     notes: tuple[str, ...] = ()
-    also: tuple[Check, ...] = ()
+    checks: tuple[Check, ...] = ()
 
 
 @dataclass(frozen=True)
 class Case:
-    """One line of the table. `ratio_is` says what the ratio is made of; `target.better` which way is better."""
+    """One row of the result table.
+
+    Attributes:
+        name: the name on the command line.
+        description: what is measured.
+        baseline: what it is compared with.
+        ratio_meaning: how the ratio is computed.
+        target: the bound of the ratio.
+        run: a function of `quick` that measures.
+    """
 
     name: str
-    about: str
-    peer: str
-    ratio_is: str
+    description: str
+    baseline: str
+    ratio_meaning: str
     target: Target
-    run: Callable[[bool], Outcome]
+    run: Callable[[bool], Measurement]
 
     def record(self, quick: bool = False) -> dict[str, Any]:
-        """Run the case, or say why it cannot be; the keys are always the same."""
-        found: dict[str, Any] = {
+        """Run the case and return a JSON object; `skipped` is the reason if the case cannot run."""
+        record: dict[str, Any] = {
             "case": self.name,
-            "about": self.about,
-            "against": self.peer,
-            "ours": None,
-            "peer": None,
+            "description": self.description,
+            "compared_with": self.baseline,
+            "softset": None,
+            "baseline": None,
             "unit": None,
             "ratio": None,
-            "ratio_is": self.ratio_is,
+            "ratio_meaning": self.ratio_meaning,
             "better": self.target.better,
             "target": self.target.bound,
             "target_text": self.target.text,
-            "ok": None,
-            "also": [],
+            "reached": None,
+            "checks": [],
             "notes": [],
             "quick": quick,
             "skipped": None,
         }
         try:
-            outcome = self.run(quick)
-        except Skip as reason:
-            return {**found, "skipped": str(reason)}
-        ok = self.target.met(outcome.ratio) and all(one.ok for one in outcome.also)
+            result = self.run(quick)
+        except SkipCase as reason:
+            return {**record, "skipped": str(reason)}
+        reached = self.target.is_met(result.ratio) and all(check.passed for check in result.checks)
         return {
-            **found,
-            "ours": float(outcome.ours),
-            "peer": float(outcome.peer),
-            "unit": outcome.unit,
-            "ratio": float(outcome.ratio),
-            "ok": bool(ok),
-            "also": [one.record() for one in outcome.also],
-            "notes": list(outcome.notes),
+            **record,
+            "softset": float(result.softset),
+            "baseline": float(result.baseline),
+            "unit": result.unit,
+            "ratio": float(result.ratio),
+            "reached": bool(reached),
+            "checks": [check.record() for check in result.checks],
+            "notes": list(result.notes),
         }
 
 
-def needs(*modules: str) -> None:
-    """Skip the case where a peer is not installed."""
-    missing = [name for name in modules if find_spec(name) is None]
+def require_modules(*names: str) -> None:
+    """Skip the case if a module is not installed."""
+    missing = [name for name in names if find_spec(name) is None]
     if missing:
-        raise Skip(f"{missing[0]} is not installed: pip install -r benchmarks/requirements.txt")
+        raise SkipCase(f"{missing[0]} is not installed: pip install -r benchmarks/requirements.txt")

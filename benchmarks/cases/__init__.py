@@ -1,4 +1,4 @@
-"""All cases, in the order of the table: one file a subject."""
+"""All cases, in the order of the table; one file for each subject."""
 
 from benchmarks.case import Case
 from benchmarks.cases import (
@@ -6,17 +6,21 @@ from benchmarks.cases import (
     approximate,
     encoder,
     find,
-    growth,
-    importing,
+    imports,
     kernel,
     memory,
-    scale,
-    starting,
+    scaling,
+    startup,
+    stores,
     texts,
     transport,
+    workers,
 )
 
 __all__ = ["CASES"]
 
-SUBJECTS = (kernel, all_pairs, texts, encoder, find, approximate, transport, importing, starting, memory, growth, scale)
+SUBJECTS = (
+    *(kernel, all_pairs, texts, encoder, find, approximate, transport, imports, startup, memory, scaling),
+    *(workers, stores),
+)
 CASES: dict[str, Case] = {case.name: case for subject in SUBJECTS for case in subject.CASES}

@@ -1,77 +1,75 @@
-"""Word Mover's and Word Rotator's Distance over the bundled word vectors."""
+"""Word Mover's and Word Rotator's Distance with the bundled word vectors, compared with gensim."""
 
 from collections.abc import Callable
 
 import numpy as np
 
 import softset
-from benchmarks.case import Case, Check, Outcome, Skip, Target, needs
-from benchmarks.data import gensim_of, sentences, sts_pairs
-from benchmarks.measuring import alternating
+from benchmarks.case import Case, Check, Measurement, SkipCase, Target, require_modules
+from benchmarks.data import random_sentences, sts_pairs, to_gensim
+from benchmarks.measurement import median_seconds
 
 __all__ = ["CASES"]
 
-AGREEMENT = Target("largest difference of our WMD from gensim's", 1e-4, "lower")
+AGREEMENT = Target("largest difference of softset's WMD from gensim's", 1e-4, "lower")
 
 
-def _pairs(vectors: softset.WordVectors, count: int) -> tuple[list[list[str]], list[list[str]], str]:
-    """Return pairs of lists of words that both sides know, and where they come from."""
+def _word_pairs(vectors: softset.WordVectors, count: int) -> tuple[list[list[str]], list[list[str]], str]:
+    """Return pairs of word lists without unknown words, and the name of their source."""
     try:
         A, B = sts_pairs()
         source = "STS-B test"
-    except Skip:
-        A, B, source = sentences(count, seed=0), sentences(count, seed=1), "random words"
-    known = [[_known(vectors, text) for text in side] for side in (A, B)]
-    kept = [(a, b) for a, b in zip(*known, strict=True) if a and b][:count]
-    return [a for a, _ in kept], [b for _, b in kept], source
+    except SkipCase:
+        A, B, source = random_sentences(count, seed=0), random_sentences(count, seed=1), "random words"
+    sides = [[_known_words(vectors, text) for text in side] for side in (A, B)]
+    pairs = [(a, b) for a, b in zip(*sides, strict=True) if a and b][:count]
+    return [a for a, _ in pairs], [b for _, b in pairs], source
 
 
-def _known(vectors: softset.WordVectors, text: str) -> list[str]:
+def _known_words(vectors: softset.WordVectors, text: str) -> list[str]:
     words = [word.strip(".,;:!?\"'()") for word in text.lower().split()]
-    return [word for word in words if word.isalpha() and vectors.words.get_index(word) is not None]
+    return [word for word in words if word.isalpha() and word in vectors.words]
 
 
-def _distance(metric: str) -> Callable[[bool], Outcome]:
-    def run(quick: bool) -> Outcome:
-        needs("ot", "gensim")
+def _compare_with_gensim(metric: str) -> Callable[[bool], Measurement]:
+    def run(quick: bool) -> Measurement:
+        require_modules("ot", "gensim")
         vectors = softset.load_words()
-        keyed = gensim_of(vectors)
-        A, B, source = _pairs(vectors, 100 if quick else 1000)
+        keyed_vectors = to_gensim(vectors)
+        A, B, source = _word_pairs(vectors, 100 if quick else 1000)
         texts = [[" ".join(words) for words in side] for side in (A, B)]
         scorer = softset.Scorer("words", metric=metric)
-        found: dict[str, np.ndarray] = {}
 
-        def ours() -> None:
-            found["ours"] = scorer.score(*texts).score
+        def gensim_distances() -> np.ndarray:
+            return np.array([keyed_vectors.wmdistance(a, b, norm=False) for a, b in zip(A, B, strict=True)])
 
-        def theirs() -> None:
-            found["peer"] = np.array([keyed.wmdistance(a, b, norm=False) for a, b in zip(A, B, strict=True)])
-
-        seconds = alternating({"ours": ours, "peer": theirs}, 3 if quick else 7)
-        also = ()
+        tasks = {"softset": lambda: scorer.score(*texts), "gensim": gensim_distances}
+        seconds = median_seconds(tasks, 3 if quick else 7)
+        checks = ()
         if metric == "wmd":
-            difference = np.abs(1 / found["ours"] - 1 - found["peer"]) / np.maximum(found["peer"], 1)
-            also = (Check(float(difference.max()), AGREEMENT),)
-        return Outcome(
-            ours=len(A) / seconds["ours"],
-            peer=len(A) / seconds["peer"],
+            expected = gensim_distances()
+            difference = np.abs(1 / scorer.score(*texts).score - 1 - expected) / np.maximum(expected, 1)
+            checks = (Check(float(difference.max()), AGREEMENT),)
+        return Measurement(
+            softset=len(A) / seconds["softset"],
+            baseline=len(A) / seconds["gensim"],
             unit="pairs/s",
-            ratio=seconds["peer"] / seconds["ours"],
+            ratio=seconds["gensim"] / seconds["softset"],
             notes=(f"{len(A):,} pairs of {source}, from words to distances, one thread each",),
-            also=also,
+            checks=checks,
         )
 
     return run
 
 
-def _case(name: str, what: str) -> Case:
+def _case(name: str, distance: str) -> Case:
     return Case(
         name,
-        f"{what} of 1,000 pairs",
+        f"{distance} of 1,000 pairs",
         "gensim wmdistance",
-        "peer's time / our time",
+        "baseline time / softset time",
         Target("at least 2 times as fast", 2, "higher"),
-        _distance(name),
+        _compare_with_gensim(name),
     )
 
 

@@ -61,11 +61,8 @@ def _vectors(folder: Path) -> list[Specimen]:
         "word2vec binary": files.binary(),
         "npy": files.npy_of(),
         "safetensors": files.safetensors_of(),
-        "wink JSON": files.wink(),
         "text in gzip": files.gz(files.text()),
         "text in zip": files.zipped({"a": files.text()}),
-        "wink in tgz": files.tarred({"a": files.wink()}),
-        "text in tar": files.tarred({"a": files.text()}, "w:"),
     }
     made = []
     for at, (name, content) in enumerate(good.items()):

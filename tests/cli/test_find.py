@@ -79,7 +79,7 @@ def test_options_reach_the_search(run, home: Path) -> None:
     [
         (["find"], "give a QUERY, or --queries FILE"),
         (["find", "red", "--queries", "q.txt"], "q.txt"),
-        (["find", "{red, oragne}"], "'oragne' has no vector here; words spelled like it: orange"),
+        (["find", "{red, oragne}"], "'oragne' has no vector here; words with a similar spelling: orange"),
         (["find", "{red"], "a comma or } was expected here"),
         (["find", "{}"], "a set needs at least one example"),
         (["find", "red | ~red", "--logic", "lattice"], "everything belongs to this query alike"),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.measuring import alternating
+from benchmarks.measurement import median_seconds
 
 from softset import WordVectors, load_words
 from softset.collections.collection import Collection
@@ -156,7 +156,7 @@ def test_coded_vectors_find_what_the_exact_engine_finds(many: WordVectors) -> No
 
 def test_it_takes_less_time_than_the_exact_engine(many: WordVectors) -> None:
     """A fifth of it here, by the processor's time, which others on the machine hardly change; the bound is generous."""
-    seconds = alternating(
+    seconds = median_seconds(
         {
             name: lambda approximate=approximate: [many.find(one, 100, approximate=approximate) for one in SETS]
             for name, approximate in (("approximate", True), ("exact", False))

@@ -168,7 +168,7 @@ def test_nothing_and_everything_are_said(words: WordVectors) -> None:
 
 
 def test_bad_questions(words: WordVectors) -> None:
-    with pytest.raises(UnknownWordError, match="'oragne' has no vector here; words spelled like it: orange"):
+    with pytest.raises(UnknownWordError, match="'oragne' has no vector here; words with a similar spelling: orange"):
         words.find("{red, oragne}")
     with pytest.raises(InputError, match=r"no example of \{qqqzz, xxqqz\} has a vector"):
         words.find("{qqqzz, xxqqz}", skip_unknown=True)

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.cases.scale import RECALL, found_in, recalls
+from benchmarks.cases.stores import MIN_RECALL, fill_store, measure_recall
 
 from softset import WordVectors, load_words
 from softset.vectors.registry import import_vectors
 
-WINK = os.environ.get("SOFTSET_WINK")
+GLOVE_6B = os.environ.get("SOFTSET_GLOVE_6B")
 pytestmark = [
     pytest.mark.large,
-    pytest.mark.skipif(not WINK, reason="SOFTSET_WINK does not name the npm package"),
+    pytest.mark.skipif(not GLOVE_6B, reason="SOFTSET_GLOVE_6B does not name a file"),
     pytest.mark.filterwarnings("ignore"),  # of the engines
 ]
 N = 200_000
@@ -24,8 +24,8 @@ N = 200_000
 def vectors(tmp_path_factory) -> WordVectors:
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("SOFTSET_CACHE", str(tmp_path_factory.mktemp("cache")))
-        import_vectors(str(WINK), "wink")
-        given = load_words("wink")
+        import_vectors(str(GLOVE_6B), "glove")
+        given = load_words("glove")
         return WordVectors.of(list(given.words[:N]), np.array(given.matrix[:N]))
 
 
@@ -33,9 +33,9 @@ def vectors(tmp_path_factory) -> WordVectors:
 def test_recall_at_100(kind: str, module: str, vectors: WordVectors, tmp_path: Path) -> None:
     if find_spec(module) is None:
         pytest.skip(f"needs the extra {kind}")
-    stored, _ = found_in(kind, vectors, tmp_path)
+    stored, _ = fill_store(kind, vectors, tmp_path)
     indexed = {"milvus": "*.hnsw.idx", "lance": "_indices/*"}[kind]
     assert list(tmp_path.rglob(indexed)), "the search would look at everything"
-    found = {name: recall for name, recall, _ in recalls(stored, vectors, 10)}
+    found = {name: recall for name, recall, _ in measure_recall(stored, vectors, 10)}
     assert set(found) == {"unions", "intersections", "differences"}
-    assert min(found.values()) >= RECALL, found
+    assert min(found.values()) >= MIN_RECALL, found

