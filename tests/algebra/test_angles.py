@@ -8,7 +8,7 @@ import scipy.linalg
 from hypothesis import given
 
 from softset import Subspace
-from softset.algebra.distance import KINDS
+from softset.algebra.angles import DISTANCES
 from softset.errors import InputError
 from tests.algebra.cases import Case, array, cases, in_every_library, numbers
 
@@ -68,7 +68,7 @@ def test_distances_by_formula(library: str) -> None:
         "binet-cauchy": sqrt(1 - np.prod(np.cos(t) ** 2)),
         "squared-angles": (t**2).sum(),
     }
-    assert set(expected) == set(KINDS)
+    assert set(expected) == set(DISTANCES)
     for kind, value in expected.items():
         assert A.distance(B, kind) == pytest.approx(value, rel=1e-12)
         assert B.distance(A, kind) == A.distance(B, kind)
@@ -84,7 +84,7 @@ def test_distances_of_unequal_dimensions(library: str) -> None:
     assert A.distance(B, "chordal") == pytest.approx(sqrt(np.sin(0.2) ** 2 + np.sin(0.5) ** 2 + 2))
     assert A.distance(B, "projection") == A.distance(B, "binet-cauchy") == 1
     equal = planes(0.2, 0.5, library=library)
-    for kind in KINDS:
+    for kind in DISTANCES:
         assert A.distance(B, kind, containment=True) == pytest.approx(equal[0].distance(equal[1], kind))
         assert A.distance(A | B, kind, containment=True) == pytest.approx(0, abs=1e-15)
 

@@ -92,17 +92,17 @@ def test_many_vectors_at_once_name_the_row() -> None:
 
 def test_in_asks_about_one_vector() -> None:
     for A in (PLANE, GradedSubspace.from_crisp(PLANE)):
-        with pytest.raises(ShapeError, match="`in` asks about one vector, but 2 were given"):
+        with pytest.raises(ShapeError, match="`in` takes one vector, but 2 were given"):
             _ = np.eye(3)[:2] in A
 
 
 @pytest.mark.parametrize("other", [3, "fruit", None, GradedSubspace.from_crisp(PLANE)])
 def test_methods_of_crisp_sets_want_crisp_sets(other: object) -> None:
     for ask in (PLANE.angles, PLANE.distance, lambda B: PLANE.intersection(B, alpha=0.5)):
-        with pytest.raises(InputError, match=f"a Subspace was wanted, but {type(other).__name__} was given"):
+        with pytest.raises(InputError, match=f"a Subspace was expected, but {type(other).__name__} was given"):
             ask(other)
     if not isinstance(other, GradedSubspace):
-        with pytest.raises(InputError, match="a Subspace was wanted"):
+        with pytest.raises(InputError, match="a Subspace was expected"):
             PLANE.similarity(other)
         with pytest.raises(TypeError):
             PLANE.without(other)

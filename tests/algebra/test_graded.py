@@ -191,7 +191,7 @@ def test_crisp_and_graded_meet_in_every_operator(library: str) -> None:
         _ = A & 3
     with pytest.raises(TypeError):
         _ = B | "fruit"
-    with pytest.raises(InputError, match="a Subspace or GradedSubspace was wanted, but str was given"):
+    with pytest.raises(InputError, match="a Subspace or GradedSubspace was expected, but str was given"):
         B.similarity("fruit")
 
 

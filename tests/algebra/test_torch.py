@@ -136,7 +136,7 @@ def test_the_caller_cannot_change_a_set_through_its_basis() -> None:
 
 def test_libraries_do_not_mix_silently() -> None:
     A, B = Subspace.span(np.eye(3)[:2]), Subspace.span(torch.eye(3)[1:])
-    with pytest.raises(LibraryError, match=r"arrays of numpy and torch cannot meet.*\.like\(array\)"):
+    with pytest.raises(LibraryError, match=r"arrays of numpy and torch cannot be combined.*\.like\(array\)"):
         _ = A | B
     with pytest.raises(LibraryError):
         A.membership(torch.ones(3))

@@ -1,8 +1,8 @@
-"""The door of the algebra: whatever array the caller has comes in here, checked and promoted, once.
+"""Input arrays of the algebra: NumPy or torch, checked and converted to floating point once.
 
-Two precisions are at work. A set remembers the *caller's* floating type and answers in it. Its directions are
-kept in the *wide* type, float64, because orthonormalising float32 rows in float32 would lose 1/sine of the digits
-that the rows have (two tokens at an angle of .001: errors of 1e-4 instead of 1e-7).
+A set remembers the floating type of its input and returns results in it. Its directions are stored in float64, called
+the wide type here, because orthonormalising float32 rows in float32 multiplies their rounding errors by 1/sine (two
+tokens at an angle of .001: errors of 1e-4 instead of 1e-7).
 """
 
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import array_api_compat
 import numpy as np
 
-from softset.errors import AmbientError, LibraryError, NotFiniteError, ShapeError
+from softset.errors import AmbientError, InputError, LibraryError, NotFiniteError, ShapeError
 
 __all__ = [
     "Array",
@@ -18,11 +18,12 @@ __all__ = [
     "as_array",
     "as_rows",
     "as_stack",
+    "as_weights",
     "attach",
     "check_finite",
-    "coarser",
+    "coarser_type",
     "detach",
-    "generic",
+    "generic_vector",
     "identity",
     "namespace",
     "row_norms",
@@ -33,7 +34,7 @@ __all__ = [
     "widen",
 ]
 
-# Arrays belong to the caller's library, which is known only at run time.
+# The array library is known only at run time.
 Array = Any
 Namespace = Any
 
@@ -45,14 +46,14 @@ def namespace(*arrays: Array) -> Namespace:
     except TypeError:
         names = " and ".join(sorted({type(array).__module__.split(".")[0] for array in arrays}))
         raise LibraryError(
-            f"arrays of {names} cannot meet in one call: convert one of them, for a set with .like(array)"
+            f"arrays of {names} cannot be combined: convert one of them (a set has .like(array))"
         ) from None
 
 
 def as_rows(
     vectors: Array, *, ambient: int | None = None, like: Array = None, finite: bool = True
 ) -> tuple[Array, bool]:
-    """Return vectors as floating rows (n, d), checked to be finite, and whether a single (d,) vector was given."""
+    """Return vectors as floating-point rows (n, d), and whether a single (d,) vector was given."""
     array = as_array(vectors, like)
     if array.ndim not in (1, 2):
         raise ShapeError(
@@ -67,14 +68,14 @@ def as_rows(
 
 
 def as_stack(vectors: Array) -> Array:
-    """Return a (b, k, d) stack of sets of equal size, finite and floating."""
+    """Return a (b, k, d) stack of sets of equal size, checked to be finite."""
     stack = as_array(vectors)
     if stack.ndim != 3:
         raise ShapeError(f"a stack of sets must have shape (sets, vectors, d), but {_shape(stack)} was given")
     _check_ambient(stack, None)
     xp = namespace(stack)
-    for at in range(stack.shape[0]) if not bool(xp.all(xp.isfinite(stack))) else ():
-        check_finite(stack[at, ...], where=f"set {at}, ")
+    for i in range(stack.shape[0]) if not bool(xp.all(xp.isfinite(stack))) else ():
+        check_finite(stack[i, ...], where=f"set {i}, ")
     return stack
 
 
@@ -83,7 +84,7 @@ def as_array(vectors: Array, like: Array = None) -> Array:
     if not array_api_compat.is_array_api_obj(vectors):
         vectors = _from_nested(vectors)
         if like is not None and isinstance(vectors, np.ndarray):
-            # Numbers without an array of their own follow the set they are asked about.
+            # Plain lists take the library and device of the set.
             vectors = namespace(like).asarray(vectors, device=array_api_compat.device(like))
     xp = namespace(vectors) if like is None else namespace(vectors, like)
     if isinstance(vectors, np.ndarray):
@@ -101,12 +102,12 @@ def as_array(vectors: Array, like: Array = None) -> Array:
 
 
 def _is_half(dtype: Any) -> bool:
-    """Tell float16 and bfloat16, which few libraries list among their floating types."""
+    """Tell whether the type is float16 or bfloat16, which few libraries list among their floating types."""
     return str(dtype).removeprefix("torch.") in ("float16", "bfloat16")
 
 
 def _from_nested(vectors: Any) -> Array:
-    """Turn nested sequences of numbers into an array; ragged ones are refused with the first odd row."""
+    """Convert nested sequences of numbers to an array; ragged rows raise ShapeError."""
     try:
         rows = list(vectors) if not hasattr(vectors, "__array__") else vectors
     except TypeError:
@@ -123,16 +124,18 @@ def _from_nested(vectors: Any) -> Array:
 
 
 def _ragged(rows: list[Any]) -> Any:
-    """Refuse rows of different lengths, naming the first that differs."""
+    """Raise ShapeError for rows of different lengths, naming the first that differs."""
     sizes = [len(row) if hasattr(row, "__len__") else 0 for row in rows]
-    odd = next((at for at, size in enumerate(sizes) if size != sizes[0]), None)
+    odd = next((i for i, size in enumerate(sizes) if size != sizes[0]), None)
     if odd is None:
         raise ShapeError("the rows are nested unevenly: vectors must be equally long rows of numbers")
     raise ShapeError(f"row {odd} has {sizes[odd]} numbers where row 0 has {sizes[0]}: vectors must be equally long")
 
 
 def _first_non_number(array: np.ndarray) -> str:
-    return repr(next((one for one in array.reshape(-1).tolist() if not isinstance(one, int | float)), array.dtype))
+    return repr(
+        next((value for value in array.reshape(-1).tolist() if not isinstance(value, int | float)), array.dtype)
+    )
 
 
 def _check_ambient(array: Array, ambient: int | None) -> None:
@@ -147,7 +150,7 @@ def _check_ambient(array: Array, ambient: int | None) -> None:
 
 
 def check_finite(rows: Array, where: str = "") -> None:
-    """Refuse NaN and infinity, naming the first one's place."""
+    """Raise NotFiniteError for NaN and infinity, naming the first one's row and column."""
     xp = namespace(rows)
     finite = xp.isfinite(rows)
     if bool(xp.all(finite)):
@@ -181,8 +184,33 @@ def unit_rows(rows: Array, dtype: Any = None) -> Array:
     return units if dtype is None else xp.astype(units, dtype, copy=False)
 
 
+def as_weights(weights: Array, units: Array) -> Array:
+    """Return the weights (k,) of unit rows (k, d), scaled to the sum 1, as constants; zero rows have weight 0."""
+    xp = namespace(units)
+    w = xp.astype(xp.any(detach(units) != 0, axis=-1), units.dtype)
+    if weights is not None:
+        w = w * _checked_weights(widen(as_array(weights, units)), units.shape[0])
+    largest = float(xp.max(w)) if w.shape[0] else 0.0
+    w = w / largest if largest else w  # before the sum, which might overflow
+    return w / xp.sum(w) if largest else w
+
+
+def _checked_weights(weights: Array, k: int) -> Array:
+    xp = namespace(weights)
+    if weights.ndim != 1 or weights.shape[0] != k:
+        raise ShapeError(
+            f"weights of shape {tuple(weights.shape)} were given for {k} vectors: give one number for each"
+        )
+    bad = to_numpy(xp.logical_or(weights < 0, ~xp.isfinite(weights))).nonzero()[0]
+    if bad.size:
+        raise InputError(
+            f"weight {int(bad[0])} is {float(weights[int(bad[0])])}: weights must be finite and not negative"
+        )
+    return weights
+
+
 def row_norms(rows: Array) -> Array:
-    """Return the lengths (n,) of (n, d) rows; the derivative at a zero row is 0."""
+    """Return the norms (n,) of (n, d) rows; the derivative at a zero row is 0."""
     xp = namespace(rows)
     if traces_gradient(rows):
         return xp.linalg.vector_norm(rows, axis=-1)
@@ -194,20 +222,20 @@ def transpose(matrix: Array) -> Array:
     return namespace(matrix).matrix_transpose(matrix)
 
 
-def generic(like: Array) -> Array:
-    """Return a fixed, generic vector (d,): rows (n, d) ordered by it are ordered by their values alone."""
+def generic_vector(like: Array) -> Array:
+    """Return a fixed vector (d,) without special structure, used to sort rows by their values alone."""
     xp = namespace(like)
-    places = xp.arange(like.shape[-1], dtype=like.dtype, device=array_api_compat.device(like))
-    return xp.cos(places**1.5)
+    indices = xp.arange(like.shape[-1], dtype=like.dtype, device=array_api_compat.device(like))
+    return xp.cos(indices**1.5)
 
 
 def identity(like: Array) -> Array:
-    """Return the identity matrix of the size, type and place of a square one."""
+    """Return the identity matrix of the size, type and device of a square matrix."""
     return namespace(like).eye(like.shape[0], dtype=like.dtype, device=array_api_compat.device(like))
 
 
 def _wide_type(array: Array) -> Any:
-    """Return float64, or float32 on the one kind of device that has no float64."""
+    """Return float64, or float32 on MPS devices, which have no float64."""
     xp = namespace(array)
     return xp.float32 if str(array_api_compat.device(array)).startswith("mps") else xp.float64
 
@@ -217,30 +245,30 @@ def widen(array: Array) -> Array:
     return namespace(array).astype(detach(array), _wide_type(array), copy=False)
 
 
-def coarser(xp: Namespace, *dtypes: Any) -> Any:
-    """Return float32 if any of the types is: a set is no more exact than its least exact part."""
+def coarser_type(xp: Namespace, *dtypes: Any) -> Any:
+    """Return float32 if any of the types is float32: a result is no more precise than its least precise input."""
     return next((dtype for dtype in dtypes if dtype == xp.float32), dtypes[0])
 
 
 def to_numpy(array: Array) -> np.ndarray:
-    """Return a NumPy copy or view of any array, wherever it lives."""
+    """Return a NumPy copy or view of an array of any library and device."""
     array = detach(array)
     return np.asarray(array.cpu() if hasattr(array, "cpu") else array)
 
 
-# What the standard lacks: gradients. torch is the only library here that has them on its arrays.
+# Gradients are not part of the array API standard; among the supported libraries only torch has them.
 
 
 def traces_gradient(array: Array) -> bool:
-    """Tell whether a derivative of this array may be asked for later."""
+    """Tell whether the array takes part in automatic differentiation."""
     return bool(getattr(array, "requires_grad", False))
 
 
 def detach(array: Array) -> Array:
-    """Return the array's values alone."""
+    """Return the array without its gradient."""
     return array.detach() if traces_gradient(array) else array
 
 
 def attach(values: Array, source: Array) -> Array:
-    """Return these exact values with the derivative of `source`, whose values are nearly the same."""
+    """Return the values with the derivative of `source`, whose values differ only by rounding."""
     return values + (source - detach(source)) if traces_gradient(source) else values

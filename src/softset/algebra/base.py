@@ -1,28 +1,78 @@
-"""What the two set types have in common: they never change, live in one space, and are kept in files the same way."""
+"""Common parts of the two set types: immutability, membership, files; and the `SoftSet` protocol."""
 
 import os
 from collections.abc import Mapping
-from typing import Any, Self
+from math import sqrt
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 from array_api_compat import device, is_torch_array, to_device
 
-from softset.algebra.arrays import Array, as_rows, coarser, namespace, to_numpy, widen
+from softset.algebra.arrays import Array, as_rows, coarser_type, namespace, to_numpy, traces_gradient, widen
+from softset.algebra.membership import MeasuredRows, measure_rows
 from softset.algebra.rank import tolerance
-from softset.errors import AmbientError, FileError, InputError
+from softset.errors import AmbientError, FileError, InputError, ShapeError
 from softset.io.arrays import read_tensors, write_tensors
 
-__all__ = ["SetValue", "moved", "read_set", "write_set"]
+__all__ = ["BaseSet", "SoftSet", "moved_to"]
 
 
-class SetValue:
-    """A set that is filled once, by `_make`: orthonormal rows `_frame` (r, d), wide, and the caller's `_dtype`."""
+@runtime_checkable
+class SoftSet(Protocol):
+    """A set of vectors with graded membership: the methods that search and similarity need.
+
+    >>> from softset import GradedSubspace, Subspace
+    >>> isinstance(Subspace.whole(2), SoftSet), isinstance(GradedSubspace.of([[1, 0]]), SoftSet)
+    (True, True)
+    """
+
+    @property
+    def ambient(self) -> int:
+        """The dimension of the space."""
+
+    @property
+    def dim(self) -> int:
+        """The number of directions with a membership above 0."""
+
+    @property
+    def chance(self) -> float:
+        """The root mean square membership of random directions."""
+
+    def membership(self, v: Any) -> Any:
+        """Return the membership, from 0 to 1, of one (d,) vector or of each of (n, d) vectors."""
+
+    def factor(self) -> Any:
+        """Return rows S with membership |S v| / |v|, or None if the set has no such rows."""
+
+    def project(self, v: Any) -> Any:
+        """Return the part of each vector that belongs to the set."""
+
+    def without(self, other: Any) -> Self:
+        """Return this set with the directions of the other removed."""
+
+    def similarity(self, other: Any) -> float:
+        """Return the similarity of two sets: 1 for equal ones, 0 for orthogonal ones."""
+
+    def like(self, array: Any) -> Self:
+        """Return this set in the library, type and device of an array."""
+
+    def __and__(self, other: Any) -> Self: ...
+    def __or__(self, other: Any) -> Self: ...
+    def __sub__(self, other: Any) -> Self: ...
+    def __invert__(self) -> Self: ...
+    def __le__(self, other: Any) -> bool: ...
+    def __bool__(self) -> bool: ...
+
+
+class BaseSet:
+    """An immutable set: orthonormal rows `_frame` (r, d) in float64, and the caller's floating type `_dtype`."""
 
     __slots__ = ("_dtype", "_frame")
     __hash__ = None  # type: ignore[assignment]  # equality has a tolerance, so no hash can agree with it
 
     _frame: Array
     _dtype: Any
+    _ARRAYS: ClassVar[dict[str, int]]  # the arrays of the set's file, and their numbers of axes
 
     @classmethod
     def _make(cls, **slots: Any) -> Self:
@@ -39,7 +89,7 @@ class SetValue:
 
     def __reduce__(self) -> tuple[Any, ...]:
         names = [name for kind in type(self).__mro__ for name in getattr(kind, "__slots__", ())]
-        return _rebuilt, (type(self), {name: getattr(self, name) for name in names})
+        return _rebuild, (type(self), {name: getattr(self, name) for name in names})
 
     def __copy__(self) -> Self:
         return self
@@ -52,49 +102,193 @@ class SetValue:
         """The dimension d of the space that the set lives in."""
         return int(self._frame.shape[1])
 
-    def _shared_dtype(self, other: "SetValue") -> Any:
-        """Return the type of what two sets make together."""
-        return coarser(namespace(self._frame, other._frame), self._dtype, other._dtype)
+    @property
+    def dim(self) -> int:
+        """The dimension of the set."""
+        raise NotImplementedError
 
-    def _check_space(self, other: "SetValue") -> None:
+    def __bool__(self) -> bool:
+        return self.dim > 0
+
+    @property
+    def trace(self) -> float:
+        """The sum of all grades, which for a `Subspace` is `dim`."""
+        return float(self.dim)
+
+    @property
+    def chance(self) -> float:
+        """The root mean square membership of random directions, sqrt(trace / ambient).
+
+        >>> from softset import Subspace
+        >>> Subspace.span([[1, 0, 0, 0]]).chance
+        0.5
+        """
+        return sqrt(self.trace / self.ambient)
+
+    # What a set type defines
+
+    @classmethod
+    def empty(cls, d: int, *, like: Array = None) -> Self:
+        """Return the set that holds only the zero vector of R^d, in the library and type of `like` (NumPy, float64)."""
+        raise NotImplementedError
+
+    def __invert__(self) -> Self:
+        raise NotImplementedError
+
+    def _memberships(self, measured: MeasuredRows) -> Array:
+        """Return the memberships (n,) of measured rows."""
+        raise NotImplementedError
+
+    def _project(self, rows: Array) -> Array:
+        """Return the parts (n, d) of rows that belong to the set."""
+        raise NotImplementedError
+
+    def _moved_to(self, rows: Array) -> Self:
+        """Return the set in the library, type and device of rows."""
+        raise NotImplementedError
+
+    def _file_content(self) -> tuple[dict[str, Array], dict[str, str]]:
+        """Return the arrays and the metadata of the set's file."""
+        raise NotImplementedError
+
+    @classmethod
+    def _from_file(cls, path: str, arrays: dict[str, np.ndarray], dtype: Any, metadata: dict[str, str]) -> Self:
+        """Return the set that a file holds."""
+        raise NotImplementedError
+
+    # What both types share
+
+    @classmethod
+    def whole(cls, d: int, *, like: Array = None) -> Self:
+        """Return all of R^d, in the library and type of `like` (NumPy, float64).
+
+        >>> from softset import Subspace
+        >>> Subspace.whole(3) == ~Subspace.empty(3)
+        True
+        """
+        return ~cls.empty(d, like=like)
+
+    def like(self, array: Array) -> Self:
+        """Return this set in the library, type and device of an array.
+
+        >>> import numpy as np
+        >>> from softset import Subspace
+        >>> Subspace.span([[1.0, 1.0]]).like(np.ones(2, dtype="float32")).basis.dtype
+        dtype('float32')
+        """
+        return self._moved_to(as_rows(array)[0])
+
+    def membership(self, v: Array) -> Array:
+        """Return the membership, from 0 to 1, of one (d,) vector or of each of (n, d) vectors.
+
+        For a `Subspace` it is the cosine of the angle between the vector and the set: 1 inside, 0 for vectors
+        orthogonal to the set and for the zero vector. For a `GradedSubspace` C it is sqrt(v' C v) / |v|; the squared
+        memberships in C and in ~C sum to 1. All n vectors take one matrix product.
+
+        >>> from softset import GradedSubspace, Subspace
+        >>> plane = Subspace.span([[1, 0, 0], [0, 1, 0]])
+        >>> plane.membership([[1, 1, 0], [3, 0, 4], [0, 0, 5], [0, 0, 0]])
+        array([1. , 0.6, 0. , 0. ])
+        >>> A = GradedSubspace.of([[3, 4]], aperture=1)
+        >>> float(A.membership([3, 4]) ** 2 + (~A).membership([3, 4]) ** 2).__round__(12)
+        1.0
+        """
+        measured = measure_rows(v, self._frame, self._dtype)
+        memberships = self._memberships(measured)
+        return memberships[0] if measured.single else memberships
+
+    def project(self, v: Array) -> Array:
+        """Return the part of one (d,) vector, or of each of (n, d) vectors, that belongs to the set.
+
+        For a `Subspace` it is the orthogonal projection, for a `GradedSubspace` C the product C v.
+
+        >>> from softset import GradedSubspace, Subspace
+        >>> Subspace.span([[1, 0, 0], [0, 1, 0]]).project([3, 0, 4])
+        array([3., 0., 0.])
+        >>> GradedSubspace.of([[1, 0]], aperture=1).project([2, 2])
+        array([1., 0.])
+        """
+        rows, single = as_rows(v, ambient=self.ambient, like=self._frame)
+        xp = namespace(rows)
+        part = self._project(xp.astype(rows, xp.result_type(rows.dtype, self._dtype), copy=False))
+        return part[0, :] if single else part
+
+    def __contains__(self, v: Array) -> bool:
+        rows, single = as_rows(v, ambient=self.ambient, like=self._frame)
+        if not single:
+            raise ShapeError(f"`in` takes one vector, but {rows.shape[0]} were given: use span(vectors) <= A")
+        xp = namespace(rows)
+        cut = tolerance(self.ambient, coarser_type(xp, rows.dtype, self._dtype), xp)
+        return bool((~self).membership(rows)[0] <= cut)
+
+    def _shared_dtype(self, other: "BaseSet") -> Any:
+        """Return the type of a set made from this one and another."""
+        return coarser_type(namespace(self._frame, other._frame), self._dtype, other._dtype)
+
+    def _check_space(self, other: "BaseSet") -> None:
         if self.ambient != other.ambient:
-            raise AmbientError(f"the sets live in {self.ambient} and in {other.ambient} dimensions: they cannot meet")
+            raise AmbientError(
+                f"the sets live in {self.ambient} and in {other.ambient} dimensions: they cannot be combined"
+            )
 
-    def _cut(self, other: "SetValue") -> float:
-        """Return the largest sine that counts as zero between two sets, which must live in one space."""
+    def _traces(self, other: "BaseSet") -> bool:
+        """Tell whether a set made from this one and another must be differentiable."""
+        return traces_gradient(self._frame) or traces_gradient(other._frame)
+
+    def _cut(self, other: "BaseSet") -> float:
+        """Return the largest sine that counts as zero between two sets of one space."""
         self._check_space(other)
         return tolerance(self.ambient, self._shared_dtype(other), namespace(self._frame))
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the set to a safetensors file.
 
-def _rebuilt(kind: type[SetValue], slots: dict[str, Any]) -> SetValue:
-    """Return a set from its parts: how copies reach other processes."""
+        >>> import tempfile, pathlib
+        >>> from softset import Subspace
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder, "plane.safetensors")
+        ...     Subspace.span([[1, 0, 0], [0, 1, 0]]).save(path)
+        ...     Subspace.load(path)
+        Subspace(dim=2, ambient=3)
+        """
+        arrays, metadata = self._file_content()
+        tensors = {name: to_numpy(array) for name, array in arrays.items()}
+        metadata = {"dtype": str(self._dtype).removeprefix("torch."), **metadata}
+        write_tensors(path, type(self).__name__, tensors, metadata)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a set that `save` wrote, as a NumPy set (see `like`); damaged files raise FileError.
+
+        >>> from softset import Subspace
+        >>> Subspace.load("absent.safetensors")
+        Traceback (most recent call last):
+        FileNotFoundError: [Errno 2] No such file or directory: 'absent.safetensors'
+        """
+        arrays, dtype, metadata = _read_set(path, cls.__name__, cls._ARRAYS)
+        return cls._from_file(os.fspath(path), arrays, dtype, metadata)
+
+
+def _rebuild(kind: type[BaseSet], slots: dict[str, Any]) -> BaseSet:
+    """Return a set from its parts, for unpickling in other processes."""
     return kind._make(**slots)
 
 
-def moved(part: Array, rows: Array) -> Array:
-    """Return a part of a set in the wide type, in the library and on the device of some rows, with its gradient."""
+def moved_to(rows: Array, part: Array) -> Array:
+    """Return an array of a set in float64, in the library and on the device of `rows`, with its gradient."""
     xp = namespace(rows)
     if is_torch_array(part) and is_torch_array(rows):
         return xp.astype(to_device(part, device(rows)), widen(rows).dtype, copy=False)
     return xp.asarray(to_numpy(part), dtype=widen(rows).dtype, device=device(rows))
 
 
-def write_set(
-    path: str | os.PathLike[str], kind: str, tensors: Mapping[str, Array], dtype: Any, facts: Mapping[str, str]
-) -> None:
-    """Write a set's directions, its other arrays and its facts."""
-    arrays = {name: to_numpy(tensor) for name, tensor in tensors.items()}
-    write_tensors(path, kind, arrays, {"dtype": str(dtype).removeprefix("torch."), **facts})
-
-
-def read_set(
-    path: str | os.PathLike[str], kind: str, names: tuple[str, ...]
+def _read_set(
+    path: str | os.PathLike[str], kind: str, ndims: Mapping[str, int]
 ) -> tuple[dict[str, np.ndarray], Any, dict[str, str]]:
-    """Read what `write_set` wrote: float64 arrays of these names, the directions orthonormal; the type; the facts."""
-    tensors, facts = read_tensors(path, kind)
-    dtype = {"float32": np.float32, "float64": np.float64}.get(facts.get("dtype", ""))
-    shapes = {name: tensors[name].ndim for name in names if name in tensors}
-    if dtype is None or set(tensors) != set(names) or shapes != {name: 1 + (name == "directions") for name in names}:
+    """Return the arrays, type and metadata that `BaseSet.save` wrote; `ndims` names the arrays that are expected."""
+    tensors, metadata = read_tensors(path, kind)
+    dtype = {"float32": np.float32, "float64": np.float64}.get(metadata.get("dtype", ""))
+    if dtype is None or {name: tensor.ndim for name, tensor in tensors.items()} != ndims:
         raise FileError(f"{path} lacks a part of a softset {kind}, or has one too many: save it again")
     try:
         Q = as_rows(tensors["directions"])[0].astype(np.float64)
@@ -102,8 +296,8 @@ def read_set(
         raise FileError(f"{path} holds numbers that are no softset {kind}: {error}") from error
     with np.errstate(over="ignore", invalid="ignore"):
         deviation = np.abs(Q @ Q.T - np.eye(len(Q))).max(initial=0.0)
-    if not deviation <= 1e-6:  # which NaN is not either
+    if not deviation <= 1e-6:  # also true for NaN
         raise FileError(f"{path} holds directions that are not orthonormal: it was changed since it was saved")
-    if deviation > 1e-13:  # kept in fewer digits than ours
+    if deviation > 1e-13:  # saved in float32
         Q = np.linalg.qr(Q.T)[0].T
-    return {**tensors, "directions": Q}, np.dtype(dtype), facts
+    return {**tensors, "directions": Q}, np.dtype(dtype), metadata

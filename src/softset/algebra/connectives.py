@@ -1,4 +1,4 @@
-"""AND, OR and NOT of memberships, not of sets: two families that each keep De Morgan's laws with NOT = sqrt(1 - m^2).
+"""AND, OR and NOT of memberships: two families that satisfy De Morgan's laws with NOT a = sqrt(1 - a^2).
 
 ==========  ================================  ================
 family      AND                               OR
@@ -7,8 +7,8 @@ product     a b                               sqrt(a^2 + b^2 - a^2 b^2)
 minmax      min(a, b)                         max(a, b)
 ==========  ================================  ================
 
-A membership is a cosine, so its square is a share: NOT takes the rest of it, and the product family treats shares as
-independent probabilities. Negative cosines are clipped to 0 first.
+A membership is a cosine, so its square is a share of the vector's energy. NOT takes the rest of the energy, and the
+product family treats shares as independent probabilities. Negative cosines are clipped to 0 first.
 """
 
 from typing import Any
@@ -33,7 +33,7 @@ def and_product(a: Array, b: Array) -> Array:
 
 
 def and_min(a: Array, b: Array) -> Array:
-    """Return the smaller.
+    """Return the smaller membership.
 
     >>> import numpy as np
     >>> and_min(np.array([0.5, -0.1]), np.array([0.2, 1.0]))
@@ -55,7 +55,7 @@ def or_product(a: Array, b: Array) -> Array:
 
 
 def or_max(a: Array, b: Array) -> Array:
-    """Return the larger.
+    """Return the larger membership.
 
     >>> import numpy as np
     >>> or_max(np.array([0.5, -0.1]), np.array([0.2, -1.0]))
@@ -76,12 +76,10 @@ def not_(a: Array) -> Array:
     return _root(xp, (1 - a) * (1 + a))
 
 
-def _memberships(*given: Array) -> tuple[Any, ...]:
+def _memberships(*operands: Array) -> tuple[Any, ...]:
     """Return the namespace, and each array or number clipped to [0, 1]."""
-    like = next((one for one in given if is_array_api_obj(one)), None)
-    arrays = [
-        as_array(one if is_array_api_obj(one) or not isinstance(one, int | float) else [one], like) for one in given
-    ]
+    like = next((operand for operand in operands if is_array_api_obj(operand)), None)
+    arrays = [as_array([operand] if isinstance(operand, int | float) else operand, like) for operand in operands]
     xp = namespace(*arrays)
     for array in arrays:
         if bool(xp.any(xp.isnan(array))):
@@ -90,6 +88,6 @@ def _memberships(*given: Array) -> tuple[Any, ...]:
 
 
 def _root(xp: Any, square: Array) -> Array:
-    """Return the square root, with the subgradient 0 at 0, where the derivative is infinite."""
+    """Return the square root, with the subgradient 0 at 0 instead of an infinite derivative."""
     positive = square > 0
     return xp.where(positive, xp.sqrt(xp.where(positive, square, xp.ones_like(square))), xp.zeros_like(square))

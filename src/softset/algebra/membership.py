@@ -1,4 +1,4 @@
-"""Membership is a norm, not an SVD: |Q v| / |v|, for all vectors by one matrix product."""
+"""Membership as a norm: |Q v| / |v| for all vectors by one matrix product, without an SVD."""
 
 from typing import Any, NamedTuple
 
@@ -6,22 +6,22 @@ import numpy as np
 
 from softset.algebra.arrays import Array, as_rows, check_finite, detach, namespace, row_norms, traces_gradient
 
-__all__ = ["Measured", "measured", "share"]
+__all__ = ["MeasuredRows", "measure_rows", "norm_ratio"]
 
 
-class Measured(NamedTuple):
-    """Rows (n, d) ready for a product, their lengths (n,) or 1 if zero, and whether they came as one (d,) vector."""
+class MeasuredRows(NamedTuple):
+    """Rows (n, d), their norms (n,) with 1 for zero rows, and whether the caller gave a single (d,) vector."""
 
     rows: Array
     norms: Array
     single: bool
 
 
-def measured(v: Array, frame: Array, dtype: Any) -> Measured:
+def measure_rows(v: Array, frame: Array, dtype: Any) -> MeasuredRows:
     """Return vectors checked against a set's frame, in the wider of their type and the set's.
 
-    Whether all numbers are finite shows in the norms, which are needed anyway: the million rows of a vocabulary are not
-    read a second time for it. Rows whose squares would overflow or vanish are scaled first; membership does not mind.
+    The norms show whether all numbers are finite, so that the million rows of a vocabulary are read only once. Rows
+    whose squares would overflow or underflow are rescaled here; membership does not depend on the scale.
     """
     rows, single = as_rows(v, ambient=int(frame.shape[1]), like=frame, finite=False)
     xp = namespace(rows, frame)
@@ -33,11 +33,11 @@ def measured(v: Array, frame: Array, dtype: Any) -> Measured:
         largest = detach(xp.max(xp.abs(rows), axis=-1, keepdims=True))
         rows = rows / xp.where(largest > 0, largest, xp.ones_like(largest))
         norms = row_norms(rows)
-    return Measured(rows, xp.where(norms > 0, norms, xp.ones_like(norms)), single)
+    return MeasuredRows(rows, xp.where(norms > 0, norms, xp.ones_like(norms)), single)
 
 
 def _in_safe_range(norms: Array, d: int) -> bool:
-    """Tell whether every squared norm is a normal number that has all its digits (false for NaN and zero too)."""
+    """Tell whether every squared norm is a normal number with all its digits (false for NaN and zero)."""
     xp = namespace(norms)
     limits = xp.finfo(norms.dtype)
     low = (float(limits.smallest_normal) / float(limits.eps)) ** 0.5
@@ -45,11 +45,11 @@ def _in_safe_range(norms: Array, d: int) -> bool:
     return bool(xp.all(xp.logical_and(norms > low, norms < high)))
 
 
-def share(part: Array, whole: Measured) -> Array:
-    """Return |part| / |v| (n,) in [0, 1] for rows that are a part of v; a zero vector has 0."""
+def norm_ratio(part: Array, measured: MeasuredRows) -> Array:
+    """Return |part| / |v| (n,), clipped to [0, 1]; zero vectors have 0."""
     xp = namespace(part)
-    m = row_norms(part) / whole.norms
+    m = row_norms(part) / measured.norms
     if traces_gradient(m):
-        # Where nothing but rounding is left, the direction of the derivative is noise: take the subgradient 0.
+        # A membership of a few eps is rounding, and so is the direction of its derivative: take the subgradient 0.
         m = xp.where(m > 8 * float(xp.finfo(m.dtype).eps), m, detach(m))
     return xp.clip(m, 0.0, 1.0)

@@ -1,8 +1,8 @@
-"""How many dimensions a handful of vectors has: decided here, once, by one rule.
+"""The rank of a set of vectors, and an orthonormal basis: one rule for all of softset.
 
-A unit row counts as new when the sine between it and the span of the rows already taken is above `tolerance(d, dtype)`.
-The cut is absolute. A share of the largest singular value, the usual rule, would let a thousand copies of one word
-raise the bar for all the others.
+A unit row is independent if the sine of its angle to the span of the rows chosen so far is above `tolerance(d, dtype)`.
+This threshold is absolute. The usual rule, a fraction of the largest singular value, would let a thousand copies of one
+word raise the threshold for all others.
 """
 
 from collections.abc import Iterable
@@ -11,32 +11,32 @@ from typing import Any, NamedTuple
 
 from array_api_compat import device
 
-from softset.algebra.arrays import Array, attach, detach, generic, namespace, row_norms, transpose, widen
+from softset.algebra.arrays import Array, attach, detach, generic_vector, namespace, row_norms, transpose, widen
 
-__all__ = ["Frame", "carried", "independent", "independent_stack", "tolerance"]
+__all__ = ["Frame", "differentiable_basis", "independent", "independent_stack", "tolerance"]
 
 
 def tolerance(d: int, dtype: Any, xp: Any) -> float:
-    """Return the largest sine that still counts as zero: sqrt(d) times 6.4e-6 for float32 and 1.5e-8 for float64.
+    """Return the largest sine that counts as zero: sqrt(d) times 6.4e-6 for float32 and 1.5e-8 for float64.
 
-    float32 vectors are rounded, so that sines of about eps mean nothing and, combined a few times, those up to
-    eps^(3/4) = 6.4e-6. float64 vectors are rounded far below; but a direction taken at a sine of s is itself only known
-    to eps / s. With a cut of sqrt(eps) = 1.5e-8 no direction is less certain than the cut, and two orders of the same
-    examples make the same set. Both are far below the sines of words that differ (about .1 and more).
+    In float32, sines of about eps are rounding, and after a few operations those up to eps^(3/4) = 6.4e-6. In float64
+    rounding is far smaller, but a direction chosen at a sine of s is known only to eps / s. With a threshold of
+    sqrt(eps) = 1.5e-8 no direction is less certain than the threshold, so that any order of the same examples gives the
+    same set. Both values are far below the sines between different words (about .1 and more).
     """
     eps, wide = float(xp.finfo(dtype).eps), float(xp.finfo(xp.float64).eps)
     return sqrt(d) * max(sqrt(eps) * sqrt(sqrt(eps)), sqrt(wide))
 
 
 class Frame(NamedTuple):
-    """Orthonormal rows (r, d), and which r of the given rows span the same space."""
+    """Orthonormal rows (r, d), and the indices (r,) of the input rows that span the same space."""
 
     directions: Array
     pivots: Array
 
 
 def independent(units: Array, cut: float) -> Frame:
-    """Return the frame of (k, d) rows, each of length 1 or 0."""
+    """Return a basis of the span of (k, d) rows, each of length 1 or 0."""
     if not units.shape[0]:
         return Frame(units, _indices(units, []))
     Q, R, full = _factor(units, cut)
@@ -44,7 +44,7 @@ def independent(units: Array, cut: float) -> Frame:
 
 
 def independent_stack(units: Array, cut: float) -> list[Frame]:
-    """Return the frames of a (b, k, d) stack of such rows: one factorisation for all that have full rank."""
+    """Return the bases of a (b, k, d) stack of such rows, by one factorisation for all sets of full rank."""
     if not units.shape[1]:
         return [independent(units[i, ...], cut) for i in range(units.shape[0])]
     Q, R, full = _factor(units, cut)
@@ -52,10 +52,10 @@ def independent_stack(units: Array, cut: float) -> list[Frame]:
 
 
 def _factor(units: Array, cut: float) -> tuple[Array, Array, Array]:
-    """Factor the transposed rows as Q R, and tell whether the rank is as large as it can be.
+    """Factor the transposed rows as Q R, and tell whether the rank is min(k, d).
 
-    With the smallest singular value above cut * sqrt(k), no set of rows taken so far can leave every other row within
-    the cut: whatever the order, the rule of this file would take min(k, d) rows. So the unpivoted factor will do.
+    With the smallest singular value above cut * sqrt(k), some row is above the cut as long as fewer than min(k, d) rows
+    are chosen, in any order. Then no pivoting is needed.
     """
     xp = namespace(units)
     Q, R = xp.linalg.qr(transpose(units))
@@ -64,10 +64,10 @@ def _factor(units: Array, cut: float) -> tuple[Array, Array, Array]:
 
 
 def _finish(units: Array, Q: Array, R: Array, full: bool, cut: float) -> Frame:
-    """Turn one set's factors into its frame, pivoting among the rows only where the rank is in question."""
+    """Return the basis from the factors of one set, with pivoting only if the rank is not full."""
     xp = namespace(units)
     if full:
-        signs = xp.where(xp.linalg.diagonal(R) < 0, -1.0, 1.0)  # a single vector's direction is its own
+        signs = xp.where(xp.linalg.diagonal(R) < 0, -1.0, 1.0)  # keep the sign of a single vector
         return Frame(transpose(Q * signs), _indices(Q, range(Q.shape[-1])))
     order = _fixed_order(units)
     directions, chosen = _pivoted(xp.take(transpose(R), order, axis=0), cut)
@@ -75,49 +75,49 @@ def _finish(units: Array, Q: Array, R: Array, full: bool, cut: float) -> Frame:
 
 
 def _fixed_order(units: Array) -> Array:
-    """Order rows by their share of one fixed, generic direction: the caller's order, signs and copies do not matter."""
+    """Return the order of rows by |cosine| with a fixed direction; the caller's order and signs do not matter."""
     xp = namespace(units)
-    return xp.argsort(-xp.abs(units @ generic(units)), stable=True)
+    return xp.argsort(-xp.abs(units @ generic_vector(units)), stable=True)
 
 
 def _pivoted(rows: Array, cut: float) -> tuple[Array, Array]:
-    """Gram-Schmidt on (k, m) rows, farthest row first, until every row is within the cut."""
+    """Run Gram-Schmidt on (k, m) rows, the row with the largest sine first, until all sines are within the cut."""
     xp = namespace(rows)
-    # A row's length is 1 or 0 by definition; taken as measured, rounding would choose the first pivot.
-    rest, sines = rows, xp.round(row_norms(rows))
+    # The norms are 1 or 0 by definition; with measured norms, rounding would choose the first pivot.
+    residuals, sines = rows, xp.round(row_norms(rows))
     basis = rows[:0, :]
     chosen: list[int] = []
     for _ in range(min(rows.shape)):
-        at = int(xp.argmax(sines))
-        if not float(sines[at]) > cut:
+        pivot = int(xp.argmax(sines))
+        if not float(sines[pivot]) > cut:
             break
-        q = rest[at, :]
-        q = q - (q @ transpose(basis)) @ basis  # once more: cancellation has left some of the basis in q
+        q = residuals[pivot, :]
+        q = q - (q @ transpose(basis)) @ basis  # once more: cancellation leaves a part of the basis in q
         q = q / xp.linalg.vector_norm(q)
         basis = xp.concat([basis, q[None, :]])
-        chosen.append(at)
-        rest = rest - (rest @ q)[:, None] * q
-        sines = row_norms(rest)
+        chosen.append(pivot)
+        residuals = residuals - (residuals @ q)[:, None] * q
+        sines = row_norms(residuals)
     return basis, _indices(rows, chosen)
 
 
 def _indices(like: Array, values: Iterable[int]) -> Array:
-    """Return integers as an index array where `like` lives."""
+    """Return integers as an index array in the library and on the device of `like`."""
     xp = namespace(like)
     return xp.asarray(list(values), dtype=xp.int64, device=device(like))
 
 
-def carried(directions: Array, rows: Array) -> Array:
-    """Return the orthonormal directions (r, d) with their derivative as a function of the r rows that span them.
+def differentiable_basis(directions: Array, rows: Array) -> Array:
+    """Return orthonormal directions (r, d) as a differentiable function of the r rows that span them.
 
     A constant change of basis makes the rows equal to the directions in value, so that their Gram matrix is the
-    identity; its Cholesky factor then keeps them orthonormal to first order. No step divides by a difference of
-    singular values, so the derivative is finite on orthonormal rows too, where that of an SVD is not.
+    identity. Its Cholesky factor keeps them orthonormal to first order. No step divides by a difference of singular
+    values, so that the derivative is finite on orthonormal rows too, unlike that of an SVD.
     """
     xp = namespace(directions)
     if not directions.shape[0]:
         return directions
     change = detach(rows) @ transpose(directions)
-    moved = attach(directions, xp.linalg.solve(change, rows))
-    factor = xp.linalg.cholesky(moved @ transpose(moved))
-    return attach(widen(directions), xp.linalg.solve(factor, moved))
+    basis = attach(directions, xp.linalg.solve(change, rows))
+    factor = xp.linalg.cholesky(basis @ transpose(basis))
+    return attach(widen(directions), xp.linalg.solve(factor, basis))

@@ -30,7 +30,7 @@ import numpy as np
 from array_api_compat import device
 
 from softset.algebra.arrays import Array, detach, namespace, to_numpy, traces_gradient, transpose, unit_rows
-from softset.algebra.rank import carried, independent
+from softset.algebra.rank import differentiable_basis, independent
 from softset.runtime.jit import can_compile
 from softset.similarity.kernels.bases import graded_factor
 from softset.similarity.kernels.stacks import Bucket, stacked
@@ -262,7 +262,7 @@ class _Kernel:
             frame = independent(fixed, self.cut)
             factor = frame.directions
             if traces_gradient(members) and factor.shape[0] < factor.shape[1]:
-                factor = carried(factor, self.xp.take(members, frame.pivots, axis=0))
+                factor = differentiable_basis(factor, self.xp.take(members, frame.pivots, axis=0))
         else:  # with an aperture so large, grades hardly move: the derivative is that of the rows alone
             factor = graded_factor(fixed, self.ridge[start : start + members.shape[0]], self.cut)
         part = rows @ transpose(factor)

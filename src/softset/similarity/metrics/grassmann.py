@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from softset.algebra import Subspace as Span
-from softset.algebra.distance import KINDS
+from softset.algebra.angles import DISTANCES
 from softset.similarity.metrics.base import SimilarityMetric, must_be_one_of
 from softset.similarity.pairs import Pairs
 
@@ -27,7 +27,7 @@ class Grassmann(SimilarityMetric):
     distance: str = "geodesic"
 
     def __post_init__(self) -> None:
-        must_be_one_of(self, "distance", KINDS)
+        must_be_one_of(self, "distance", DISTANCES)
 
     def similarity(self, pairs: Pairs) -> np.ndarray:
         """Return the similarity of each pair."""
