@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from softset import TokenSets, cli, load_encoder
-from softset.cli.lines import read_lines
+from softset.cli.output import read_lines
 from softset.errors import FileError
 
 TEXTS = ["A red book.", "", "line\u2028separator\x0cfeed", "unbelievably red 𓀀"]
@@ -34,7 +34,7 @@ def test_what_is_written_is_what_python_gives(run, out) -> None:
         "texts.txt", "--out", out, "--layer", "2", "--unit", "word", "--special-tokens", "--batch-tokens", "9"
     )
     assert code == 0 and shown.startswith(f"{out}: TokenSets(4 texts, ")
-    assert "1 tokens are unknown" in err and "1 texts have an empty set" in err
+    assert "1 token unknown to the model" in err and "1 text with an empty set" in err
     opened = TokenSets.open(out)
     expected = load_encoder("minilm", layer=2, unit="word", special_tokens=True).encode(TEXTS)
     assert opened.signature == expected.signature and opened.tokens_of(3) == expected.tokens_of(3)
@@ -47,7 +47,7 @@ def test_json_counts_everything(run) -> None:
     facts = json.loads(out)
     assert code == 0 and facts.pop("signature") == load_encoder(overflow="truncate").signature
     assert facts == {"texts": 2, "tokens": 510, "dimensions": 384, "empty": 1, "truncated": 90, "unknown": 0}
-    assert "90 tokens were cut away: --overflow window" in err
+    assert "90 tokens truncated: --overflow window" in err
     assert TokenSets.open("x").vectors.dtype == np.float16 and Path("kept/cache.sqlite").is_file()
 
 
@@ -71,7 +71,7 @@ def test_standard_input_and_other_models(run, monkeypatch) -> None:
         (("texts.txt", "--out", "x", "--unit", "line"), "'line' is not one of"),
         (("texts.txt", "--out", "x", "--model", "words", "--layer", "2"), "no option layer"),
         (("texts.txt", "--out", "x", "--max-length", "1"), "special tokens alone take 2 tokens"),
-        (("texts.txt", "--out", "x", "--threads", "0"), "from 1 to 1024"),
+        (("texts.txt", "--out", "x", "--threads", "0"), "0 is not in the range"),
         (("texts.txt", "--out", "x", "--overflow", "error", "--max-length", "4"), "--overflow"),
         (("latin.txt", "--out", "x"), "latin.txt is not UTF-8 in line 2"),
         (("texts.txt",), "Missing option '--out'"),

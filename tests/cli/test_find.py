@@ -48,12 +48,16 @@ def test_many_queries_in_input_order(run, home: Path) -> None:
 
 def test_options_reach_the_search(run, home: Path) -> None:
     (home / "s.toml").write_text('colour = ["red", "blue"]\n')
-    assert run("find", "@colour", "--sets", "s.toml", "--top", "1")[0] == 0
-    _, out, _ = run("find", "red", "--with-examples", "--top", "1")
-    assert " red " in out
-    _, out, _ = run("find", "red", "--min", "0.99")
-    assert out == "(nothing has that much membership)\n"
-    _, out, _ = run("find", "red", "--restrict", "3000", "--json")
+    assert run("find", "@colour", "--named-sets", "s.toml", "--top", "1")[0] == 0
+    _, out, _ = run("find", "red", "--include-examples", "--top", "1")
+    assert out.endswith(" red\n") and "%" not in out
+    _, out, _ = run("find", "red", "--top", "1", "--percentile")
+    assert out.endswith(" 99.99 %\n")
+    _, out, _ = run("find", "red", "--top", "1", "--percentile", "--json")
+    assert json.loads(out)["results"][0]["percentile"] > 99.9
+    _, out, _ = run("find", "red", "--min-score", "0.99")
+    assert out == "(no item has this much membership)\n"
+    _, out, _ = run("find", "red", "--restrict-vocab", "3000", "--json")
     assert "|restrict:3000|" in json.loads(out)["signature"]
     _, out, _ = run("find", QUERY, "--logic", "lattice", "--alpha", "0.9", "--json", "--top", "1")
     assert "lattice(alpha=0.9)" in json.loads(out)["signature"]
@@ -84,17 +88,17 @@ def test_options_reach_the_search(run, home: Path) -> None:
         (["find", "{}"], "a set needs at least one example"),
         (["find", "red | ~red", "--logic", "lattice"], "everything belongs to this query alike"),
         (["find", "red", "--top", "0"], "top must be a whole number from 1 on"),
-        (["find", "red", "--vectors", "absent"], "there are no word vectors named 'absent'"),
-        (["find", "red", "--sets", "absent.toml"], "absent.toml: No such file or directory"),
+        (["find", "red", "--vectors", "absent"], "there are no word vectors and no folder named 'absent'"),
+        (["find", "red", "--named-sets", "absent.toml"], "absent.toml: No such file or directory"),
         (["find", "red", "--logic", "fuzzy"], "is not one of"),
-        (["find", "--in", "absent", "red"], "absent is not a collection"),
-        (["find", "--in", "absent", "red", "--vectors", "x"], "--vectors is for word vectors"),
-        (["find", "red", "--min", "nan"], "--min must be a membership from 0 to 1"),
+        (["find", "--collection", "absent", "red"], "absent is not a collection"),
+        (["find", "--collection", "absent", "red", "--vectors", "x"], "--vectors is for word vectors"),
+        (["find", "red", "--min-score", "nan"], "--min-score must be from 0 to 1"),
         (["vectors", "import", "absent.txt", "--name", "x"], "absent.txt: No such file or directory"),
-        (["vectors", "info", "absent"], "there are no word vectors named 'absent'"),
+        (["vectors", "info", "absent"], "there are no word vectors and no folder named 'absent'"),
         (["vectors", "remove", "../x"], "there are no imported word vectors named '../x'"),
         (["index", "absent.txt", "--out", "c"], "absent.txt: No such file or directory"),
-        (["index", "absent.txt", "--out", "c", "--encoder", "bert"], "there is no encoder 'bert' here (known are"),
+        (["index", "absent.txt", "--out", "c", "--model", "bert"], "there is no encoder 'bert' (known are"),
         (["add", "absent", "more.txt"], "absent is not a collection"),
         (["delete", "absent", "1"], "absent is not a collection"),
     ],
@@ -116,26 +120,26 @@ def test_import_and_use(run, home: Path) -> None:
     code, _, err = run("vectors", "import", "v.txt", "--name", "other")
     assert code == 2 and "line 2" in err and "--skip-bad" in err
     code, out, err = run("vectors", "import", "v.txt", "--name", "other", "--skip-bad")
-    assert code == 0 and out.startswith("other: 1 words") and err.count("left out 1") == 2
+    assert code == 0 and out.startswith("other: 1 words") and err.count("skipped 1") == 2
     assert run("vectors", "remove", "mine")[0] == 0
 
 
 def test_a_collection_from_texts_and_from_vectors(run, home: Path) -> None:
     (home / "books.tsv").write_text("id\ttext\n1\tships and the sea\n2\ta war at sea\n3\tcooking with wine\n4\tqqzz\n")
-    code, out, err = run("index", "books.tsv", "--encoder", "words", "--out", "books.softset")
-    assert code == 0 and "4 items, 300 dimensions, encoder words" in out and "1 items have no word" in err
-    _, out, _ = run("find", "--in", "books.softset", "{sea, ship} - war", "--json")
+    code, out, err = run("index", "books.tsv", "--model", "words", "--out", "books.softset")
+    assert code == 0 and "4 items, 300 dimensions, encoder words" in out and "1 item without a word" in err
+    _, out, _ = run("find", "--collection", "books.softset", "{sea, ship} - war", "--json")
     hits = json.loads(out)["results"]
     assert [hit["id"] for hit in hits] == ["1", "3", "2"] and hits[0]["text"] == "ships and the sea"
     (home / "more.txt").write_text("sailing ships\n")
     assert "5 items, 1 of them new" in run("add", "books.softset", "more.txt")[1]
     assert "4 items left" in run("delete", "books.softset", "2")[1]
     np.save(home / "v.npy", np.eye(4))
-    assert run("index", "books.tsv", "--vectors", "v.npy", "--out", "own.softset")[0] == 0
-    assert run("find", "--in", "own.softset", "1 | 2", "--top", "1")[0] == 0
+    assert run("index", "books.tsv", "--vectors-file", "v.npy", "--out", "own.softset")[0] == 0
+    assert run("find", "--collection", "own.softset", "1 | 2", "--top", "1")[0] == 0
     (home / "v.npy").write_bytes(b"\x93NUMPY")
-    code, _, err = run("index", "books.tsv", "--vectors", "v.npy", "--out", "x.softset")
-    assert code == 2 and "v.npy is not a whole .npy file of numbers" in err
+    code, _, err = run("index", "books.tsv", "--vectors-file", "v.npy", "--out", "x.softset")
+    assert code == 2 and "v.npy is not a complete .npy file of numbers" in err
     assert not (home / "x.softset").exists()
 
 
@@ -143,7 +147,7 @@ def test_texts_are_read_by_the_bundled_encoder_unless_told(run, home: Path) -> N
     (home / "books.txt").write_text("ships on the sea\na war at sea\ncooking with wine\nqqzz\n")
     code, out, err = run("index", "books.txt", "--out", "books.softset")
     assert code == 0 and "4 items, 384 dimensions, encoder minilm@" in out and err == ""
-    _, out, _ = run("find", "--in", "books.softset", '"a recipe" BUT NOT "a battle"', "--json")
+    _, out, _ = run("find", "--collection", "books.softset", '"a recipe" BUT NOT "a battle"', "--json")
     assert json.loads(out)["results"][0]["text"] == "cooking with wine"
     assert run("add", "books.softset", "books.txt")[0] == 0
 
@@ -161,15 +165,15 @@ def test_odd_ids_do_not_break_lines_or_the_terminal(run, home: Path) -> None:
     ids = ["a\tb\nc", "\x1b[31mred", "d\\e"]
     (home / "i.jsonl").write_text("".join(json.dumps({"id": one, "text": one}) + "\n" for one in ids))
     np.save(home / "v.npy", np.ones((3, 2)))
-    assert run("index", "i.jsonl", "--vectors", "v.npy", "--out", "c")[0] == 0
+    assert run("index", "i.jsonl", "--vectors-file", "v.npy", "--out", "c")[0] == 0
     query = '"' + ids[2].replace("\\", "\\\\") + '"'
-    _, out, _ = run("find", "--in", "c", query, "--with-examples", "--tsv")
+    _, out, _ = run("find", "--collection", "c", query, "--include-examples", "--tsv")
     assert [line.split("\t")[1] for line in out.splitlines()] == ["a\\tb\\nc", "\\u001b[31mred", "d\\\\e"]
-    _, out, _ = run("find", "--in", "c", query, "--with-examples")
+    _, out, _ = run("find", "--collection", "c", query, "--include-examples")
     assert "\x1b" not in out and len(out.splitlines()) == 3
-    _, out, _ = run("find", "--in", "c", query, "--with-examples", "--json")
+    _, out, _ = run("find", "--collection", "c", query, "--include-examples", "--json")
     assert [hit["id"] for hit in json.loads(out)["results"]] == ids
-    _, out, _ = run("find", "--in", "c", query, "--tsv", "--min", "1", "--logic", "product")
+    _, out, _ = run("find", "--collection", "c", query, "--tsv", "--min-score", "1", "--logic", "product")
     assert out == ""
     for bad in ('{"text": "x", "n": NaN}', '{"text": "\\ud800"}', '{"id": "", "text": "x"}'):
         (home / "bad.jsonl").write_text(bad + "\n")
@@ -181,11 +185,11 @@ def test_replaced_vectors_are_noticed(run, home: Path) -> None:
     (home / "v.txt").write_text("sea 1 0\nwine 0 1\n")
     (home / "i.txt").write_text("sea\nwine\n")
     run("vectors", "import", "v.txt", "--name", "mine")
-    assert run("index", "i.txt", "--encoder", "words:mine", "--out", "c")[0] == 0
-    assert "sea" in run("find", "--in", "c", "sea", "--top", "1")[1]
+    assert run("index", "i.txt", "--model", "words:mine", "--out", "c")[0] == 0
+    assert "sea" in run("find", "--collection", "c", "sea", "--top", "1")[1]
     (home / "v.txt").write_text("sea 0 1\nwine 1 0\n")
     run("vectors", "import", "v.txt", "--name", "mine", "--replace")
-    code, _, err = run("find", "--in", "c", "sea")
+    code, _, err = run("find", "--collection", "c", "sea")
     assert code == 2 and "the model 'words:mine' was replaced since this was made with it" in err
     assert run("vectors", "import", "v.txt", "--name", "glove-840b-300d", "--replace")[0] == 2
 

@@ -17,7 +17,7 @@ def test_weights_and_levels_go_to_score(run) -> None:
     )
     level = softset.Calibration.fit(TEXTS, model="words", metric="bertscore")
     assert code == 0 and softset.Calibration.load("c.json") == level and f"F {level.score:.4f}" in out
-    pair = ("score", "--text", "-c", "a red pen", "-r", "a red book", "--model", "words")
+    pair = ("score", "--inline", "-c", "a red pen", "-r", "a red book", "--model", "words")
     assert run(*pair, "--metric", "bertscore", "--rescale", "c.json")[0] == 0
     assert run(*pair, "--metric", "subspace(weights=idf)", "--idf", "idf.json")[0] == 0
 

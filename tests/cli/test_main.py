@@ -20,7 +20,7 @@ def test_version_and_help() -> None:
     for flag in ("--help", "-h"):
         shown = run(flag)
         assert shown.returncode == 0
-        assert "softset find '{red" in shown.stdout and "Show the main jobs" in shown.stdout
+        assert "softset find '{red" in shown.stdout and "Show the main features" in shown.stdout
 
 
 def test_the_demo_shows_the_main_jobs() -> None:

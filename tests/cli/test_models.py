@@ -161,17 +161,6 @@ def test_a_kind_that_is_not_there_is_one_sentence(run, home: Path) -> None:
     assert imports(home) == []
 
 
-def test_progress_is_shown_to_people_only(run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    onnx_model(home / "tiny", table(d=300_000))
-    assert run("models", "import", "tiny", "--name", "quiet")[2] == ""
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    code, out, err = run("models", "import", "tiny", "--name", "mine")
-    assert code == 0 and out.startswith("mine: onnx") and " MB of 8" in err and err.endswith("\r")
-    assert run("models", "import", "nothing", "--name", "none")[2].startswith("\r"), (
-        "the line is cleared before an error"
-    )
-
-
 def test_links_within_a_folder_are_followed(run, home: Path) -> None:
     onnx_model(home / "tiny")
     (home / "tiny" / "tokenizer.json").rename(home / "tiny" / "tokeniser.txt")
@@ -493,14 +482,3 @@ def test_help_has_examples(run) -> None:
         _, out, _ = run("models", verb, "--help")
         assert f"      softset models {verb}" in out or f"    softset models {verb}" in out
     assert "softset models import" in run("--help")[1]
-
-
-def test_progress_counts_what_it_is_told(capsys) -> None:
-    from softset.cli.progress import Progress
-
-    progress = Progress("texts")
-    progress(1200)
-    progress(1300, 5000)  # too soon to be shown
-    progress.done()
-    shown = capsys.readouterr()
-    assert "1,200 texts" in shown.err and "1,300" not in shown.err and "words" not in shown.err and shown.out == ""

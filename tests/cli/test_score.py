@@ -64,7 +64,7 @@ def test_several_references(run, files) -> None:
 
 
 def test_texts_themselves(run) -> None:
-    code, out, _ = run("score", "--text", "-c", "A red book.", "-r", "A red book.", *QUICK)
+    code, out, _ = run("score", "--inline", "-c", "A red book.", "-r", "A red book.", *QUICK)
     assert (code, out) == (0, "1.000000\t1.000000\t1.000000\n")
 
 
@@ -91,16 +91,16 @@ def test_a_calibration_of_a_file(run, files) -> None:
 @pytest.fixture
 def breaks_down(monkeypatch: pytest.MonkeyPatch):
     """Let blocks be of one pair, and the second of them fail, as a machine that is switched off would."""
-    monkeypatch.setattr("softset.cli.score.BLOCK", 1)
-    whole, calls = scorer.Scorer.score, []
+    monkeypatch.setattr("softset.cli.score.PAIR_BLOCK", 1)
+    encode, calls = scorer.Scorer.encode, []
 
     def breaking(self, *arguments, **options):
         calls.append(arguments)
         if len(calls) == 2:
             raise KeyboardInterrupt
-        return whole(self, *arguments, **options)
+        return encode(self, *arguments, **options)
 
-    monkeypatch.setattr(scorer.Scorer, "score", breaking)
+    monkeypatch.setattr(scorer.Scorer, "encode", breaking)
     return calls
 
 
@@ -148,7 +148,7 @@ def test_a_link_stays_a_link_and_texts_are_not_written_over(run, files) -> None:
     assert Path("link.tsv").is_symlink() and len(Path("real.tsv").read_text().splitlines()) == 3
     for out in (*files, f"./{files[1]}"):
         code, _, err = run("score", "-c", files[0], "-r", files[1], *QUICK, "--out", out)
-        assert code == 2 and "that is read: name another one" in err
+        assert code == 2 and "is the input file" in err
     assert Path(files[0]).read_text().splitlines() == CANDIDATES
     code, _, err = run("score", "-c", files[0], "-r", files[1], *QUICK, "--out", "/dev/null")
     assert code == 2 and "not an ordinary file" in err
@@ -172,10 +172,10 @@ def test_pipes_are_read_once(run, files) -> None:
 
 
 def test_texts_that_the_model_does_not_know_are_not_alike(run) -> None:
-    code, out, err = run("score", "--text", "-c", "👍", "-r", "👎", "--layer", "1")
+    code, out, err = run("score", "--inline", "-c", "👍", "-r", "👎", "--layer", "1")
     assert (code, out) == (0, "0.000000\t0.000000\t0.000000\n") and "2 tokens unknown to the model" in err
-    assert run("score", "--text", "-c", "👍", "-r", "👍", "--layer", "1")[1] == "1.000000\t1.000000\t1.000000\n"
-    assert run("score", "--text", "-c", "xyzzyq", "-r", "abcdq", *QUICK)[1].startswith("0.000000")
+    assert run("score", "--inline", "-c", "👍", "-r", "👍", "--layer", "1")[1] == "1.000000\t1.000000\t1.000000\n"
+    assert run("score", "--inline", "-c", "xyzzyq", "-r", "abcdq", *QUICK)[1].startswith("0.000000")
 
 
 @pytest.mark.parametrize(
@@ -195,10 +195,10 @@ def test_texts_that_the_model_does_not_know_are_not_alike(run) -> None:
         (("-c", "c.txt", "-r", "r.txt", "--json", "--jsonl"), "give --json or --jsonl, not both"),
         (("-c", "c.txt", "-r", "r.txt", "--resume"), "name it with --out"),
         (("-c", "c.txt", "-r", "r.txt", "--out", "nowhere/s.tsv"), "is in a folder that does not exist"),
-        (("-c", "c.txt", "-r", "r.txt", "--out", "-"), "--out - names no file"),
+        (("-c", "c.txt", "-r", "r.txt", "--out", "-"), "--out - is no file"),
         (("-c", "c.txt", "-r", "r.txt", "--idf", "i.json"), "i.json: No such file or directory"),
         (("-c", "c.txt", "-r", "r.txt", "--out", "."), "is a folder"),
-        (("-c", "c.txt", "-r", "r.txt", "--out", "s.tsv", "--json"), "--out takes rows"),
+        (("-c", "c.txt", "-r", "r.txt", "--out", "s.tsv", "--json"), "--out writes rows"),
     ],
 )
 def test_what_cannot_be_scored_is_one_sentence(run, files, arguments, sentence) -> None:

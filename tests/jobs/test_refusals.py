@@ -59,7 +59,7 @@ def indexing(kind: str, folder: Path, lines: int = 6_000) -> list[str]:
     texts = folder.parent / "lines.txt"
     texts.write_text("".join(f"line {n} about the sea and ship {n}\n" for n in range(lines)))
     texts.chmod(0o644)
-    where = ["--store", kind, "--uri", str(folder / "store.db"), "--collection", "books", "--encoder", "words"]
+    where = ["--out", f"{kind}://{folder}/store.db#books", "--model", "words"]
     return ["index", str(texts), *where]
 
 
@@ -74,7 +74,7 @@ def test_a_full_disk_ends_in_a_sentence_and_more_room_mends_it(kind: str, small:
     subprocess.run(["mount", "-o", "remount,size=80m", str(small)], check=True)
     again = run(*command)
     assert again.returncode == 0 and "6,000 in all" in again.stdout and not again.stderr, again.stderr
-    found = run("find", "--in", f"{kind}://{small}/store.db#books", "{sea, ship}", "--top", "3")
+    found = run("find", "--collection", f"{kind}://{small}/store.db#books", "{sea, ship}", "--top", "3")
     assert found.stdout.count("about the sea") == 3
 
 
@@ -86,5 +86,5 @@ def test_a_folder_that_may_not_be_written(kind: str, locked: Path) -> None:
 @pytest.mark.skipif(find_spec("ray") is None, reason="needs the extra ray")
 def test_a_folder_for_scores_that_may_not_be_written(locked: Path, tmp_path: Path) -> None:
     write(tmp_path / "pairs.parquet", pairs(10))
-    command = ["scale", "score", "--input", str(tmp_path / "pairs.parquet"), "--model", "words"]
-    one_sentence(run(*command, "--output", str(locked / "scored"), humble=True), "ermission denied")
+    command = ["jobs", "score", "--input", str(tmp_path / "pairs.parquet"), "--model", "words"]
+    one_sentence(run(*command, "--out", str(locked / "scored"), humble=True), "ermission denied")

@@ -208,8 +208,8 @@ def test_a_driver_that_is_killed_leaves_what_is_done(tmp_path: Path) -> None:
     rows = pairs(3_000, words=14)
     write(tmp_path / "p.parquet", rows, group=100)
     out = tmp_path / "out"
-    command = [sys.executable, "-m", "softset", "scale", "score", "--input", str(tmp_path / "p.parquet")]
-    command += ["--output", str(out), "--block", "50", "--layer", "2", "--json"]
+    command = [sys.executable, "-m", "softset", "jobs", "score", "--input", str(tmp_path / "p.parquet")]
+    command += ["--out", str(out), "--block-size", "50", "--layer", "2", "--json"]
     driver = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + 120
     while len(list(out.glob("part-*"))) < 8:
@@ -272,8 +272,8 @@ def test_an_output_that_is_another_s(tmp_path: Path) -> None:
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "nowhere", "ray://127.0.0.1:1"])
 def test_a_cluster_that_is_not_there(tmp_path: Path, address: str) -> None:
     write(tmp_path / "p.parquet", pairs(3))
-    command = [sys.executable, "-m", "softset", "scale", "score", "--input", str(tmp_path / "p.parquet")]
-    command += ["--output", str(tmp_path / "out"), "--model", "words", "--address", address]
+    command = [sys.executable, "-m", "softset", "jobs", "score", "--input", str(tmp_path / "p.parquet")]
+    command += ["--out", str(tmp_path / "out"), "--model", "words", "--address", address]
     begun = time.monotonic()
     tried = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert tried.returncode == 2 and time.monotonic() - begun < 20

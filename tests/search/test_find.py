@@ -144,7 +144,7 @@ def test_json_has_what_programs_read(words: WordVectors) -> None:
     signature = f"vectors:glove-840b-300d@{words.checksum[:8]}|words:33753|d:300"
     signature += "|preprocessing:whiten(0.2)@33753|engine:exact|logic:"
     assert found["signature"].startswith(signature)
-    assert set(found["results"][0]) == {"id", "membership", "percentile", "leaves"}
+    assert set(found["results"][0]) == {"id", "membership", "leaves"}
 
 
 def test_nothing_and_everything_are_said(words: WordVectors) -> None:

@@ -361,7 +361,7 @@ def test_uploaded_items_equal_an_indexed_file(opened: OpenPage, tmp_path: Path) 
         check=True,
         capture_output=True,
     )
-    expected = command_output("find", "--in", str(tmp_path / "c"), "{sea, ship} - war", "--json", "--top", "20")
+    expected = command_output("find", "--collection", str(tmp_path / "c"), "{sea, ship} - war", "--json", "--top", "20")
     assert shown_hits(page, "#items-results") == expected_hits(expected, "text")
     page.reload()
     page.wait_for_selector("#items-results .hit")

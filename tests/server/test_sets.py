@@ -23,12 +23,12 @@ QUERY = "{red, blue, green} & {apple, peach, banana}"
     ("asked", "flags"),
     [
         ({}, ()),
-        ({"top": 3, "min_score": 0.55}, ("--top", "3", "--min", "0.55")),
+        ({"top": 3, "min_score": 0.55}, ("--top", "3", "--min-score", "0.55")),
         ({"logic": "lattice", "alpha": 0.6}, ("--logic", "lattice", "--alpha", "0.6")),
         ({"logic": "graded", "aperture": "inf"}, ("--logic", "graded", "--aperture", "inf")),
         ({"logic": "product", "aperture": 3}, ("--logic", "product", "--aperture", "3")),
-        ({"explain": True, "include_examples": True}, ("--explain", "--with-examples")),
-        ({"preprocessing": "none", "restrict_vocab": 5000}, ("--preprocessing", "none", "--restrict", "5000")),
+        ({"explain": True, "include_examples": True}, ("--explain", "--include-examples")),
+        ({"preprocessing": "none", "restrict_vocab": 5000}, ("--preprocessing", "none", "--restrict-vocab", "5000")),
         ({"vectors": "glove-840b-300d"}, ("--vectors", "glove-840b-300d")),
     ],
 )
@@ -97,7 +97,7 @@ def books(tmp_path_factory) -> Path:
 def test_a_collection_is_found_by_its_name(home, books: Path, command) -> None:
     with client_for(Settings(collections={"library": books})) as client:
         answer = client.post("/v1/find", json={"query": "{sea, ship} - war", "collection": "library"})
-        assert answer.json() == command("find", "--in", str(books), "{sea, ship} - war", "--json")[1]
+        assert answer.json() == command("find", "--collection", str(books), "{sea, ship} - war", "--json")[1]
         assert client.get("/v1/models").json()["collections"] == ["library"]
         both = client.post("/v1/find", json={"query": "sea", "collection": "library", "vectors": "glove-840b-300d"})
         assert both.status_code == 422

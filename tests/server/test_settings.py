@@ -22,19 +22,19 @@ def test_public_addresses_need_a_key(host: str, command, tmp_path: Path, monkeyp
     ("flags", "sentence"),
     [
         (("--port", "70000"), "the port is 70000"),
-        (("--workers", "0"), "the limit workers is 0"),
+        (("--concurrency", "0"), "the limit workers is 0"),
         (("--timeout", "nan"), "the limit timeout is nan"),
         (("--max-body", "x"), "'x' is not a valid integer"),
-        (("--in", "nowhere"), "nowhere is not a collection"),
-        (("--in", "=x"), "NAME=FOLDER"),
-        (("--vectors", "a=1", "--vectors", "a=2"), "two are named 'a'"),
+        (("--collection", "nowhere"), "nowhere is not a collection"),
+        (("--collection", "=x"), "NAME=FOLDER"),
+        (("--vectors", "a=1", "--vectors", "a=2"), "the name 'a' is used twice"),
         (("--key-file", "missing.txt"), "missing.txt: No such file or directory"),
         (("--key-file", "short.txt"), "at least 16 ASCII characters"),
         (("--key-file", "binary.txt"), "does not hold an API key"),
         (("--key-file", "lines.txt"), "does not hold an API key"),
-        (("--threads", "0"), "threads is 0"),
+        (("--threads", "0"), "0 is not in the range"),
         (("--host", "192.0.2.1", "--key-file", "good.txt"), "cannot listen on"),
-        (("--vectors", "nothing"), "there are no word vectors named 'nothing'"),
+        (("--vectors", "nothing"), "there are no word vectors and no folder named 'nothing'"),
         (("--model", "nothing=nowhere/at/all"), "nowhere/at/all"),
     ],
 )
@@ -70,7 +70,7 @@ def test_a_missing_extra_names_the_command_that_installs_it(command, monkeypatch
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     code, _, said = command("serve", "--port", "0")
-    assert code == 2 and said == "a server needs FastAPI and uvicorn: pip install 'softset[serve]'\n"
+    assert code == 2 and said == "the server needs FastAPI and uvicorn: pip install 'softset[serve]'\n"
 
 
 def test_every_limit_has_a_flag(command) -> None:

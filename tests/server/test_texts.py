@@ -33,7 +33,7 @@ PAIR = ("A boy walks in this park.", "The kid runs in the square.")
 def test_score_equals_the_command_line(client: TestClient, command, asked: dict, flags: tuple[str, ...]) -> None:
     answer = client.post("/v1/score", json={"candidates": [PAIR[0]], "references": [PAIR[1]], **asked})
     assert answer.status_code == 200
-    assert answer.json() == command("score", "--text", "-c", PAIR[0], "-r", PAIR[1], "--json", *flags)[1]
+    assert answer.json() == command("score", "--inline", "-c", PAIR[0], "-r", PAIR[1], "--json", *flags)[1]
 
 
 def test_multiple_references(client: TestClient) -> None:

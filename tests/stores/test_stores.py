@@ -154,8 +154,8 @@ def test_by_the_command_line_killed_and_begun_again(address: str, tmp_path: Path
     lines.write_text("".join(f"line {n} about the sea and ship {n}\n" for n in range(4_000)))
     kind, _, rest = address.partition("://")
     uri = rest.partition("#")[0]
-    command = [sys.executable, "-m", "softset", "index", str(lines), "--store", kind, "--uri", uri]
-    command += ["--collection", "books", "--encoder", "words"]
+    command = [sys.executable, "-m", "softset", "index", str(lines), "--out", f"{kind}://{uri}#books"]
+    command += ["--model", "words"]
     running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + 60
     while not Path(uri).exists():
@@ -167,7 +167,7 @@ def test_by_the_command_line_killed_and_begun_again(address: str, tmp_path: Path
     again = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert again.returncode == 0 and "4,000 in all" in again.stdout, again.stderr
     found = subprocess.run(
-        [sys.executable, "-m", "softset", "find", "--in", address, "{sea, ship}", "--top", "3"],
+        [sys.executable, "-m", "softset", "find", "--collection", address, "{sea, ship}", "--top", "3"],
         capture_output=True,
         text=True,
         check=True,

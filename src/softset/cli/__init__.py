@@ -1,50 +1,52 @@
-"""The command line: parsing and printing only. Each verb is a file of its own, loaded when it is called."""
+"""The command line: parsing and printing only. Each verb is a module that is imported when it is called."""
 
 import signal
 import sys
+from importlib import import_module
 from typing import Any
 
 import click
 
 from softset import __version__
-from softset.cli.lazy import LazyGroup
 from softset.errors import SoftsetError
 
-__all__ = ["main"]
+__all__ = ["LazyGroup", "main"]
 
-# One line a verb: the module softset.cli.VERB holds a command of the same name.
+# The module softset.cli.VERB holds a command of the same name.
 VERBS = (
-    "find",
-    "membership",
-    "score",
-    "compare",
-    "explain",
-    "fit",
-    "index",
-    "add",
-    "delete",
-    "encode",
-    "vectors",
-    "models",
-    "scale",
-    "serve",
-    "eval",
-    "demo",
+    *("find", "membership", "score", "compare", "explain", "fit", "index", "add", "delete", "encode"),
+    *("vectors", "models", "jobs", "serve", "eval", "demo"),
 )
 
 
+class LazyGroup(click.Group):
+    """A group that imports a command when it is called, so that `--version` and `--help` are fast."""
+
+    def __init__(self, *arguments: Any, module: str = "", names: tuple[str, ...] = (), **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.module, self.names = module, names
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click's signature)
+        """Return the names in the order of the help text."""
+        return list(self.names)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:  # noqa: ARG002 (click's signature)
+        """Return a command, or None for an unknown name."""
+        if name not in self.names:
+            return None
+        command: click.Command = getattr(import_module(self.module.format(name)), name)
+        return command
+
+
 @click.command(
-    cls=LazyGroup,
-    module="softset.cli.{}",
-    names=VERBS,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    cls=LazyGroup, module="softset.cli.{}", names=VERBS, context_settings={"help_option_names": ["-h", "--help"]}
 )
 @click.version_option(__version__, prog_name="softset")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 def softset(debug: bool) -> None:
     """Set algebra for embeddings.
 
-    Build a set from a few examples, combine sets with AND, OR and NOT, ask what belongs, and compare texts.
+    Build a set from a few examples, combine sets with AND, OR and NOT, search by membership, and compare texts.
 
     \b
     Examples:
@@ -62,15 +64,15 @@ def softset(debug: bool) -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line: exit code 0, or 2 and one sentence for an error of the user's."""
-    given, debug = _without_debug(sys.argv[1:] if arguments is None else arguments)
+    """Run the command line. Exit codes: 0, 2 with one sentence for bad input, 1 for an unexpected error."""
+    arguments, debug = _without_debug(sys.argv[1:] if arguments is None else arguments)
     if hasattr(signal, "SIGPIPE"):
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # when the reader of a pipe leaves, so do we, without a word
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # end silently when the reader of a pipe ends
     try:
-        outcome: Any = softset.main(given, prog_name="softset", standalone_mode=False)
+        outcome: Any = softset.main(arguments, prog_name="softset", standalone_mode=False)
         code = outcome if isinstance(outcome, int) else 0
     except click.Abort:
-        click.echo("softset: interrupted; nothing is half written", err=True)
+        click.echo("softset: interrupted; no file is half written", err=True)
         code = 130
     except click.ClickException as error:
         click.echo(f"softset: {_usage_sentence(error)}", err=True)
@@ -82,28 +84,23 @@ def main(arguments: list[str] | None = None) -> None:
     sys.exit(code)
 
 
-def _without_debug(given: list[str]) -> tuple[list[str], bool]:
-    """Take --debug out of the arguments: it may stand before a verb or after it."""
-    end = given.index("--") if "--" in given else len(given)
-    return [one for one in given[:end] if one != "--debug"] + given[end:], "--debug" in given[:end]
+def _without_debug(arguments: list[str]) -> tuple[list[str], bool]:
+    """Remove --debug from the arguments: it may come before or after the verb."""
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    others = [argument for argument in arguments[:end] if argument != "--debug"]
+    return others + arguments[end:], "--debug" in arguments[:end]
 
 
 def _report(error: Exception) -> int:
-    """Print an error for a person and return the exit code that programs read."""
+    """Print an error as one sentence and return the exit code."""
     if isinstance(error, SoftsetError | OSError):
-        click.echo(f"softset: {_sentence(error)}", err=True)
+        named = isinstance(error, OSError) and error.filename is not None
+        click.echo(f"softset: {error.filename}: {error.strerror}" if named else f"softset: {error}", err=True)  # type: ignore[union-attr]
         return 2
     click.echo(f"softset: unexpected {type(error).__name__}: {error} (add --debug for the traceback)", err=True)
     return 1
 
 
 def _usage_sentence(error: click.ClickException) -> str:
-    where = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "softset"
-    return f"{error.format_message().rstrip('.')} (see {where} --help)"
-
-
-def _sentence(error: SoftsetError | OSError) -> str:
-    """Return the error in words; the system's own errors name the file first."""
-    if isinstance(error, OSError) and error.filename is not None:
-        return f"{error.filename}: {error.strerror}"
-    return str(error)
+    path = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "softset"
+    return f"{error.format_message().rstrip('.')} (see {path} --help)"

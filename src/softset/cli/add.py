@@ -1,8 +1,9 @@
-"""`softset add`: more items for a collection."""
+"""`softset add`: add items to a collection."""
 
 import click
 
-from softset.cli.index import count_blank, item_options, read_vectors_file, warn_of_blank
+from softset.cli.index import count_blank, note_blank, read_vectors_file
+from softset.cli.options import item_options
 
 __all__ = ["add"]
 
@@ -11,8 +12,8 @@ __all__ = ["add"]
 @click.argument("collection", type=click.Path())
 @click.argument("items", type=click.Path())
 @item_options
-def add(collection: str, items: str, text_column: str | None, id_column: str | None, vectors_file: str | None) -> None:
-    """Add ITEMS to a COLLECTION; an id that is there already is refused.
+def add(collection: str, items: str, text_field: str | None, id_field: str | None, vectors_file: str | None) -> None:
+    """Add ITEMS to a COLLECTION; an id that the collection already has is an error.
 
     \b
     Example:
@@ -21,8 +22,8 @@ def add(collection: str, items: str, text_column: str | None, id_column: str | N
     from softset.collections.collection import open_collection
     from softset.collections.items import read_items
 
-    opened = open_collection(collection)
-    found = read_items(items, text_column=text_column, id_column=id_column, first=opened.next_number())
-    grown = opened.add(found, vectors=read_vectors_file(vectors_file))
-    click.echo(f"{collection}: {grown.size} items, {grown.size - opened.size} of them new")
-    warn_of_blank(max(count_blank(grown) - count_blank(opened), 0))
+    before = open_collection(collection)
+    records = read_items(items, text_column=text_field, id_column=id_field, first=before.next_number())
+    after = before.add(records, vectors=read_vectors_file(vectors_file))
+    click.echo(f"{collection}: {after.size} items, {after.size - before.size} of them new")
+    note_blank(max(count_blank(after) - count_blank(before), 0))

@@ -1,4 +1,4 @@
-"""`softset delete`: items out of a collection."""
+"""`softset delete`: delete items from a collection."""
 
 import click
 
@@ -9,7 +9,7 @@ __all__ = ["delete"]
 @click.argument("collection", type=click.Path())
 @click.argument("ids", nargs=-1, required=True)
 def delete(collection: str, ids: tuple[str, ...]) -> None:
-    """Delete the items with these IDS from a COLLECTION; if one is not there, none is deleted.
+    """Delete the items with these IDS from a COLLECTION; if an id is missing, nothing is deleted.
 
     \b
     Example:

@@ -1,13 +1,19 @@
-"""`softset demo`: what softset does, in half a minute, on what is bundled."""
+"""`softset demo`: a half-minute tour with the bundled vectors and encoder."""
 
 import click
 
 __all__ = ["demo"]
 
+QUERIES = (
+    "{red, blue, green} & {apple, peach, banana}",
+    "{rider, bike, bicycle} | {island, fishing, sea}",
+    "{mercury, venus} BUT NOT {planet, mars, jupiter}",
+)
 
-@click.command()
+
+@click.command(short_help="Show the main features in half a minute.")
 def demo() -> None:
-    """Show the main jobs on the bundled vectors and encoder.
+    """Show the main features with the bundled vectors and encoder.
 
     \b
     Example:
@@ -17,36 +23,36 @@ def demo() -> None:
 
     words = load_words()
     click.echo(f"{words}, bundled and offline\n")
-    for query in (
-        "{red, blue, green} & {apple, peach, banana}",
-        "{rider, bike, bicycle} | {island, fishing, sea}",
-        "{mercury, venus} BUT NOT {planet, mars, jupiter}",
-    ):
+    for query in QUERIES:
         click.echo(f"$ softset find '{query}' --top 4\n{words.find(query, top=4)}\n")
     colour, fruit = words.span(["red", "blue", "green"]), words.span(["apple", "peach", "banana"])
-    click.echo("The sets themselves, in Python:\n")
-    click.echo(f"colour = words.span(['red', 'blue', 'green'])      {colour}")
-    click.echo(f"fruit = words.span(['apple', 'peach', 'banana'])   {fruit}")
-    click.echo(f"colour | fruit                                     {colour | fruit}")
-    click.echo(f"colour & fruit                                     {colour & fruit}, no direction is shared exactly")
-    click.echo(f"colour.intersection(fruit, alpha=0.5)              {colour.intersection(fruit, alpha=0.5)}")
-    click.echo(f"colour.membership(words['orange'])                 {colour.membership(words['orange']):.2f}")
-    click.echo(f"fruit.membership(words['orange'])                  {fruit.membership(words['orange']):.2f}")
-    click.echo(f"~(colour | fruit) == ~colour & ~fruit              {~(colour | fruit) == ~colour & ~fruit}")
+    click.echo("The sets in Python:\n")
+    for code, value in (
+        ("colour = words.span(['red', 'blue', 'green'])", colour),
+        ("fruit = words.span(['apple', 'peach', 'banana'])", fruit),
+        ("colour | fruit", colour | fruit),
+        ("colour & fruit", f"{colour & fruit}, no direction is shared exactly"),
+        ("colour.intersection(fruit, alpha=0.5)", colour.intersection(fruit, alpha=0.5)),
+        ("colour.membership(words['orange'])", f"{colour.membership(words['orange']):.2f}"),
+        ("fruit.membership(words['orange'])", f"{fruit.membership(words['orange']):.2f}"),
+        ("~(colour | fruit) == ~colour & ~fruit", ~(colour | fruit) == ~colour & ~fruit),
+    ):
+        click.echo(f"{code:50} {value}")
     _show_texts()
+    click.echo("\nTo call softset: .venv/bin/softset --help, or first activate the environment: . .venv/bin/activate")
 
 
 def _show_texts() -> None:
-    """Show how alike texts are, and what single tokens give to that."""
+    """Show the similarity of texts and the memberships of single tokens."""
     from softset.similarity.scorer import Scorer
 
-    scorer = Scorer("minilm", layer=4, metric="subspace", rescale="chance")
+    scorer = Scorer("minilm", metric="subspace", rescale="chance")
     pairs = [("Royalty rules.", "The king and the queen."), ("A bicycle race.", "The king and the queen.")]
-    click.echo("\nHow alike two texts are, counted from chance (all-MiniLM-L6-v2, bundled and offline):\n")
+    click.echo("\nThe similarity of two texts, rescaled so that unrelated texts score 0 (all-MiniLM-L6-v2, bundled):\n")
     for (candidate, reference), row in zip(pairs, scorer.stream(pairs), strict=True):
         click.echo(f"{candidate:16} {reference:25} P {row.precision:.2f}  R {row.recall:.2f}  F {row.score:.2f}")
-    why = scorer.with_options(rescale=None).explain(*pairs[0])
-    told = zip(why.candidate.tokens, why.views[0].candidate_membership, strict=True)
-    click.echo(f"\nHow much each token of {pairs[0][0]!r} belongs to {pairs[0][1]!r}:\n")
-    click.echo("  ".join(f"{token} {share:.2f}" for token, share in told))
-    click.echo(f"\nsoftset explain {pairs[0][0]!r} {pairs[0][1]!r} --layer 4   shows where that comes from")
+    explanation = scorer.with_options(rescale=None).explain(*pairs[0])
+    memberships = zip(explanation.candidate.tokens, explanation.views[0].candidate_membership, strict=True)
+    click.echo(f"\nThe membership of each token of {pairs[0][0]!r} in {pairs[0][1]!r}:\n")
+    click.echo("  ".join(f"{token} {membership:.2f}" for token, membership in memberships))
+    click.echo(f"\nsoftset explain {pairs[0][0]!r} {pairs[0][1]!r} shows the details.")

@@ -2,7 +2,7 @@
 
 import click
 
-from softset.cli.lazy import LazyGroup
+from softset.cli import LazyGroup
 
 __all__ = ["eval"]
 

@@ -1,4 +1,4 @@
-"""`softset explain`: why two texts score what they do, token by token."""
+"""`softset explain`: the score of two texts, token by token."""
 
 import errno
 import os
@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from softset.cli.encoder_options import encoder_options
+from softset.cli.options import JSON, encoder_options, metrics_option
+from softset.cli.output import note
 from softset.errors import InputError
 
 if TYPE_CHECKING:
@@ -18,21 +19,15 @@ if TYPE_CHECKING:
 
 __all__ = ["explain"]
 
-METRICS = ("bertscore", "softset")
 
-
-@click.command(short_help="Show why two texts score what they do.")
+@click.command(short_help="Explain the score of two texts.")
 @click.argument("candidate")
 @click.argument("reference")
-@click.option(
-    "--metric", "metrics", multiple=True, default=METRICS, show_default=True, help="A metric; again for others."
-)
-@click.option("--html", type=click.Path(), help="Write a page, too: of at most 200 tokens a text.")
-@click.option("--png", type=click.Path(), help="Write a picture, too: of at most 1,000 tokens a text and 6 metrics.")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON object with all numbers.")
-@click.option(
-    "--color/--no-color", "colour", default=None, help="Mark tokens by colour.  [default: in a terminal, by NO_COLOR]"
-)
+@metrics_option("bertscore", "softset")
+@click.option("--html", type=click.Path(), help="Write an HTML page for at most 200 tokens per text.")
+@click.option("--png", type=click.Path(), help="Write a heat map for at most 1,000 tokens per text and 6 metrics.")
+@JSON
+@click.option("--color/--no-color", default=None, help="Colour memberships.  [default: on a terminal, unless NO_COLOR]")
 @encoder_options
 def explain(
     candidate: str,
@@ -41,103 +36,84 @@ def explain(
     html: str | None,
     png: str | None,
     as_json: bool,
-    colour: bool | None,
+    color: bool | None,
     model: str,
     **options: Any,
 ) -> None:
-    """Explain how much the tokens of CANDIDATE belong to REFERENCE, and those of REFERENCE to CANDIDATE.
+    """Explain the membership of CANDIDATE's tokens in REFERENCE, and of REFERENCE's tokens in CANDIDATE.
 
-    For bertscore a token belongs as much as its one closest counterpart is like it; for subspace and softset it
-    belongs to what the other text's tokens make together, a span or a graded set.
+    With bertscore, a token's membership is the cosine of its closest counterpart. With subspace and softset, it is the
+    membership in the set of all tokens of the other text.
 
     \b
     Examples:
       softset explain 'royalty' 'We are the king and queen'
-      softset explain 'A red book.' 'The book is red.' --layer 4 --html why.html
+      softset explain 'A red book.' 'The book is red.' --html why.html
       softset explain 'A red book.' 'The book is red.' --metric 'subspace(weights=l2)' --json
       softset explain 'A red book.' 'The book is red.' --png why.png
     """
     from softset.similarity.metrics import metric
     from softset.similarity.scorer import Scorer
 
-    _check_places(html, png)
-    _check_texts(candidate, reference)
-    distinct = list(dict.fromkeys(metric(one) for one in metrics))
+    _check_outputs(html, png)
+    _check_texts({"candidate": candidate, "reference": reference})
+    distinct = list(dict.fromkeys(metric(name) for name in metrics))
     explanation = Scorer(model, metric=distinct[0], **options).explain(candidate, reference, metrics=distinct)
-    _check_tokens(explanation)
+    for name, text in (("candidate", explanation.candidate), ("reference", explanation.reference)):
+        if not text.tokens:
+            raise InputError(f"the model knows no token of the {name}: there is nothing to explain")
     _write(explanation, html, png)
     if as_json:
         click.echo(explanation.to_json())
         return
-    from softset.similarity.explain.text import as_text
-
-    chosen = _colour(colour)
-    shown = as_text(explanation, colour=chosen, width=shutil.get_terminal_size().columns)
-    click.echo(shown, color=chosen)
+    if color is None:
+        color = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    click.echo(explanation.to_text(colour=color, width=shutil.get_terminal_size().columns), color=color)
 
 
-def _check_places(html: str | None, png: str | None) -> None:
-    """Refuse a place where nothing can be written, or a library that is missing, before the work is done."""
-    for place in (one for one in (html, png) if one is not None):
-        path = Path(place)
+def _check_outputs(html: str | None, png: str | None) -> None:
+    """Raise an error for an output that cannot be written, before the texts are encoded."""
+    for name in filter(None, (html, png)):
+        path = Path(name)
         if path.is_dir():
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), place)
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), name)
         if path.exists() and not path.is_file():  # a device would be replaced by a file
-            raise InputError(f"{place} is no file that could be written anew: name another")
+            raise InputError(f"{name} is not a regular file: name another one")
         try:
             with TemporaryFile(dir=path.resolve().parent):
-                pass  # what a folder says of its permissions is not all: a disk may be read-only or full
+                pass  # permissions do not tell whether a disk is read-only or full
         except OSError as error:
-            raise OSError(error.errno, error.strerror, place) from None
+            raise OSError(error.errno, error.strerror, name) from None
     if html is not None and png is not None and Path(html).resolve() == Path(png).resolve():
-        raise InputError(f"{html} is named for the page and for the picture: name two files")
+        raise InputError(f"{html} is given for --html and for --png: name two files")
     if png is not None:
         from softset.similarity.explain.plot import require_matplotlib
 
         require_matplotlib()
 
 
-def _check_texts(candidate: str, reference: str) -> None:
-    """Refuse empty texts, and bytes that are no text, before a model is loaded."""
-    given = {"candidate": candidate, "reference": reference}
-    empty = [name for name, text in given.items() if not text.strip()]
-    if empty:
-        are = "is empty" if len(empty) == 1 else "are empty"
-        raise InputError(f"the {' and the '.join(empty)} {are}: there is nothing to explain without words")
-    for name, text in given.items():
+def _check_texts(texts: dict[str, str]) -> None:
+    """Raise InputError for empty texts and for bytes that are not UTF-8, before a model is loaded."""
+    for name, text in texts.items():
+        if not text.strip():
+            raise InputError(f"the {name} is empty: there is nothing to explain without words")
         try:
             text.encode()
         except UnicodeEncodeError as error:
             raise InputError(f"the {name} is not UTF-8 at character {error.start}: convert it first") from None
 
 
-def _check_tokens(explanation: "Explanation") -> None:
-    """Refuse texts of which the model knows no token."""
-    for name, side in (("candidate", explanation.candidate), ("reference", explanation.reference)):
-        if not side.tokens:
-            raise InputError(f"the model knows no token of the {name}: there is nothing to explain")
-
-
 def _write(explanation: "Explanation", html: str | None, png: str | None) -> None:
-    """Write the page and the picture; if one cannot be made, neither is written."""
+    """Write the page and the image; if one of them fails, neither is written."""
     from softset.io.atomic import write_atomically
 
-    made: dict[str, bytes] = {}
+    contents: dict[str, bytes] = {}
     if html is not None:
-        from softset.similarity.explain.html import as_html
-
-        made[html] = as_html(explanation).encode()
+        contents[html] = explanation.to_html().encode()
     if png is not None:
         from softset.similarity.explain.plot import as_png
 
-        made[png] = as_png(explanation)
-    for place, content in made.items():
-        write_atomically(place, content)
-        click.echo(f"softset: wrote {place}", err=True)
-
-
-def _colour(asked: bool | None) -> bool:
-    """Return whether to colour: as asked, or in a terminal that has colours and whose user wants them."""
-    if asked is not None:
-        return asked
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+        contents[png] = as_png(explanation)
+    for path, content in contents.items():
+        write_atomically(path, content)
+        note(f"wrote {path}")

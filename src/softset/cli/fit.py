@@ -1,18 +1,20 @@
-"""`softset fit`: weights and levels that scores are made with, measured on texts and kept in a file."""
+"""`softset fit`: idf weights and calibrations, computed on texts and stored in a file."""
 
 from typing import Any
 
 import click
 
-from softset.cli.encoder_options import encoder_options
-from softset.cli.lines import TextFile, read_lines
+from softset.cli.options import METRIC, encoder_options
+from softset.cli.output import TextFile, read_lines
 
 __all__ = ["fit"]
 
+OUT = click.option("--out", required=True, type=click.Path(), help="Output file (JSON).")
 
-@click.group(short_help="Measure idf weights or chance levels on texts.")
+
+@click.group(short_help="Compute idf weights or calibrations on texts.")
 def fit() -> None:
-    """Measure on texts what `softset score` takes as --idf or --rescale.
+    """Compute the files that `softset score` takes as --idf or --rescale.
 
     \b
     Examples:
@@ -21,12 +23,12 @@ def fit() -> None:
     """
 
 
-@fit.command(short_help="How rare tokens are.")
+@fit.command(short_help="Compute idf weights.")
 @click.argument("texts", type=click.Path(allow_dash=True))
-@click.option("--out", required=True, type=click.Path(), help="The JSON file to write.")
+@OUT
 @encoder_options
 def idf(texts: str, out: str, model: str, **options: Any) -> None:
-    """Count in how many TEXTS, one a line, each token is.
+    """Count the document frequency of each token in TEXTS, one text per line.
 
     \b
     Example:
@@ -40,15 +42,15 @@ def idf(texts: str, out: str, model: str, **options: Any) -> None:
     click.echo(f"{out}: {fitted}")
 
 
-@fit.command(short_help="What unrelated texts score.")
+@fit.command(short_help="Measure the scores of unrelated texts.")
 @click.argument("texts", type=click.Path(allow_dash=True))
-@click.option("--out", required=True, type=click.Path(), help="The JSON file to write.")
-@click.option("--metric", default="softset", show_default=True, help="A metric, such as 'subspace(weights=l2)'.")
-@click.option("--rounds", type=int, default=4, show_default=True, help="How many others each text is paired with.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Which others.")
+@OUT
+@METRIC
+@click.option("--rounds", type=int, default=4, show_default=True, help="Number of random partners of each text.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Random seed.")
 @encoder_options
-def calibration(texts: str, out: str, metric: str, rounds: int, seed: int, model: str, **options: Any) -> None:
-    """Score TEXTS, one a line, with others that have nothing to do with them.
+def calibration(texts: str, out: str, model: str, **options: Any) -> None:
+    """Score TEXTS, one per line, against random other lines, which are unrelated to them.
 
     \b
     Example:
@@ -57,8 +59,7 @@ def calibration(texts: str, out: str, metric: str, rounds: int, seed: int, model
     """
     from softset.similarity.calibration import Calibration
 
-    fitted = Calibration.fit(read_lines(texts), model=model, metric=metric, rounds=rounds, seed=seed, **options)
+    fitted = Calibration.fit(read_lines(texts), model=model, **options)
     fitted.save(out)
-    click.echo(
-        f"{out}: P {fitted.precision:.4f}  R {fitted.recall:.4f}  F {fitted.score:.4f} of {fitted.pairs:,} pairs"
-    )
+    numbers = f"P {fitted.precision:.4f}  R {fitted.recall:.4f}  F {fitted.score:.4f}"
+    click.echo(f"{out}: {numbers} of {fitted.pairs:,} pairs")

@@ -1,48 +1,43 @@
 """`softset vectors`: import word vectors once, then use them by name."""
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
-from softset.cli.progress import Progress
+from softset.cli.models import NAME, REPLACE, VERIFY
+from softset.cli.options import JSON
+from softset.cli.output import ProgressBar, note
 from softset.errors import SoftsetError
 
 __all__ = ["vectors"]
 
 
-@click.group()
+@click.group(short_help="Import, list, describe and remove word vectors.")
 def vectors() -> None:
     """Import, list, describe and remove word vectors.
 
     \b
-    Example:
+    Examples:
       softset vectors import glove.6B.zip --member glove.6B.100d.txt --name glove-6b-100d
       softset find '{red, blue} & fruit' --vectors glove-6b-100d
     """
 
 
-@vectors.command("import")
+@vectors.command("import", short_help="Import word vectors.")
 @click.argument("file", type=click.Path())
-@click.option("--name", required=True, help="What the vectors will be called.")
-@click.option("--words", type=click.Path(), help="The words of a .npy or .safetensors file, one a line.")
-@click.option(
-    "--format",
-    "kind",
-    help="Where it is not recognised: text, word2vec-binary, npy, safetensors or model2vec.",
-)
-@click.option("--member", help="Which file of an archive to read, where it holds several.")
-@click.option("--skip-bad", is_flag=True, help="Leave out lines that are broken or repeated, and say how many.")
-@click.option("--replace", is_flag=True, help="Replace vectors of the same name.")
-def import_(
-    file: str, name: str, words: str | None, kind: str | None, member: str | None, skip_bad: bool, replace: bool
-) -> None:
+@NAME
+@click.option("--words", type=click.Path(), help="File with the words of a .npy or .safetensors file, one per line.")
+@click.option("--format", help="Format: text, word2vec-binary, npy, safetensors or model2vec.  [default: detected]")
+@click.option("--member", help="File to read in an archive that holds several.")
+@click.option("--skip-bad", is_flag=True, help="Skip malformed and repeated lines, and report their number.")
+@REPLACE
+def import_(file: str, name: str, **options: Any) -> None:
     """Convert FILE once, so that it opens in milliseconds.
 
-    Reads GloVe, word2vec (text and binary) and fastText .vec files, .npy or .safetensors with a list of words,
-    and model2vec folders; plain, .gz or .zip.
+    Reads GloVe, word2vec (text and binary) and fastText .vec files, .npy or .safetensors with a list of words, and
+    model2vec folders; plain, .gz or .zip.
 
     \b
     Examples:
@@ -51,21 +46,22 @@ def import_(
     """
     from softset.vectors.registry import import_vectors
 
-    progress = Progress() if sys.stderr.isatty() else None
-    facts = import_vectors(
-        file, name, replace=replace, progress=progress, words=words, format=kind, member=member, skip_bad=skip_bad
-    )
-    if progress:
-        progress.done()
+    with ProgressBar("words") as progress:
+        facts = import_vectors(file, name, progress=progress, **options)
     for reason, count in facts["skipped"].items():
-        click.echo(f"softset: left out {count}: {reason}", err=True)
+        note(f"skipped {count}: {reason}")
     click.echo(f"{name}: {facts['words']} words, {facts['dimensions']} dimensions")
 
 
-@vectors.command("list")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
+@vectors.command("list", short_help="List the word vectors.")
+@JSON
 def list_(as_json: bool) -> None:
-    """List the word vectors that can be used by name."""
+    """List the word vectors that can be used by name.
+
+    \b
+    Example:
+      softset vectors list
+    """
     from softset.vectors.registry import BUNDLED, REGISTRY, vectors_folder
 
     rows = [_row(name, folder) for name, folder in [(BUNDLED, vectors_folder()), *REGISTRY.items()]]
@@ -73,10 +69,10 @@ def list_(as_json: bool) -> None:
         click.echo(json.dumps(rows))
         return
     for row in rows:
-        counts = "broken: remove it, and import it again"
+        facts = "damaged: remove it and import it again"
         if "words" in row:
-            counts = f"{row['words']:>10,} words {row['dimensions']:>6} dimensions"
-        click.echo(f"{row['name']:30} {counts}")
+            facts = f"{row['words']:>10,} words {row['dimensions']:>6} dimensions"
+        click.echo(f"{row['name']:30} {facts}")
 
 
 def _row(name: str, folder: Path | None) -> dict[str, Any]:
@@ -89,12 +85,17 @@ def _row(name: str, folder: Path | None) -> dict[str, Any]:
     return {"name": name, **{key: facts[key] for key in ("words", "dimensions", "dtype") if key in facts}}
 
 
-@vectors.command("info")
+@vectors.command("info", short_help="Describe word vectors.")
 @click.argument("name")
-@click.option("--verify", is_flag=True, help="Read every file and check it against its SHA-256.")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
+@VERIFY
+@JSON
 def info(name: str, verify: bool, as_json: bool) -> None:
-    """Describe the word vectors called NAME."""
+    """Describe the word vectors called NAME.
+
+    \b
+    Example:
+      softset vectors info glove-840b-300d --verify
+    """
     from softset.vectors.registry import vectors_folder
     from softset.vectors.storage import open_vectors, verify_vectors
 
@@ -111,13 +112,18 @@ def info(name: str, verify: bool, as_json: bool) -> None:
     for key, value in facts.items():
         click.echo(f"{key:12} {value}")
     if verify:
-        click.echo("verified     every file has the SHA-256 it was written with")
+        click.echo("verified     every file matches its SHA-256")
 
 
-@vectors.command("remove")
+@vectors.command("remove", short_help="Remove word vectors.")
 @click.argument("name")
 def remove(name: str) -> None:
-    """Delete the imported vectors called NAME."""
+    """Delete the imported word vectors called NAME.
+
+    \b
+    Example:
+      softset vectors remove mine
+    """
     from softset.vectors.registry import REGISTRY
 
     REGISTRY.remove(name)

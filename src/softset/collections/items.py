@@ -53,7 +53,9 @@ def _items(
                 raise FileError(f"{source}, line {at}: there is nothing in column {key!r}; columns here: {known}")
         if text_key is None:
             known = ", ".join(map(str, record)) or "none"
-            raise FileError(f"{source}, line {at}: there is no column 'text'; columns here: {known}; name one (--text)")
+            raise FileError(
+                f"{source}, line {at}: there is no column 'text'; columns here: {known}; name one (--text-field)"
+            )
         metadata = {key: value for key, value in record.items() if key not in (id_key, text_key)}
         item = Item(str(record[id_key] if id_key else number), str(record[text_key]), metadata)
         _check_text(item, f"{source}, line {at}")

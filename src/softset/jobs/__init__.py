@@ -1,6 +1,6 @@
 """The same jobs on more than one machine: batches on Ray.
 
-Needs the extra `ray`. `softset scale` is the command line; `score(dataset)` takes and gives a Ray Dataset.
+Needs the extra `ray`. `softset jobs` is the command line; `score(dataset)` takes and gives a Ray Dataset.
 """
 
 from typing import Any

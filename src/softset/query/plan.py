@@ -226,7 +226,7 @@ def examples_of(tree: Examples | Named, named: NamedSets) -> tuple[Example, ...]
     if isinstance(tree, Examples):
         return tree.items
     if tree.name not in named:
-        known = f"known are {', '.join(sorted(named)[:20])}" if named else "no named sets were given: use --sets FILE"
+        known = f"known are {', '.join(sorted(named)[:20])}" if named else "there are no named sets: use --named-sets"
         raise InputError(f"there is no set named @{tree.name}; {known}")
     given = named[tree.name]
     return tuple(Example(text) for text in ([given] if isinstance(given, str) else given))

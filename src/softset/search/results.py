@@ -58,9 +58,11 @@ class Hit:
     text: str = ""
     metadata: dict[str, Any] = field(default_factory=dict)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return what programs read."""
-        shown: dict[str, Any] = {"id": self.id, "membership": self.membership, "percentile": self.percentile}
+    def to_dict(self, *, percentile: bool = False) -> dict[str, Any]:
+        """Return the hit ready for JSON; its percentile only on request."""
+        shown: dict[str, Any] = {"id": self.id, "membership": self.membership}
+        if percentile:
+            shown["percentile"] = self.percentile
         if self.text:
             shown["text"] = self.text
         if self.metadata:
@@ -103,35 +105,35 @@ class SearchResult:
     def __getitem__(self, at: int) -> Hit:
         return self.hits[at]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return what programs read."""
+    def to_dict(self, *, percentile: bool = False) -> dict[str, Any]:
+        """Return the result ready for JSON; percentiles only on request."""
         return {
             "query": self.query,
             "logic": self.logic,
             "signature": self.signature,
-            "results": [hit.to_dict() for hit in self.hits],
+            "results": [hit.to_dict(percentile=percentile) for hit in self.hits],
             **({"resolved_as": resolved_as} if (resolved_as := self.plan.resolved_as) else {}),
             **({"notes": list(self.notes)} if self.notes else {}),
             **({"unknown": list(self.unknown)} if self.unknown else {}),
         }
 
-    def to_json(self) -> str:
-        """Return what programs read, on one line."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
+    def to_json(self, *, percentile: bool = False) -> str:
+        """Return `to_dict` as one JSON object on one line."""
+        return json.dumps(self.to_dict(percentile=percentile), ensure_ascii=False, allow_nan=False)
 
-    def __str__(self) -> str:
-        """Return a table for a person."""
+    def to_text(self, *, percentile: bool = False) -> str:
+        """Return a table with one line for each hit; percentiles only on request."""
         width = max((len(printable(hit.id)) for hit in self.hits), default=0)
-        return "\n".join(line for hit in self.hits for line in _lines(hit, width))
+        return "\n".join(line for hit in self.hits for line in _lines(hit, width, percentile=percentile))
 
-    __repr__ = __str__
+    __str__ = __repr__ = to_text
 
 
-def _lines(hit: Hit, width: int) -> Iterator[str]:
+def _lines(hit: Hit, width: int, *, percentile: bool) -> Iterator[str]:
     text = printable(" ".join(hit.text.split()))
     shown = text if len(text) <= 60 else text[:57] + "..."
-    below = floor(100 * hit.percentile) / 100  # the best of many is above 99.99 %, not above all
-    yield f"{hit.membership:.3f}  {printable(hit.id):{width}}  {below:6.2f} %  {shown}".rstrip()
+    below = f"{floor(100 * hit.percentile) / 100:6.2f} %  " if percentile else ""  # 99.99 is not rounded up to 100
+    yield f"{hit.membership:.3f}  {printable(hit.id):{width}}  {below}{shown}".rstrip()
     yield from share_lines(hit.leaves)
 
 

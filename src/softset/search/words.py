@@ -31,9 +31,9 @@ class WordVectors(Vocabulary, SearchableSource):
     >>> words
     WordVectors('glove-840b-300d', words=33753, dimensions=300)
     >>> words.find("{red, blue, green} & {apple, peach, banana}", top=3)
-    0.767  orange   99.99 %
-    0.572  plum     99.99 %
-    0.534  pink     99.99 %
+    0.767  orange
+    0.572  plum
+    0.534  pink
     >>> words.most_similar(positive=["woman", "king"], negative=["man"], topn=1)
     [('queen', 0.77...)]
     """

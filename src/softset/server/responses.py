@@ -55,7 +55,9 @@ _Text = _derive(ExplainedText)
 _ProjectedSet = _derive(ProjectedSet, ("centre",), **get_type_hints(Point), examples=_list(_Point))
 _View = _derive(MetricView, chance=_derive(ChanceLevel) | None)
 
-FindResponse = _derive(SearchResult, ("hits", "plan"), results=_list(_derive(Hit, ("index",), leaves=_list(_Leaf))))
+FindResponse = _derive(
+    SearchResult, ("hits", "plan"), results=_list(_derive(Hit, ("index", "percentile"), leaves=_list(_Leaf)))
+)
 MembershipResponse = _derive(
     MembershipResult, ("items",), memberships=_list(_derive(ItemMembership, leaves=_list(_Leaf)))
 )

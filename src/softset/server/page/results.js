@@ -27,8 +27,7 @@ function row(hit, unique) {
       unique ? h("span.only", {}, "only here") : null,
       h("span.number", {}, fixed(hit.membership))),
     h("div.shares", { "aria-hidden": "true" },
-      (hit.leaves ?? []).map((leaf) => h(leaf.negated ? "p.negated" : "p", {}, leafText(leaf))),
-      h("p.hint", {}, `ranks above ${(Math.floor(100 * hit.percentile) / 100).toFixed(2)}% of all items`)));
+      (hit.leaves ?? []).map((leaf) => h(leaf.negated ? "p.negated" : "p", {}, leafText(leaf)))));
 }
 
 function leafText(leaf) {

@@ -1,0 +1,213 @@
+"""`softset jobs`: score, index and search many Parquet files with Ray."""
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from softset.cli.models import REPLACE
+from softset.cli.options import (
+    ID_FIELD,
+    INCLUDE_EXAMPLES,
+    JSON,
+    METRIC,
+    TEXT_FIELD,
+    TOP,
+    add_options,
+    encoder_options,
+    query_options,
+    read_query_options,
+    read_scorer_options,
+    scorer_options,
+)
+from softset.cli.output import ProgressBar, note
+
+__all__ = ["jobs"]
+
+INPUT = click.option("--input", "pattern", required=True, help="Parquet files, such as 'pairs/*.parquet'.")
+OUT = click.option("--out", required=True, type=click.Path(), help="Output folder.")
+cluster_options = add_options(
+    click.option("--workers", type=int, default=2, show_default=True, help="Number of worker processes."),
+    click.option(
+        "--address", help="Address of a Ray cluster, HOST:PORT or auto.  [default: start one on this machine]"
+    ),
+)
+block_options = add_options(
+    click.option("--block-size", type=int, default=4_096, show_default=True, help="Rows in one output file."),
+    click.option("--drop", is_flag=True, help="Delete results of rows that are no longer in the input."),
+)
+
+
+@click.group(short_help="Score, index and search many files with Ray.")
+def jobs() -> None:
+    """Score, index and search many Parquet files with Ray, on this machine or on a cluster.
+
+    \b
+    Examples:
+      softset jobs score --input 'pairs/*.parquet' --out scored --workers 2
+      softset jobs index --input 'texts/*.parquet' --out vectors --collection-out books.softset
+      softset jobs find '{red, blue} & {apple, peach}' --input 'vectors/*.parquet'
+    """
+
+
+@jobs.command("score", short_help="Score pairs of texts.")
+@INPUT
+@OUT
+@cluster_options
+@ID_FIELD
+@click.option("--candidate-field", default="candidate", show_default=True, help="Column with the candidates.")
+@click.option(
+    "--reference-field", default="reference", show_default=True, help="Column with references or lists of them."
+)
+@block_options
+@METRIC
+@scorer_options
+@encoder_options
+@JSON
+def score(
+    pattern: str,
+    out: str,
+    id_field: str | None,
+    candidate_field: str,
+    reference_field: str,
+    block_size: int,
+    rescale: str | None,
+    multi_reference: str,
+    idf: str | None,
+    as_json: bool,
+    threads: int | None,
+    **options: Any,
+) -> None:
+    """Score the pairs in Parquet files.
+
+    A second run computes only what is missing: results are identified by a hash of their rows and of all settings. A
+    row that cannot be scored gets an error message in the column "problem", and the job continues.
+
+    \b
+    Examples:
+      softset jobs score --input 'pairs/*.parquet' --out scored
+      softset jobs score --input 'pairs/**/*.parquet' --out scored --workers 8 --address 10.0.0.1:6379
+      softset jobs score --input pairs.parquet --out scored --candidate-field hyp --reference-field refs
+    """
+    from softset.jobs.scoring import score_files
+
+    with ProgressBar("tasks") as progress:
+        report = score_files(
+            pattern,
+            out,
+            columns=(id_field or "id", candidate_field, reference_field),
+            block=block_size,
+            progress=progress,
+            threads=threads or 1,
+            **read_scorer_options(rescale, multi_reference, idf),
+            **options,
+        )
+    _print_report(report, out, as_json=as_json)
+
+
+@jobs.command("index", short_help="Encode texts and build a collection.")
+@INPUT
+@OUT
+@click.option(
+    "--collection-out", type=click.Path(), help="Output folder of a collection, for softset find --collection."
+)
+@cluster_options
+@ID_FIELD
+@TEXT_FIELD
+@block_options
+@REPLACE
+@click.option("--model", default="minilm", show_default=True, help="Model: a name, a folder or a hub name.")
+@JSON
+def index(
+    pattern: str,
+    out: str,
+    collection_out: str | None,
+    id_field: str | None,
+    text_field: str | None,
+    block_size: int,
+    replace: bool,
+    model: str,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Encode the texts in Parquet files as vectors, and build a collection of them if --collection-out is given.
+
+    A second run computes only what is missing. `softset jobs find` searches the vectors directly.
+
+    \b
+    Examples:
+      softset jobs index --input 'texts/*.parquet' --out vectors
+      softset jobs index --input 'texts/*.parquet' --out vectors --collection-out books.softset
+      softset find --collection books.softset '{sea, ship} - war'
+    """
+    from softset.jobs.embedding import check_place, collect, embed_files
+
+    if collection_out is not None:
+        check_place(collection_out, replace=replace)
+    columns = (id_field or "id", text_field or "text")
+    with ProgressBar("tasks") as progress:
+        report = embed_files(pattern, out, columns=columns, model=model, block=block_size, progress=progress, **options)
+    _print_report(report, out, as_json=as_json)
+    if collection_out is not None:
+        made = collect(out, collection_out, model=model, replace=replace)
+        facts = f"{made.size:,} items, {made.dimensions} dimensions, encoder {made.encoder}"
+        click.echo(f"{collection_out}: {facts}", err=as_json)
+
+
+@jobs.command("find", short_help="Search vectors.")
+@click.argument("query", nargs=-1, required=True)
+@INPUT
+@TOP
+@cluster_options
+@ID_FIELD
+@click.option("--vector-field", default="vector", show_default=True, help="Column with the vectors.")
+@click.option("--model", help="Model: a name, a folder or a hub name.  [default: none; examples are ids]")
+@INCLUDE_EXAMPLES
+@query_options
+@JSON
+def find(
+    query: tuple[str, ...],
+    pattern: str,
+    top: int,
+    address: str | None,
+    workers: int,
+    id_field: str | None,
+    vector_field: str,
+    model: str | None,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Find the items with the highest membership in a QUERY, among vectors in Parquet files; the search is exact.
+
+    \b
+    Examples:
+      softset jobs find '{red, blue} & {apple, peach}' --input 'vectors/*.parquet'
+      softset jobs find '{sea, ship} - war' --input 'vectors/*.parquet' --model minilm --json
+    """
+    from softset.collections.id_collection import text_encoder
+    from softset.jobs.cluster import cluster
+    from softset.jobs.finding import Shards
+
+    options = read_query_options(**options)
+    embed, name = text_encoder(model or "none")
+    with cluster(address, workers) as ray:
+        columns = (id_field or "id", vector_field)
+        items = Shards(ray, pattern, columns=columns, embed=embed, encoder=name, workers=workers)
+        result = items.find(" ".join(query), top, **options)
+    for sentence in result.notes:
+        note(sentence)
+    click.echo(result.to_json() if as_json else str(result) or "(no item has this much membership)")
+
+
+def _print_report(report: Any, out: str, *, as_json: bool) -> None:
+    """Print the results of a job, and its problems to standard error."""
+    before = report.rows - report.made
+    sentence = f"{out}: {report.rows:,} rows" + (f", of which {before:,} were there already" if before else "")
+    click.echo(json.dumps(asdict(report)) if as_json else sentence)
+    for name, problem in report.problems[:10]:
+        note(f"{name}: {problem}")
+    if report.rejected:
+        note(f"{report.rejected:,} rows have no result: see the column problem")
+    if report.dropped:
+        note(f"{report.dropped:,} output files of rows that are no longer in the input were deleted")

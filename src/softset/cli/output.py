@@ -1,0 +1,144 @@
+"""Input files and terminal output that several verbs share: text files, progress, notes and warnings."""
+
+import codecs
+import hashlib
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from io import BytesIO
+from itertools import chain
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+import click
+
+from softset.errors import FileError, InputError
+from softset.io.text import counted
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+__all__ = ["FLAGS", "ProgressBar", "TextFile", "check_stdin", "note", "read_lines", "warn_of_flags"]
+
+PROGRESS_DELAY = 2.0  # seconds: shorter work shows no progress bar
+FLAGS = {
+    "empty": ("pair", "with an empty side: two empty texts score 1, an empty text and another one 0"),
+    "truncated": ("token", "truncated: --overflow window scores whole texts"),
+    "unknown": ("token", "unknown to the model and ignored: texts that differ only in them get the same score"),
+    "saturated": ("pair", "with so many tokens that any token would be a member"),
+}
+
+
+def note(sentence: str) -> None:
+    """Print a sentence to standard error."""
+    click.echo(f"softset: {sentence}", err=True)
+
+
+def warn_of_flags(counts: Mapping[str, float]) -> None:
+    """Print a warning for each flag of scores that was raised."""
+    for name, (noun, sentence) in FLAGS.items():
+        if counts.get(name):
+            note(f"{counted(int(counts[name]), noun)} {sentence}")
+
+
+class ProgressBar:
+    """A progress bar with the time left on standard error; shown on a terminal after two seconds.
+
+    Calling it with the numbers done and in total updates it, so it serves as the `progress` argument of the library.
+    """
+
+    def __init__(self, unit: str) -> None:
+        self.unit, self.start = unit, time.monotonic()
+        self.bar: Progress | None = None
+        self.terminal = sys.stderr.isatty()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __call__(self, done: int, total: int | None = None) -> None:
+        """Show how much is done."""
+        if self.bar is None and self.terminal and time.monotonic() - self.start >= PROGRESS_DELAY:
+            self.bar = _rich_progress(self.unit)
+        if self.bar is not None:
+            self.bar.update(self.bar.task_ids[0], completed=done, total=total)
+
+    def note(self, sentence: str) -> None:
+        """Print a sentence above the bar."""
+        if self.bar is None:
+            note(sentence)
+        else:
+            self.bar.console.print(f"softset: {sentence}", markup=False, highlight=False)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.bar is not None:
+            self.bar.stop()
+
+
+def _rich_progress(unit: str) -> "Progress":
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns: Any = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
+    progress = Progress(*columns, console=Console(stderr=True), transient=True)
+    progress.add_task(unit, total=None)
+    progress.start()
+    return progress
+
+
+def check_stdin(paths: tuple[str, ...]) -> None:
+    """Raise InputError if more than one path is "-"."""
+    if paths.count("-") > 1:
+        raise InputError("standard input can be read only once: use files for the others")
+
+
+def read_lines(path: str) -> list[str]:
+    """Return the lines of a UTF-8 file, or of standard input for "-"."""
+    return list(TextFile(path))
+
+
+class TextFile:
+    """A UTF-8 file with one text per line, read line by line as often as needed; "-" is standard input.
+
+    Only a line feed ends a line, because other line separators of Unicode may be part of a text.
+
+    Attributes:
+        name: The name of the file for messages.
+        checksum: SHA-256 of its bytes.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.name = "standard input" if path == "-" else path
+        self._path = Path(path)
+        # Standard input and pipes can be read only once, so their content is stored.
+        pipe = self._path.exists() and not self._path.is_file() and not self._path.is_dir()
+        self._content = sys.stdin.buffer.read() if path == "-" else self._path.read_bytes() if pipe else None
+        self._count, self.checksum = self._check()
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[str]:
+        for line in self._lines():
+            yield line.removesuffix(b"\n").removesuffix(b"\r").decode()
+
+    def _lines(self) -> Iterator[bytes]:
+        """Yield the lines as bytes, without a byte order mark."""
+        with self._path.open("rb") if self._content is None else BytesIO(self._content) as file:
+            first = next(file, b"").removeprefix(codecs.BOM_UTF8)
+            yield from chain([first] if first else [], file)
+
+    def _check(self) -> tuple[int, str]:
+        """Return the number of lines and the checksum; raise FileError for bytes that are not UTF-8."""
+        count, checksum = 0, hashlib.sha256()
+        for count, line in enumerate(self._lines(), 1):
+            checksum.update(line)
+            try:
+                line.decode()
+            except UnicodeDecodeError as error:
+                raise FileError(
+                    f"{self.name} is not UTF-8 in line {count} ({error.reason}): convert it, for example with iconv"
+                ) from None
+        return count, checksum.hexdigest()
