@@ -1,1 +1,1 @@
-"""What the software survives: `python -m reliability GROUP`; docs/reliability.md has the last figures."""
+"""Reliability checks: `python -m reliability GROUP`. docs/reliability.md has the latest results."""

@@ -1,7 +1,7 @@
-"""Prove that softset does not break: `python -m reliability GROUP [--short]`, or some checks by `--only NAME`.
+"""Run reliability checks: `python -m reliability GROUP [--short]`, or single checks with `--only NAME`.
 
-Each check runs in a process of its own. What is found is printed; the exit code is 1 if anything broke. `--write` keeps
-the figures and renews docs/reliability.md.
+Each check runs in its own process. The exit code is 1 if a check fails. `--write` saves the results and updates
+docs/reliability.md.
 """
 
 import argparse
@@ -12,66 +12,66 @@ import time
 from typing import Any
 
 from reliability.checks import CHECKS
-from reliability.page import ROOT, renew
+from reliability.page import ROOT, update
 
 GROUPS = ("fuzz", "crash", "soak", "audit")
 
 
 def main() -> None:
-    given = _arguments()
-    if given.alone:
-        print(json.dumps(CHECKS[given.alone].record(given.short)))
+    options = _parse_arguments()
+    if options.child:
+        print(json.dumps(CHECKS[options.child].execute(options.short)))
         return
-    names = [one.name for one in CHECKS.values() if one.group in given.group or one.name in given.only]
+    names = [check.name for check in CHECKS.values() if check.group in options.group or check.name in options.only]
     if not names:
-        print(f"python -m reliability: name a group or one of {', '.join(CHECKS)}", file=sys.stderr)
+        print(f"python -m reliability: give a group or one of {', '.join(CHECKS)}", file=sys.stderr)
         sys.exit(2)
-    found = []
+    results = []
     for name in names:
-        found.append(_run(name, short=given.short))
-        if given.write:
-            renew(found[-1:])
-    sys.exit(1 if any(one["ok"] is False for one in found) else 0)
+        results.append(_run(name, short=options.short))
+        if options.write:
+            update(results[-1:])
+    sys.exit(1 if any(result["ok"] is False for result in results) else 0)
 
 
-def _arguments() -> argparse.Namespace:
+def _parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m reliability", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("group", nargs="*", choices=[*GROUPS, []], help=f"groups of checks: {', '.join(GROUPS)}")
-    parser.add_argument("--only", action="append", default=[], metavar="NAME", help="this check; may be repeated")
-    parser.add_argument("--short", action="store_true", help="a small part of the work, for every change")
-    parser.add_argument("--write", action="store_true", help="keep the figures, and renew docs/reliability.md")
-    parser.add_argument("--alone", metavar="NAME", help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.write and given.short:
-        parser.error("--write wants the full checks: leave out --short")
-    return given
+    parser.add_argument("--only", action="append", default=[], metavar="NAME", help="name of a check; may be repeated")
+    parser.add_argument("--short", action="store_true", help="run a small part of each check")
+    parser.add_argument("--write", action="store_true", help="save the results and update docs/reliability.md")
+    parser.add_argument("--child", metavar="NAME", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.write and options.short:
+        parser.error("--write needs the full checks: leave out --short")
+    return options
 
 
 def _run(name: str, *, short: bool) -> dict[str, Any]:
-    """Run a check in a process of its own, and tell what came out."""
+    """Run a check in a child process and print its result."""
     print(f"{name} ...", file=sys.stderr, flush=True)
     start = time.monotonic()
-    command = [sys.executable, "-m", "reliability", "--alone", name, *(["--short"] if short else [])]
-    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
-    lines = done.stdout.splitlines()
-    if done.returncode or not lines:
-        found = CHECKS[name].told(short) | {"ok": False, "broken": f"it ended with the exit code {done.returncode}"}
+    command = [sys.executable, "-m", "reliability", "--child", name, *(["--short"] if short else [])]
+    process = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
+    lines = process.stdout.splitlines()
+    if process.returncode or not lines:
+        result = CHECKS[name].describe(short) | {"ok": False, "failure": f"exit code {process.returncode}"}
     else:
-        found = json.loads(lines[-1])
-    found["seconds"] = time.monotonic() - start
-    print(_told(found), flush=True)
-    return found
+        result = json.loads(lines[-1])
+    result["seconds"] = time.monotonic() - start
+    print(_format(result), flush=True)
+    return result
 
 
-def _told(found: dict[str, Any]) -> str:
-    if found["skipped"]:
-        return f"{found['name']:16} skipped: {found['skipped']}"
-    if not found["ok"]:
-        return f"{found['name']:16} BROKEN: {found['broken']}"
-    figures = "; ".join(f"{name} {value}" for name, value in found["figures"].items())
-    return f"{found['name']:16} {found['tried']}; {figures} ({found['seconds']:.0f} s)"
+def _format(result: dict[str, Any]) -> str:
+    if result["skipped"]:
+        return f"{result['name']:16} skipped: {result['skipped']}"
+    if not result["ok"]:
+        return f"{result['name']:16} FAILED: {result['failure']}"
+    figures = "; ".join(f"{name} {value}" for name, value in result["figures"].items())
+    return f"{result['name']:16} {result['scope']}; {figures} ({result['seconds']:.0f} s)"
 
 
 if __name__ == "__main__":

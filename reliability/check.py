@@ -1,55 +1,55 @@
-"""What a check is: a name, what it does and what is to be reached, and a run that tells what happened."""
+"""A reliability check and its result."""
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-__all__ = ["Broken", "Check", "Finding", "Skip", "expect"]
+__all__ = ["Check", "CheckFailed", "CheckResult", "CheckSkipped", "expect"]
 
 
-class Skip(Exception):  # noqa: N818 (no error: the check cannot be made here, and says why)
-    """What a check needs is not here; the message is one sentence that says what."""
+class CheckSkipped(Exception):  # noqa: N818 (not an error)
+    """The check cannot run on this machine; the message says why."""
 
 
-class Broken(Exception):  # noqa: N818 (what a check is there to find)
-    """The software did not survive; the message has what to reproduce it with."""
+class CheckFailed(Exception):  # noqa: N818 (the outcome of a check)
+    """The software failed; the message says how to reproduce it."""
 
 
 @dataclass(frozen=True)
-class Finding:
-    """How much was tried, in words, and figures of it."""
+class CheckResult:
+    """How much was tested, and figures about it."""
 
-    tried: str
+    scope: str
     figures: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Check:
-    """One line of the table. A run in short form only shows that nothing obvious is broken."""
+    """One row of the table in docs/reliability.md; `run` takes whether to run the short form."""
 
     name: str
     group: str
-    about: str
-    wanted: str
-    run: Callable[[bool], Finding]
+    description: str
+    goal: str
+    run: Callable[[bool], CheckResult]
 
-    def told(self, short: bool) -> dict[str, Any]:
-        """Return what is known of the check before it runs."""
-        about = {"name": self.name, "group": self.group, "about": self.about, "wanted": self.wanted}
-        return about | {"short": short, "ok": True, "skipped": None, "broken": None}
+    def describe(self, short: bool) -> dict[str, Any]:
+        """Return what is known about the check before it runs."""
+        facts = {"name": self.name, "group": self.group, "description": self.description, "goal": self.goal}
+        return facts | {"short": short, "ok": True, "skipped": None, "failure": None}
 
-    def record(self, short: bool) -> dict[str, Any]:
-        """Run the check; what it finds broken is a result too, and says how to see it again."""
-        told = self.told(short)
+    def execute(self, short: bool) -> dict[str, Any]:
+        """Run the check and return its result as a dictionary."""
+        facts = self.describe(short)
         try:
-            return told | asdict(self.run(short))
-        except Skip as reason:
-            return told | {"ok": None, "skipped": str(reason)}
-        except Broken as what:
-            return told | {"ok": False, "broken": str(what)}
+            return facts | asdict(self.run(short))
+        except CheckSkipped as reason:
+            return facts | {"ok": None, "skipped": str(reason)}
+        except CheckFailed as failure:
+            return facts | {"ok": False, "failure": str(failure)}
 
 
-def expect(holds: object, what: str) -> None:
-    """Say what broke unless something holds; an assertion could be switched off."""
-    if not holds:
-        raise Broken(what)
+def expect(condition: object, message: str) -> None:
+    """Fail the check unless a condition holds; unlike an assertion, `python -O` does not disable it."""
+    if not condition:
+        raise CheckFailed(message)

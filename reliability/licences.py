@@ -1,4 +1,4 @@
-"""Write docs/licences.md: all packages that softset and its extras bring here, with what they say of their licence."""
+"""Write docs/licences.md: the licences of all packages that softset and its extras install."""
 
 import importlib.metadata
 
@@ -7,9 +7,9 @@ from reliability.page import ROOT
 
 HEAD = """# Licences
 
-softset is under Apache-2.0. What it brings when it is installed, and what its extras bring, as the packages themselves
-say (`python -m reliability.licences`, in an environment with the extras); the bundled data are in
-[src/softset/assets/README.md](../src/softset/assets/README.md).
+softset is licensed under Apache-2.0. This table lists the packages that softset and its extras install, with the
+licences that the packages declare. `python -m reliability.licences` writes it, in an environment with all extras.
+[src/softset/assets/README.md](../src/softset/assets/README.md) has the licences of the bundled data.
 
 | package | version | licence | needed by |
 |---|---|---|---|
@@ -17,11 +17,11 @@ say (`python -m reliability.licences`, in an environment with the extras); the b
 
 
 def main() -> None:
-    plain = set(closure())
-    told = {name: (importlib.metadata.version(name), licence(name)) for name in closure(("all",))}
+    core = set(closure())
     rows = [
-        f"| {name} | {version} | {terms} | {'softset' if name in plain else 'an extra'} |\n"
-        for name, (version, terms) in told.items()
+        f"| {name} | {importlib.metadata.version(name)} | {licence(name)} | "
+        f"{'softset' if name in core else 'an extra'} |\n"
+        for name in closure(("all",))
     ]
     (ROOT / "docs" / "licences.md").write_text(HEAD + "".join(rows), "utf-8")
 

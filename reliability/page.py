@@ -1,4 +1,4 @@
-"""The last full figures: kept in results.json, and shown in docs/reliability.md."""
+"""The latest full results: stored in results.json and shown in docs/reliability.md."""
 
 import datetime
 import json
@@ -6,35 +6,38 @@ import re
 from pathlib import Path
 from typing import Any
 
-__all__ = ["ROOT", "lines", "renew"]
+__all__ = ["ROOT", "table", "update"]
 
 ROOT = Path(__file__).parent.parent
-KEPT, PAGE = Path(__file__).parent / "results.json", ROOT / "docs" / "reliability.md"
-PLACE = re.compile(r"(<!-- figures -->\n).*?(<!-- end of figures -->)", re.DOTALL)
+RESULTS, PAGE = Path(__file__).parent / "results.json", ROOT / "docs" / "reliability.md"
+TABLE = re.compile(r"(<!-- figures -->\n).*?(<!-- end of figures -->)", re.DOTALL)
 
 
-def renew(found: list[dict[str, Any]]) -> None:
-    """Keep what was found, with the day and the machine, and write the table again."""
+def update(results: list[dict[str, Any]]) -> None:
+    """Save results with the date and the machine, and update the page."""
     from benchmarks.measurement import describe_machine
 
-    kept = json.loads(KEPT.read_text("utf-8")) if KEPT.is_file() else {}
-    today, where = datetime.datetime.now(datetime.UTC).date().isoformat(), describe_machine().partition(", NumPy")[0]
-    kept |= {one["name"]: {**one, "date": today, "machine": where} for one in found if one["ok"] is not None}
-    KEPT.write_text(json.dumps(kept, indent=1) + "\n", "utf-8")
+    saved = json.loads(RESULTS.read_text("utf-8")) if RESULTS.is_file() else {}
+    origin = {
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "machine": describe_machine().partition(", NumPy")[0],
+    }
+    saved |= {result["name"]: {**result, **origin} for result in results if result["ok"] is not None}
+    RESULTS.write_text(json.dumps(saved, indent=1) + "\n", "utf-8")
     page = PAGE.read_text("utf-8")
-    PAGE.write_text(PLACE.sub(lambda place: f"{place[1]}\n{lines(kept)}\n\n{place[2]}", page), "utf-8")
+    PAGE.write_text(TABLE.sub(lambda match: f"{match[1]}\n{table(saved)}\n\n{match[2]}", page), "utf-8")
 
 
-def lines(kept: dict[str, Any]) -> str:
-    """Return the table in Markdown."""
-    rows = ["| check | what is done | to reach | tried | found | date |", "|---|---|---|---|---|---|"]
-    for one in kept.values():
-        if one["ok"]:
-            figures = "; ".join(f"{name} {value}" for name, value in one["figures"].items())
-            tried, outcome = one["tried"], f"holds: {figures}"
+def table(results: dict[str, Any]) -> str:
+    """Return the results as a Markdown table."""
+    rows = ["| check | what it does | goal | scope | result | date |", "|---|---|---|---|---|---|"]
+    for result in results.values():
+        if result["ok"]:
+            figures = "; ".join(f"{name} {value}" for name, value in result["figures"].items())
+            scope, outcome = result["scope"], f"passed: {figures}"
         else:
-            tried, outcome = "", f"**broken**: {one['broken']}"
-        cells = (one["name"], one["about"], one["wanted"], tried, outcome, one["date"])
+            scope, outcome = "", f"**failed**: {result['failure']}"
+        cells = (result["name"], result["description"], result["goal"], scope, outcome, result["date"])
         rows.append("| " + " | ".join(str(cell).replace("|", "\\|") for cell in cells) + " |")
-    machines = sorted({one["machine"] for one in kept.values()})
+    machines = sorted({result["machine"] for result in results.values()})
     return "\n".join([*rows, "", *(f"Measured on: {machine}." for machine in machines)])

@@ -1,12 +1,12 @@
-"""All checks, in the order of the table: one file a subject."""
+"""All checks, one file for each subject."""
 
 from reliability.check import Check
-from reliability.checks import audit, crashes, numerics, queries, readers, server, texts
+from reliability.checks import audit, damaged_files, numerics, queries, server, texts, writes
 
 __all__ = ["CHECKS"]
 
 CHECKS: dict[str, Check] = {
     check.name: check
-    for subject in (queries, readers, numerics, texts, crashes, server, audit)
+    for subject in (queries, damaged_files, numerics, texts, writes, server, audit)
     for check in subject.CHECKS
 }

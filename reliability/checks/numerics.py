@@ -1,21 +1,22 @@
-"""Numerics: sets of vectors that are huge, tiny, equal or nearly so, of one dimension or thousands, in all types."""
+"""Numerics: set operations, scores and searches on extreme vectors."""
 
 import math
 import warnings
 
 import numpy as np
 
-from reliability.check import Broken, Check, Finding, expect
+import softset
+from reliability.check import Check, CheckFailed, CheckResult, expect
 from softset import GradedSubspace, Subspace, TokenSets, WordVectors
 from softset.errors import InputError
 
 __all__ = ["CHECKS"]
 
 TYPES = ("float16", "float32", "float64")
-SMALL = (1, 2, 3, 5, 8, 16)
-LARGE = (64, 300, 768, 4_096)
-EVERY = 2_000  # how rare the largest sets are
-METRICS = {  # and their ranges: those of cosines reach down to -1, and the paper's Johnson score is a sum of two
+SMALL_DIMENSIONS = (1, 2, 3, 5, 8, 16)
+LARGE_DIMENSIONS = (64, 300, 768, 4_096)
+LARGEST_EVERY = 2_000  # cases
+METRIC_RANGES = {  # cosines can be negative; the Johnson score of the paper is a sum of two scores
     "softset": (0, 1),
     "subspace": (0, 1),
     "dynamax": (0, 1),
@@ -25,71 +26,70 @@ METRICS = {  # and their ranges: those of cosines reach down to -1, and the pape
 }
 
 
-def rows_of(random: np.random.Generator, k: int, d: int, dtype: str) -> np.ndarray:
-    """Return (k, d) vectors of some odd kind."""
-    rows = random.standard_normal((k, d))
-    kind = random.integers(8)
-    if kind == 1:  # lengths from 1e-30 to 1e30
-        rows *= 10.0 ** random.uniform(-30, 30, (k, 1))
+def random_rows(rng: np.random.Generator, k: int, d: int, dtype: str) -> np.ndarray:
+    """Return (k, d) vectors of a random kind."""
+    rows = rng.standard_normal((k, d))
+    kind = rng.integers(8)
+    if kind == 1:  # norms from 1e-30 to 1e30
+        rows *= 10.0 ** rng.uniform(-30, 30, (k, 1))
     elif kind == 2:  # denormal numbers
         rows *= 1e-42 if dtype == "float32" else 1e-310 if dtype == "float64" else 1e-7
-    elif kind == 3:  # copies
-        rows = rows[random.integers(0, max(1, k // 3), k)]
-    elif kind == 4:  # nearly copies
-        rows = rows[:1] + 10.0 ** random.uniform(-12, -3) * rows
-    elif kind == 5:  # one coordinate each
-        rows = np.eye(d)[random.integers(0, d, k)]
-    elif kind == 6:  # far fewer directions than vectors
+    elif kind == 3:  # duplicates
+        rows = rows[rng.integers(0, max(1, k // 3), k)]
+    elif kind == 4:  # near duplicates
+        rows = rows[:1] + 10.0 ** rng.uniform(-12, -3) * rows
+    elif kind == 5:  # unit vectors along the axes
+        rows = np.eye(d)[rng.integers(0, d, k)]
+    elif kind == 6:  # low rank
         rank = max(1, min(k, d) // 4)
-        rows = random.standard_normal((k, rank)) @ random.standard_normal((rank, d))
-    elif kind == 7:  # opposites, and some that are nothing
+        rows = rng.standard_normal((k, rank)) @ rng.standard_normal((rank, d))
+    elif kind == 7:  # opposite vectors, and some zero vectors
         rows[1::2] = -rows[: len(rows[1::2])]
-        rows[random.random(k) < 0.2] = 0
+        rows[rng.random(k) < 0.2] = 0
     limit = np.finfo(dtype).max / 2
     with np.errstate(over="ignore", under="ignore"):
         return np.clip(rows, -limit, limit).astype(dtype)
 
 
-def _size(random: np.random.Generator, at: int) -> tuple[int, int]:
-    """Return how many vectors of how many dimensions: mostly few, and now and then 2,000 of 4,096."""
-    if at % EVERY == EVERY - 1:
-        return int(random.integers(500, 2_001)), 4_096
-    if at % 10 == 0:
-        return int(random.integers(1, 60)), int(random.choice(LARGE))
-    return int(random.integers(1, 12)), int(random.choice(SMALL))
+def _random_shape(rng: np.random.Generator, case: int) -> tuple[int, int]:
+    """Return the number of vectors and dimensions: mostly small, sometimes 2,000 x 4,096."""
+    if case % LARGEST_EVERY == LARGEST_EVERY - 1:
+        return int(rng.integers(500, 2_001)), 4_096
+    if case % 10 == 0:
+        return int(rng.integers(1, 60)), int(rng.choice(LARGE_DIMENSIONS))
+    return int(rng.integers(1, 12)), int(rng.choice(SMALL_DIMENSIONS))
 
 
-def _check_range(values: object, what: str, least: float = 0.0, most: float = 1.0) -> None:
-    found = np.asarray(values, dtype=np.float64)
-    expect(bool(np.isfinite(found).all()), f"{what}: not finite")
-    expect(bool((found >= least).all() and (found <= most).all()), f"{what}: {found}")
+def _expect_range(values: object, name: str, low: float = 0.0, high: float = 1.0) -> None:
+    numbers = np.asarray(values, dtype=np.float64)
+    expect(bool(np.isfinite(numbers).all()), f"{name}: not finite")
+    expect(bool((numbers >= low).all() and (numbers <= high).all()), f"{name}: {numbers}")
 
 
-def _algebra(rows: list[np.ndarray], probes: np.ndarray) -> int:
-    """Ask all sets that two sets make for the memberships of probes; return how many there were."""
-    crisp = [Subspace.span(one) for one in rows]
-    graded = [GradedSubspace.of(one) for one in rows]
-    made = 0
+def _check_algebra(rows: list[np.ndarray], probes: np.ndarray) -> int:
+    """Check the memberships of probes in all combinations of two sets; return the number of sets."""
+    crisp = [Subspace.span(vectors) for vectors in rows]
+    graded = [GradedSubspace.of(vectors) for vectors in rows]
+    count = 0
     for A, B in (crisp, graded):
         sets = [A, ~A, A | B, A & B, A - B, ~(A & ~B)]
         sets += [A.intersection(B, alpha=0.5)] if isinstance(A, Subspace) else [A.with_floor(0.05)]
-        for one in sets:
-            _check_range(one.membership(probes), f"membership in {one!r}")
-        made += len(sets)
-    angles = np.asarray(crisp[0].angles(crisp[1]), dtype=np.float64)
-    expect(bool(np.isfinite(angles).all() and (angles >= 0).all() and (angles <= math.pi / 2 + 1e-6).all()), "angles")
-    return made
+        for combination in sets:
+            _expect_range(combination.membership(probes), f"membership in {combination!r}")
+        count += len(sets)
+    _expect_range(crisp[0].angles(crisp[1]), "angles", high=math.pi / 2 + 1e-6)
+    return count
 
 
-def _against_mpmath(rows: np.ndarray, probe: np.ndarray) -> float:
-    """Return the error of a membership by the bound that docs/algebra.md states: at most 1."""
+def _error_against_mpmath(rows: np.ndarray, probe: np.ndarray) -> float:
+    """Return the error of a membership as a fraction of the bound in docs/algebra.md."""
     from tests.algebra import exact
 
     units = rows.astype(np.float64)
     units /= np.abs(units).max(axis=1, keepdims=True)
     units /= np.linalg.norm(units, axis=1, keepdims=True)
     sine = float(np.linalg.svd(units, compute_uv=False)[-1])
-    if sine < 1e-2:  # whether such vectors are one direction or two is the tolerance's to say
+    if sine < 1e-2:  # the rank of nearly parallel vectors depends on the tolerance
         return 0.0
     eps = np.finfo("float32" if rows.dtype == np.float16 else rows.dtype).eps
     bound = max(8, math.sqrt(rows.shape[1]) / 2) * eps + 8 * np.finfo("float64").eps / sine
@@ -101,55 +101,53 @@ def _against_mpmath(rows: np.ndarray, probe: np.ndarray) -> float:
     return max(errors) / bound
 
 
-def _scores(rows: list[np.ndarray]) -> None:
-    import softset
-
-    sides = [TokenSets.from_arrays([one.astype(np.float32)]) for one in rows]
-    for metric, (least, most) in METRICS.items():
-        found = softset.score(*sides, metric=metric)
+def _check_scores(rows: list[np.ndarray]) -> None:
+    texts = [TokenSets.from_arrays([vectors.astype(np.float32)]) for vectors in rows]
+    for metric, (low, high) in METRIC_RANGES.items():
+        scores = softset.score(*texts, metric=metric)
         for name in ("precision", "recall", "score"):
-            _check_range(getattr(found, name), f"{metric} {name}", least, most)
-        _check_range(softset.pairwise(*sides, metric=metric), f"{metric} of all pairs", least, most)
+            _expect_range(getattr(scores, name), f"{metric} {name}", low, high)
+        _expect_range(softset.pairwise(*texts, metric=metric), f"{metric} of all pairs", low, high)
 
 
-def _search(rows: np.ndarray) -> None:
-    names = [f"w{at}" for at in range(len(rows))]
+def _check_search(rows: np.ndarray) -> None:
+    names = [f"w{row}" for row in range(len(rows))]
     words = WordVectors.of(names, rows.astype(np.float32))
     query = "{w0, w1} | w2" if len(names) > 2 else "w0"
     for logic in ("logistic", "lattice", "graded", "product", "minmax"):
         try:
-            found = words.find(query, 5, logic=logic, preprocessing="none")
-        except InputError:  # a word without a direction, or a query that nothing can belong to
+            result = words.find(query, 5, logic=logic, preprocessing="none")
+        except InputError:  # a zero vector, or an empty set
             continue
-        _check_range([hit.membership for hit in found], f"find by {logic}")
+        _expect_range([hit.membership for hit in result], f"find with {logic}")
 
 
-def _run(short: bool) -> Finding:
+def _run(short: bool) -> CheckResult:
     warnings.simplefilter("error")
-    wanted = 400 if short else 10_000
-    sets, exact, worst = 0, 0, 0.0
-    for at in range(wanted):
-        random = np.random.default_rng([5, at])
-        k, d = _size(random, at)
-        dtype = str(random.choice(TYPES))
-        rows = [rows_of(random, size, d, dtype) for size in (k, max(1, k // 2))]
+    cases = 400 if short else 10_000
+    sets, compared, worst = 0, 0, 0.0
+    for case in range(cases):
+        rng = np.random.default_rng([5, case])
+        k, d = _random_shape(rng, case)
+        dtype = str(rng.choice(TYPES))
+        rows = [random_rows(rng, size, d, dtype) for size in (k, max(1, k // 2))]
         try:
-            sets += _algebra(rows, rows_of(random, 4, d, dtype))
-            if at % 4 == 0 and k <= 60:
-                _scores(rows)
-                _search(rows[0])
+            sets += _check_algebra(rows, random_rows(rng, 4, d, dtype))
+            if case % 4 == 0 and k <= 60:
+                _check_scores(rows)
+                _check_search(rows[0])
             few = rows[0][: max(1, min(4, d - 1))]
-            probe = random.standard_normal(d).astype(dtype)
+            probe = rng.standard_normal(d).astype(dtype)
             if d <= 16 and np.abs(few).max(axis=1).min() > 0:
-                worst, exact = max(worst, _against_mpmath(few, probe)), exact + 1
+                worst, compared = max(worst, _error_against_mpmath(few, probe)), compared + 1
                 expect(worst <= 1, f"an error of {worst:.2f} times the bound")
-        except Broken as broken:
-            raise Broken(f"case {at} ({k} x {d}, {dtype}): {broken}") from broken
+        except CheckFailed as failure:
+            raise CheckFailed(f"case {case} ({k} x {d}, {dtype}): {failure}") from failure
         except Exception as error:
-            raise Broken(f"case {at} ({k} x {d}, {dtype}): {type(error).__name__}: {error}") from error
-    return Finding(
-        f"{wanted:,} cases, {sets:,} sets, up to 2,000 vectors of 4,096 dimensions",
-        {"beside mpmath": f"{exact:,}", "largest error": f"{worst:.2f} of the bound"},
+            raise CheckFailed(f"case {case} ({k} x {d}, {dtype}): {type(error).__name__}: {error}") from error
+    return CheckResult(
+        f"{cases:,} cases, {sets:,} sets, up to 2,000 vectors of 4,096 dimensions",
+        {"compared with mpmath": f"{compared:,}", "largest error": f"{worst:.2f} of the bound"},
     )
 
 
@@ -157,8 +155,8 @@ CHECKS = (
     Check(
         "numerics",
         "fuzz",
-        "lengths from 1e-30 to 1e30, denormals, copies and near copies, float16 to float64, 1 to 4,096 dimensions",
-        "no NaN, nothing outside [0, 1], errors beside mpmath within the stated bound",
+        "norms from 1e-30 to 1e30, denormals, duplicates, near duplicates, float16 to float64, 1 to 4,096 dimensions",
+        "no NaN, nothing outside [0, 1], errors against mpmath within the documented bound",
         _run,
     ),
 )

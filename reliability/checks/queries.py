@@ -1,4 +1,4 @@
-"""The query language: whatever is typed, a tree that prints and parses back, or our own error with its place."""
+"""Query parser: each input gives a tree that survives printing and parsing, or a QueryError with a position."""
 
 import importlib.util
 import json
@@ -7,14 +7,15 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 
-from reliability.check import Broken, Check, Finding, Skip, expect
+from reliability.check import Check, CheckFailed, CheckResult, CheckSkipped, expect
 from softset.errors import QueryError
 from softset.query.parser import LIMITS, parse
 
-__all__ = ["CHECKS", "examine"]
+__all__ = ["CHECKS", "check_query"]
 
 CORPUS = """\
 red
@@ -28,7 +29,7 @@ NOT (NOT colour AND ~@"my set") - well-known
 ~(~{a^1e2} & {b ^ 3.25}) - (c - d)
 {\u201cx\u201d, "say \\"hi\\" \\\\ there"}
 """.splitlines()
-PIECES = [
+FRAGMENTS = [
     *'{}()&|~,^"@-\\ \n\t\u201c\u201d\x00\ud800é日\u2029',
     "AND",
     "OR",
@@ -39,68 +40,68 @@ PIECES = [
     "a",
     "1",
 ]
-MOST_MS = 50.0
-GUIDED = """
+MAX_MS = 50.0
+FUZZER = """
 import json, sys, time
 import atheris
 with atheris.instrument_imports(include=["softset.query", "softset.search"]):
-    from reliability.checks.queries import examine
-WANTED, FILE = int(sys.argv[1]), sys.argv[2]
+    from reliability.checks.queries import check_query
+RUNS, FILE = int(sys.argv[1]), sys.argv[2]
 done, parsed, slowest = 0, 0, 0.0
 
-def one(data):
+def fuzz(data):
     global done, parsed, slowest
-    given = atheris.FuzzedDataProvider(data)
-    query = given.ConsumeUnicode(len(data)) if data[:1] > b"\\x80" else data.decode("utf-8", "surrogateescape")
-    took, good = examine(query)
-    done, parsed, slowest = done + 1, parsed + good, max(slowest, took)
-    if done == WANTED:
+    provider = atheris.FuzzedDataProvider(data)
+    query = provider.ConsumeUnicode(len(data)) if data[:1] > b"\\x80" else data.decode("utf-8", "surrogateescape")
+    milliseconds, valid = check_query(query)
+    done, parsed, slowest = done + 1, parsed + valid, max(slowest, milliseconds)
+    if done == RUNS:
         with open(FILE, "w") as out:
             json.dump([done, parsed, slowest], out)
 
-atheris.Setup([sys.argv[0], *sys.argv[3:], f"-runs={WANTED + 1000}"], one)
+atheris.Setup([sys.argv[0], *sys.argv[3:], f"-runs={RUNS + 1000}"], fuzz)
 atheris.Fuzz()
 """
 
 
-def examine(query: str) -> tuple[float, bool]:
-    """Parse a query, and say what broke, if anything; return the milliseconds that took, and whether it was good."""
+def check_query(query: str) -> tuple[float, bool]:
+    """Parse a query and check the outcome; return the milliseconds, and whether the query is valid."""
     start = time.thread_time()
     try:
         tree = parse(query)
     except QueryError as error:
         tree = None
-        expect(0 <= error.position <= len(query), f"the place {error.position} is outside {query!r}")
+        expect(0 <= error.position <= len(query), f"the position {error.position} is outside {query!r}")
         expect(str(error).count("\n") == 2, f"the error has no line and caret: {query!r}")
     except Exception as error:
-        raise Broken(f"{type(error).__name__}: {error} of {query!r}") from error
-    took = 1e3 * (time.thread_time() - start)
-    if took > MOST_MS / 5:  # a pause of the interpreter is not the query's: it would be slow again
-        took = min(took, _again(query))
-        expect(took <= MOST_MS, f"{took:.0f} ms for {query[:200]!r}")
+        raise CheckFailed(f"{type(error).__name__}: {error} for {query!r}") from error
+    milliseconds = 1e3 * (time.thread_time() - start)
+    if milliseconds > MAX_MS / 5:  # measure again, in case the interpreter paused
+        milliseconds = min(milliseconds, _measure(query))
+        expect(milliseconds <= MAX_MS, f"{milliseconds:.0f} ms for {query[:200]!r}")
     if tree is not None:
         expect(parse(str(tree)) == tree, f"{query!r} prints as {str(tree)!r}, which is another query")
-    return took, tree is not None
+    return milliseconds, tree is not None
 
 
-def _again(query: str) -> float:
+def _measure(query: str) -> float:
     start = time.thread_time()
     with suppress(QueryError):
         parse(query)
     return 1e3 * (time.thread_time() - start)
 
 
-def _guided(short: bool) -> Finding:
-    """Let atheris look for inputs that reach new lines of the parser."""
+def _coverage_guided(short: bool) -> CheckResult:
+    """Let atheris search for inputs that reach new lines of the parser."""
     if importlib.util.find_spec("atheris") is None:
-        raise Skip("atheris is not installed: pip install atheris")
-    wanted = 20_000 if short else 1_000_000
+        raise CheckSkipped("atheris is not installed: pip install atheris")
+    runs = 20_000 if short else 1_000_000
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "corpus").mkdir()
-        for at, query in enumerate(CORPUS):
-            (folder / "corpus" / str(at)).write_text(query, "utf-8")
-        words = "\n".join(json.dumps(one) for one in ["AND", "OR", "NOT", "BUT NOT", "{", "}", "^2", '\\"', "@", "~"])
+        for number, query in enumerate(CORPUS):
+            (folder / "corpus" / str(number)).write_text(query, "utf-8")
+        words = "\n".join(json.dumps(word) for word in ["AND", "OR", "NOT", "BUT NOT", "{", "}", "^2", '\\"', "@", "~"])
         (folder / "words").write_text(words, "utf-8")
         options = [
             f"-dict={folder}/words",
@@ -109,35 +110,35 @@ def _guided(short: bool) -> Finding:
             f"-artifact_prefix={folder}/",
             f"{folder}/corpus",
         ]
-        command = [sys.executable, "-c", GUIDED, str(wanted), str(folder / "told"), *options]
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
-        if not (folder / "told").is_file():
-            broken = [line for line in done.stderr.splitlines() if "Broken" in line or "Error" in line]
-            raise Broken((broken or done.stderr.splitlines()[-3:] or ["atheris ended early"])[-1][:500])
-        count, parsed, slowest = json.loads((folder / "told").read_text())
-    return _found(count, parsed, slowest)
+        command = [sys.executable, "-c", FUZZER, str(runs), str(folder / "result"), *options]
+        process = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+        if not (folder / "result").is_file():
+            messages = [line for line in process.stderr.splitlines() if "CheckFailed" in line or "Error" in line]
+            raise CheckFailed((messages or process.stderr.splitlines()[-3:] or ["atheris ended early"])[-1][:500])
+        count, parsed, slowest = json.loads((folder / "result").read_text())
+    return _result(count, parsed, slowest)
 
 
-def _random(short: bool) -> Finding:
-    """Put pieces of the language together by chance, and real queries cut, joined and repeated up to the limits."""
-    rng, wanted = random.Random(7), 10_000 if short else 1_000_000
+def _random(short: bool) -> CheckResult:
+    """Combine random fragments of the language, and real queries that are cut, joined and repeated."""
+    rng, count = random.Random(7), 10_000 if short else 1_000_000
     parsed, slowest = 0, 0.0
-    for at in range(wanted):
-        query = _mixed(rng) if at % 1_000 else _long(rng)
-        took, good = examine(query)
-        parsed, slowest = parsed + good, max(slowest, took)
-    return _found(wanted, parsed, slowest)
+    for number in range(count):
+        query = _mutated_query(rng) if number % 1_000 else _long_query(rng)
+        milliseconds, valid = check_query(query)
+        parsed, slowest = parsed + valid, max(slowest, milliseconds)
+    return _result(count, parsed, slowest)
 
 
-def _generated(short: bool) -> Finding:
-    """Let hypothesis write queries by the grammar, with anything in its quotes, and texts of the language's marks."""
+def _grammar_based(short: bool) -> CheckResult:
+    """Let hypothesis generate queries from the grammar, and strings of its special characters."""
     from hypothesis import HealthCheck, Phase, given, settings
     from hypothesis import strategies as st
 
     quoted = st.text(max_size=8).map(lambda text: json.dumps(text, ensure_ascii=False))
     word = st.text("abcé日'", min_size=1, max_size=5) | quoted
     example = st.builds(str.__add__, word, st.sampled_from(["", "^2", " ^ .5", "^1e2"]))
-    leaf = st.lists(example, min_size=1, max_size=4).map(lambda some: "{" + ", ".join(some) + "}") | word
+    leaf = st.lists(example, min_size=1, max_size=4).map(lambda examples: "{" + ", ".join(examples) + "}") | word
     joined = st.recursive(
         leaf,
         lambda inner: (
@@ -146,7 +147,7 @@ def _generated(short: bool) -> Finding:
         ),
         max_leaves=12,
     )
-    counts = {"inputs": 0, "read": 0}
+    counts = Counter()
     slowest = 0.0
 
     @settings(
@@ -158,53 +159,52 @@ def _generated(short: bool) -> Finding:
         suppress_health_check=list(HealthCheck),
     )
     @given(joined | st.text('{}()&|~,^@-"\\ aN1\n', max_size=40))
-    def try_one(query: str) -> None:
+    def try_query(query: str) -> None:
         nonlocal slowest
-        took, good = examine(query)
-        counts["inputs"], counts["read"], slowest = counts["inputs"] + 1, counts["read"] + good, max(slowest, took)
+        milliseconds, valid = check_query(query)
+        counts.update(inputs=1, valid=valid)
+        slowest = max(slowest, milliseconds)
 
-    try_one()
-    return _found(counts["inputs"], counts["read"], slowest)
+    try_query()
+    return _result(counts["inputs"], counts["valid"], slowest)
 
 
-def _mixed(rng: random.Random) -> str:
+def _mutated_query(rng: random.Random) -> str:
     if rng.random() < 0.3:
-        return "".join(rng.choices(PIECES, k=rng.randint(0, 25)))
+        return "".join(rng.choices(FRAGMENTS, k=rng.randint(0, 25)))
     query = rng.choice(CORPUS)
     for _ in range(rng.randint(0, 3)):
-        at = rng.randint(0, len(query))
-        form = rng.randrange(4)
-        if form == 0:
-            query = query[:at] + rng.choice(PIECES) + query[at:]
-        elif form == 1:
-            query = query[:at] + query[at + rng.randint(1, 4) :]
-        elif form == 2:
+        position = rng.randint(0, len(query))
+        mutation = rng.randrange(4)
+        if mutation == 0:
+            query = query[:position] + rng.choice(FRAGMENTS) + query[position:]
+        elif mutation == 1:
+            query = query[:position] + query[position + rng.randint(1, 4) :]
+        elif mutation == 2:
             query = f"({query}) {rng.choice('&|-')} {rng.choice(CORPUS)}"
         else:
-            query = query[:at] + query[rng.randint(0, len(query)) :]
+            query = query[:position] + query[rng.randint(0, len(query)) :]
     return query
 
 
-def _long(rng: random.Random) -> str:
-    """Return a query of about as many characters as are allowed, of one piece or a few over and over."""
-    some = "".join(rng.choices(PIECES, k=rng.randint(1, 4)))
-    return (some * (LIMITS.characters // len(some) + 1))[: LIMITS.characters + rng.randint(-2, 2)]
+def _long_query(rng: random.Random) -> str:
+    """Return a query of about the maximum length that repeats a few fragments."""
+    fragments = "".join(rng.choices(FRAGMENTS, k=rng.randint(1, 4)))
+    return (fragments * (LIMITS.characters // len(fragments) + 1))[: LIMITS.characters + rng.randint(-2, 2)]
 
 
-def _found(count: int, parsed: int, slowest: float) -> Finding:
-    expect(0 < parsed < count, f"of {count:,} inputs {parsed:,} were queries: too many or too few to have tried much")
-    return Finding(
+def _result(count: int, parsed: int, slowest: float) -> CheckResult:
+    expect(0 < parsed < count, f"{parsed:,} of {count:,} inputs were valid: too few or too many for a useful test")
+    return CheckResult(
         f"{count:,} inputs",
-        {"read": f"{parsed:,}", "refused with a place": f"{count - parsed:,}", "slowest": f"{slowest:.1f} ms"},
+        {"valid": f"{parsed:,}", "refused with a position": f"{count - parsed:,}", "slowest": f"{slowest:.1f} ms"},
     )
 
 
-HOLDS = "only our own errors, each with its place; none over 50 ms; printing parses back"
-WANTED = f"1,000,000 inputs: {HOLDS}"
+GOAL = "only QueryErrors, each with a position; at most 50 ms each; printed queries parse back"
+LARGE_GOAL = f"1,000,000 inputs: {GOAL}"
 CHECKS = (
-    Check("queries-guided", "fuzz", "atheris on the parser, guided by coverage, from real queries", WANTED, _guided),
-    Check("queries-grammar", "fuzz", "hypothesis on the parser, by the grammar and by its marks", HOLDS, _generated),
-    Check(
-        "queries-random", "fuzz", "pieces of the language and real queries, mixed, up to the limits", WANTED, _random
-    ),
+    Check("queries-guided", "fuzz", "atheris on the parser, guided by coverage", LARGE_GOAL, _coverage_guided),
+    Check("queries-grammar", "fuzz", "hypothesis on the parser, from the grammar", GOAL, _grammar_based),
+    Check("queries-random", "fuzz", "mixed fragments and real queries, up to the length limit", LARGE_GOAL, _random),
 )

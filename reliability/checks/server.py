@@ -1,4 +1,4 @@
-"""The server: load for minutes, and what clients do who are slow, broken, too many, or strangers."""
+"""Server: load, slow and broken clients, too many connections, and wrong API keys."""
 
 import http.client
 import json
@@ -8,230 +8,220 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from urllib.parse import urlsplit
 
 from tests.server import load
 from tests.server.conftest import ServerProcess
 
-from reliability.check import Check, Finding, expect
+from reliability.check import Check, CheckResult, expect
 
 __all__ = ["CHECKS"]
 
-MANY = 1_000  # connections at once
-GROWTH = 60.0  # MB, of memory after abuse beside that before it
-KEY = "a-key-of-the-owner"
-GOOD = {"query": "{red, blue} & {apple}"}
+CONNECTIONS = 1_000
+MAX_GROWTH = 60.0  # MB of memory
+KEY = "key-of-the-operator"
+VALID = {"query": "{red, blue} & {apple}"}
 
 
-def _load(short: bool) -> Finding:
-    report = load.run(20 if short else 600)
+def _load(short: bool) -> CheckResult:
+    seconds = 20 if short else 600
+    report = load.run(seconds)
     expect(set(report.statuses) <= {200, 201, 422}, f"statuses {dict(report.statuses)}")
-    expect(set(report.overload) <= {200, 503, 429}, f"statuses under overload {dict(report.overload)}")
-    expect(report.growth() < GROWTH / 2, f"memory grew by {report.growth():.1f} MB")
+    expect(set(report.overload) <= {200, 503}, f"statuses under overload {dict(report.overload)}")
+    expect(report.growth() < MAX_GROWTH / 2, f"memory grew by {report.growth():.1f} MB")
     figures = {"memory": f"{report.memory[-1]:.0f} MB, {report.growth():+.1f} MB in the second half"}
-    for kind, values in sorted(report.latencies.items()):
-        figures[kind] = f"p99 {1e3 * sorted(values)[int(0.99 * (len(values) - 1))]:.0f} ms"
-    refused = sum(count for status, count in report.overload.items() if status != 200)
-    figures["refused when 120 came at once"] = str(refused)
-    return Finding(f"{sum(report.statuses.values()):,} requests in {20 if short else 600} s", figures)
-
-
-# What clients do
+    for kind, latencies in sorted(report.latencies.items()):
+        figures[kind] = f"p99 {1e3 * sorted(latencies)[int(0.99 * (len(latencies) - 1))]:.0f} ms"
+    figures["refused of 120 requests at once"] = str(report.overload[503])
+    return CheckResult(f"{sum(report.statuses.values()):,} requests in {seconds} s", figures)
 
 
 @contextmanager
-def _connected(url: str) -> Iterator[socket.socket]:
+def _connect(url: str, timeout: float = 60) -> Iterator[socket.socket]:
     host, port = urlsplit(url).netloc.split(":")
-    with socket.create_connection((host, int(port)), timeout=60) as made:
-        yield made
+    with socket.create_connection((host, int(port)), timeout=timeout) as connection:
+        yield connection
 
 
 def _request(path: str, body: bytes, length: int | None = None) -> bytes:
     size = len(body) if length is None else length
-    head = (
-        f"POST {path} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: {size}\r\n\r\n"
-    )
-    return head.encode() + body
+    headers = f"host: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: {size}\r\n\r\n"
+    return f"POST {path} HTTP/1.1\r\n{headers}".encode() + body
 
 
-def _cut(url: str, rng: random.Random) -> None:
-    """Send a part of a request, and hang up."""
-    whole = _request("/v1/find", json.dumps(GOOD).encode())
-    with suppress(OSError), _connected(url) as made:
-        made.sendall(whole[: rng.randint(0, len(whole))])
-        if rng.random() < 0.5:  # no farewell
-            made.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+def _send_part(url: str, rng: random.Random) -> None:
+    """Send a part of a request and disconnect."""
+    request = _request("/v1/find", json.dumps(VALID).encode())
+    with suppress(OSError), _connect(url) as connection:
+        connection.sendall(request[: rng.randint(0, len(request))])
+        if rng.random() < 0.5:  # reset the connection instead of closing it
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
 
 
-def _slow(url: str, _: random.Random) -> None:
-    """Send a byte now and then, for a while."""
-    whole = _request("/v1/find", json.dumps(GOOD).encode())
-    with suppress(OSError), _connected(url) as made:
-        for byte in whole[:40]:
-            made.send(bytes([byte]))
+def _send_slowly(url: str, _: random.Random) -> None:
+    """Send one byte every 20 ms."""
+    request = _request("/v1/find", json.dumps(VALID).encode())
+    with suppress(OSError), _connect(url) as connection:
+        for byte in request[:40]:
+            connection.send(bytes([byte]))
             time.sleep(0.02)
 
 
-def _oversized(url: str, rng: random.Random) -> None:
-    """Promise or send far more than is taken, and be told so."""
+def _send_too_much(url: str, rng: random.Random) -> None:
+    """Announce a body far above the limit; the response must be an error."""
     size = rng.choice([10**8, 10**12])
-    with _connected(url) as made:
+    with _connect(url) as connection:
         with suppress(OSError):
-            made.sendall(_request("/v1/score", b"[" * 100_000, size))
-        answer = b""
+            connection.sendall(_request("/v1/score", b"[" * 100_000, size))
+        response = b""
         with suppress(OSError):
-            answer = made.recv(100)
-        expect(not answer or b" 413 " in answer or b" 400 " in answer, f"a body of {size:,} bytes: {answer[:60]!r}")
+            response = connection.recv(100)
+        expect(not response or b" 413 " in response or b" 400 " in response, f"{size:,} bytes: {response[:60]!r}")
 
 
-def _garbage(url: str, rng: random.Random) -> None:
-    """Send what is no HTTP at all."""
-    with suppress(OSError), _connected(url) as made:
-        made.sendall(rng.randbytes(rng.randint(1, 2_000)) + b"\r\n\r\n")
-        answer = made.recv(100)
-        expect(not answer or b" 400 " in answer, f"no HTTP: {answer[:60]!r}")
+def _send_garbage(url: str, rng: random.Random) -> None:
+    """Send bytes that are not HTTP."""
+    with suppress(OSError), _connect(url) as connection:
+        connection.sendall(rng.randbytes(rng.randint(1, 2_000)) + b"\r\n\r\n")
+        response = connection.recv(100)
+        expect(not response or b" 400 " in response, f"garbage: {response[:60]!r}")
 
 
-def _good(url: str, seen: Counter) -> None:
+def _send_valid(url: str, statuses: Counter[int]) -> None:
     with load.Client(url) as client:
-        seen[client.send("POST", "/v1/find", GOOD)[0]] += 1
+        statuses[client.send("POST", "/v1/find", VALID)[0]] += 1
 
 
-def _strangers(url: str, count: int) -> None:
-    """Ask without the key, and with others: none gets in, and the owner does."""
-    host = urlsplit(url).netloc
-    keys = [None, "", KEY[:-1], KEY + "x", KEY.upper(), "\u00e9" * 5, "x" * 5_000]
-    for at in range(count):
-        key = keys[at % len(keys)]
-        connection = http.client.HTTPConnection(host, timeout=60)
-        headers = {"content-type": "application/json"}
-        if key is not None:
-            headers["authorization"] = f"Bearer {key}"
-        connection.request(
-            "POST", "/v1/find", json.dumps(GOOD), {name: one.encode("latin-1") for name, one in headers.items()}
-        )
-        expect(connection.getresponse().status in (401, 403, 431, 400), f"the key {str(key)[:20]!r} was let in")
-        connection.close()
-    connection = http.client.HTTPConnection(host, timeout=60)
-    connection.request(
-        "POST", "/v1/find", json.dumps(GOOD), {"content-type": "application/json", "authorization": f"Bearer {KEY}"}
-    )
-    expect(connection.getresponse().status == 200, "the owner is not let in")
-    connection.close()
-
-
-def _many(url: str, count: int) -> int:
-    """Open connections and hold them; ask on every tenth, and return how many of those were answered."""
-    held = []
+def _status_with_key(url: str, key: str | None) -> int:
+    connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=60)
+    headers = {"content-type": b"application/json"}
+    if key is not None:
+        headers["authorization"] = f"Bearer {key}".encode("latin-1")
     try:
+        connection.request("POST", "/v1/find", json.dumps(VALID), headers)
+        return connection.getresponse().status
+    finally:
+        connection.close()
+
+
+def _open_many_connections(url: str, count: int) -> int:
+    """Open many connections, send a request on every tenth, and return the number of responses."""
+    with ExitStack() as stack:
+        connections = []
         for _ in range(count):
             with suppress(OSError):
-                host, port = urlsplit(url).netloc.split(":")
-                held.append(socket.create_connection((host, int(port)), timeout=10))
-        for one in held[::10]:
+                connections.append(stack.enter_context(_connect(url, timeout=15)))
+        for connection in connections[::10]:
             with suppress(OSError):
-                one.sendall(b"GET /v1/health HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n")
-        answered = 0
-        for one in held[::10]:
-            one.settimeout(15)
+                connection.sendall(b"GET /v1/health HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n")
+        responses = 0
+        for connection in connections[::10]:
             with suppress(OSError):
-                answered += one.recv(20).startswith(b"HTTP/1.1 ")
-        expect(answered > 0, "with many connections open, nobody was answered")
-        return answered
-    finally:
-        for one in held:
-            one.close()
+                responses += connection.recv(20).startswith(b"HTTP/1.1 ")
+    expect(responses > 0, "no response with many open connections")
+    return responses
 
 
-def _together(works: list[Callable[[], None]]) -> None:
-    """Run all at once; what is found broken in a thread is found here."""
-    broken: list[BaseException] = []
+def _run_together(functions: list[Callable[[], None]]) -> None:
+    """Run functions in threads, and raise the first of their errors."""
+    errors: list[BaseException] = []
 
-    def guarded(work: Callable[[], None]) -> None:
+    def run(function: Callable[[], None]) -> None:
         try:
-            work()
+            function()
         except BaseException as error:
-            broken.append(error)
+            errors.append(error)
 
-    threads = [threading.Thread(target=guarded, args=(work,)) for work in works]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join()
-    if broken:
-        raise broken[0]
+    threads = [threading.Thread(target=run, args=(function,)) for function in functions]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
 
 
-def _abuse(short: bool) -> Finding:
-    rounds, seen = 4 if short else 60, Counter()
+def _bad_clients(short: bool) -> CheckResult:
+    rounds, statuses = 4 if short else 60, Counter()
+    behaviours = [_send_part, _send_slowly, _send_too_much, _send_garbage]
     with ServerProcess("--quiet") as server:
         for _ in range(20):
-            _good(server.url, seen)
+            _send_valid(server.url, statuses)
         before = load.memory_of(server.process.pid)
-        answered = done = 0
-        for at in range(rounds):
-            rng = random.Random(at)
-            kinds = [rng.choice([_cut, _slow, _oversized, _garbage]) for _ in range(24)]
-            works = [
-                lambda kind=kind, seed=at * 100 + n: kind(server.url, random.Random(seed))
-                for n, kind in enumerate(kinds)
+        responses = clients = 0
+        for number in range(rounds):
+            rng = random.Random(number)
+            bad = [
+                partial(rng.choice(behaviours), server.url, random.Random(number * 100 + client))
+                for client in range(24)
             ]
-            _together([*works, *(lambda: _good(server.url, seen) for _ in range(4))])
-            done += len(works)
-            if at % 20 == 0:
-                answered = _many(server.url, MANY)
-                _wait_for(server.url)
-        _good(server.url, seen)
-        expect(set(seen) <= {200, 429, 503}, f"good requests beside bad ones: {dict(seen)}")
-        expect(seen[200] >= 0.9 * sum(seen.values()), f"good requests beside bad ones: {dict(seen)}")
-        grown = load.memory_of(server.process.pid) - before
-        expect(grown < GROWTH, f"memory grew by {grown:.0f} MB")
+            _run_together([*bad, *(lambda: _send_valid(server.url, statuses) for _ in range(4))])
+            clients += len(bad)
+            if number % 20 == 0:
+                responses = _open_many_connections(server.url, CONNECTIONS)
+                _wait_until_healthy(server.url)
+        _send_valid(server.url, statuses)
+        expect(set(statuses) <= {200, 503}, f"statuses of valid requests: {dict(statuses)}")
+        expect(statuses[200] >= 0.9 * statuses.total(), f"statuses of valid requests: {dict(statuses)}")
+        growth = load.memory_of(server.process.pid) - before
+        expect(growth < MAX_GROWTH, f"memory grew by {growth:.0f} MB")
         expect(server.process.poll() is None, "the server ended")
         server.stop()
-        expect(server.process.returncode == 0, f"the server ended with {server.process.returncode}")
-    return Finding(
-        f"{done:,} bad clients, {sum(seen.values())} good ones among them, {MANY:,} connections at once",
+        expect(server.process.returncode == 0, f"the server ended with exit code {server.process.returncode}")
+    return CheckResult(
+        f"{clients:,} bad clients, {statuses.total()} valid requests, {CONNECTIONS:,} connections at once",
         {
-            "good answers": f"{seen[200]}",
-            "of every tenth of so many, answered": f"{answered}",
-            "memory": f"{grown:+.0f} MB",
+            "valid requests with status 200": f"{statuses[200]}",
+            f"responses to {CONNECTIONS // 10} requests on many connections": f"{responses}",
+            "memory": f"{growth:+.0f} MB",
         },
     )
 
 
-def _wait_for(url: str) -> None:
-    """Wait until the connections of the many are gone, but not for ever."""
+def _wait_until_healthy(url: str) -> None:
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline:
         with suppress(OSError, http.client.HTTPException), load.Client(url) as client:
             if client.send("GET", "/v1/health", None)[0] == 200:
                 return
         time.sleep(0.2)
-    expect(False, "after many connections, the server answers no more")
+    expect(False, "the server does not respond after many connections")
 
 
-def _keys(short: bool) -> Finding:
+def _wrong_keys(short: bool) -> CheckResult:
     count = 70 if short else 2_000
+    keys = [None, "", KEY[:-1], KEY + "x", KEY.upper(), "\u00e9" * 5, "x" * 5_000]
     with ServerProcess("--quiet", SOFTSET_API_KEY=KEY) as server:
-        _strangers(server.url, count)
-    return Finding(f"{count:,} requests without the key or with others", {"let in": "0"})
+        for number in range(count):
+            key = keys[number % len(keys)]
+            status = _status_with_key(server.url, key)
+            expect(status in (401, 403, 431, 400), f"status {status} with the key {str(key)[:20]!r}")
+        expect(_status_with_key(server.url, KEY) == 200, "the right key is refused")
+    return CheckResult(f"{count:,} requests without a key or with a wrong one", {"accepted": "0"})
 
 
 CHECKS = (
     Check(
         "server-load",
         "soak",
-        "requests of all kinds at six tenths of what the machine can do, then far more at once",
-        "no wrong status, no leak, the rest refused",
+        "a mix of requests at 60% of the throughput, then far more at once",
+        "no wrong status, no memory leak, excess requests are refused",
         _load,
     ),
     Check(
-        "server-abuse",
+        "bad-clients",
         "soak",
-        "slow clients, cut connections, oversized bodies, garbage, 1,000 connections at once",
-        "no crash, no leak, honest statuses, good requests answered meanwhile",
-        _abuse,
+        "slow clients, cut connections, large bodies, garbage, 1,000 connections at once",
+        "no crash, no memory leak, valid requests are answered meanwhile",
+        _bad_clients,
     ),
-    Check("server-keys", "soak", "wrong keys, and none", "nobody gets in but the owner", _keys),
+    Check(
+        "wrong-keys",
+        "soak",
+        "requests without a key or with a wrong one",
+        "only the right key is accepted",
+        _wrong_keys,
+    ),
 )

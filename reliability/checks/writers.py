@@ -1,4 +1,4 @@
-"""Everything that softset writes, as pairs of an old and a new state that can be told apart by their content."""
+"""Everything that softset writes, with an old and a new state that differ in their content."""
 
 import hashlib
 import json
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from reliability.check import Broken, expect
+from reliability.check import CheckFailed, expect
 
 __all__ = ["Writer", "writers"]
 
@@ -19,9 +19,10 @@ D = 64
 
 @dataclass(frozen=True)
 class Writer:
-    """A thing that is written: how to put its old state there, how to write the new, and what is there now.
+    """A file or folder that is written.
 
-    `state` opens what is there, verifies it, and returns "old" or "new"; anything else that it finds is broken.
+    `reset` restores the old state and `write` writes the new one. `state` opens and verifies the file, and returns
+    "old" or "new".
     """
 
     name: str
@@ -31,27 +32,27 @@ class Writer:
 
 
 def writers(folder: Path) -> list[Writer]:
-    """Return all of them, each in a folder of its own."""
-    made = []
+    """Return all writers, each with its own folder."""
+    all_writers = []
     for build in (_imports, _builds, _adds, _tokens, _sets, _weights, _cache, _scores, _results):
-        place = folder / build.__name__.strip("_")
-        place.mkdir()
-        made.append(build(place))
-    for one in made:
-        one.reset()
-        expect(one.state() == "old", f"{one.name}: the old state is {one.state()}")
-    return made
+        subfolder = folder / build.__name__.strip("_")
+        subfolder.mkdir()
+        all_writers.append(build(subfolder))
+    for writer in all_writers:
+        writer.reset()
+        expect(writer.state() == "old", f"{writer.name}: the old state is {writer.state()}")
+    return all_writers
 
 
 def _rows(n: int, seed: int) -> np.ndarray:
     return np.random.default_rng(seed).standard_normal((n, D)).astype(np.float32)
 
 
-def _told(n: int) -> str:
-    """Return which state so many items are."""
+def _state_of(n: int) -> str:
+    """Return the state that has this number of items."""
     names = {OLD: "old", NEW: "new"}
     if n not in names:
-        raise Broken(f"{n} items, where {OLD} or {NEW} were wanted")
+        raise CheckFailed(f"{n} items, but there must be {OLD} or {NEW}")
     return names[n]
 
 
@@ -62,17 +63,17 @@ def _imports(folder: Path) -> Writer:
 
     files = {}
     for n in (OLD, NEW):
-        lines = (f"w{at} " + " ".join(f"{x:.4f}" for x in row) for at, row in enumerate(_rows(n, n)))
+        lines = (f"w{number} " + " ".join(f"{x:.4f}" for x in row) for number, row in enumerate(_rows(n, n)))
         files[n] = folder / f"{n}.txt"
         files[n].write_text("\n".join(lines))
     name = f"crash-{folder.parent.name}".lower()
 
     def state() -> str:
         verify_vectors(vectors_folder(name))
-        found = load_words(name)
-        n = len(found)
-        expect(abs(float(found["w1"][0]) - round(float(_rows(n, n)[1, 0]), 4)) < 1e-6, "vectors of another file")
-        return _told(n)
+        words = load_words(name)
+        n = len(words)
+        expect(abs(float(words["w1"][0]) - round(float(_rows(n, n)[1, 0]), 4)) < 1e-6, "vectors of another file")
+        return _state_of(n)
 
     return Writer(
         "import of vectors",
@@ -83,7 +84,7 @@ def _imports(folder: Path) -> Writer:
 
 
 def _collection(path: Path) -> int:
-    """Open a collection, verify all its parts, and return how many items it has."""
+    """Open a collection, verify all its files, and return its number of items."""
     from softset.collections.collection import Collection
     from softset.vectors.storage import verify_vectors
 
@@ -98,7 +99,7 @@ def _collection(path: Path) -> int:
 def _items(start: int, stop: int):
     from softset.collections.items import Item
 
-    return [Item(f"i{at}", f"text {at}", {"n": at}) for at in range(start, stop)]
+    return [Item(f"i{number}", f"text {number}", {"n": number}) for number in range(start, stop)]
 
 
 def _builds(folder: Path) -> Writer:
@@ -109,25 +110,25 @@ def _builds(folder: Path) -> Writer:
         "build of a collection",
         lambda: shutil.rmtree(path, ignore_errors=True),
         lambda: Collection.create(path, _items(0, NEW), vectors=_rows(NEW, 1)),
-        lambda: _told(_collection(path)) if path.exists() else "old",
+        lambda: _state_of(_collection(path)) if path.exists() else "old",
     )
 
 
 def _adds(folder: Path) -> Writer:
     from softset.collections.collection import Collection
 
-    path, good = folder / "books", folder / "good"
-    Collection.create(good, _items(0, OLD), vectors=_rows(OLD, 1))
+    path, original = folder / "books", folder / "original"
+    Collection.create(original, _items(0, OLD), vectors=_rows(OLD, 1))
 
     def reset() -> None:
         shutil.rmtree(path, ignore_errors=True)
-        shutil.copytree(good, path)
+        shutil.copytree(original, path)
 
     return Writer(
         "addition to a collection",
         reset,
         lambda: Collection.open(path).add(_items(OLD, NEW), vectors=_rows(NEW - OLD, 2)),
-        lambda: _told(_collection(path)),
+        lambda: _state_of(_collection(path)),
     )
 
 
@@ -135,7 +136,7 @@ def _tokens(folder: Path) -> Writer:
     from softset import TokenSets
 
     path = folder / "sets"
-    sets = TokenSets.from_arrays([_rows(5, at) for at in range(NEW // 5)])
+    sets = TokenSets.from_arrays([_rows(5, seed) for seed in range(NEW // 5)])
 
     def state() -> str:
         if not path.exists():
@@ -164,31 +165,31 @@ def _weights(folder: Path) -> Writer:
     from softset import Idf
 
     path = folder / "idf.json"
-    old, new = (Idf(n, {f"t{at}": 1 + at % n for at in range(n)}, "own") for n in (OLD, NEW))
-    return Writer("idf", lambda: old.save(path), lambda: new.save(path), lambda: _told(Idf.load(path).documents))
+    old, new = (Idf(n, {f"t{token}": 1 + token % n for token in range(n)}, "own") for n in (OLD, NEW))
+    return Writer("idf", lambda: old.save(path), lambda: new.save(path), lambda: _state_of(Idf.load(path).documents))
 
 
 def _cache(folder: Path) -> Writer:
     from softset.encoders.cache import CachedEncoder
     from softset.encoders.loading import load_encoder
 
-    plain, path = load_encoder("words"), folder / "cache"
-    texts = [f"the red book number {at} of the sea" for at in range(NEW)]
-    wanted = plain.encode(texts).vectors
+    encoder, path = load_encoder("words"), folder / "cache"
+    texts = [f"the red book number {number} of the sea" for number in range(NEW)]
+    expected = encoder.encode(texts).vectors
 
     def state() -> str:
-        """Whatever was kept, it gives the right vectors; a part of it is no third state, for it is only a cache."""
+        """Check that the cache gives the right vectors; it may hold a part of them."""
         if not path.exists():
             return "old"
-        kept = CachedEncoder(plain, path)
-        expect(np.array_equal(kept.encode(texts).vectors, wanted), "other vectors from the cache")
-        expect(not kept.repaired, "something damaged in the cache")
+        cached = CachedEncoder(encoder, path)
+        expect(np.array_equal(cached.encode(texts).vectors, expected), "other vectors from the cache")
+        expect(not cached.repaired, "damaged entries in the cache")
         return "new"
 
     return Writer(
         "cache",
         lambda: shutil.rmtree(path, ignore_errors=True),
-        lambda: CachedEncoder(plain, path).encode(texts),
+        lambda: CachedEncoder(encoder, path).encode(texts),
         state,
     )
 
@@ -197,20 +198,20 @@ def _scores(folder: Path) -> Writer:
     from softset.io.checkpoint import resumable_file
 
     path = folder / "scores.tsv"
-    lines = [f"{at}\t{at / 7:.6f}" for at in range(NEW)]
-    whole = hashlib.sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest()
+    lines = [f"{row}\t{row / 7:.6f}" for row in range(NEW)]
+    digest = hashlib.sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest()
 
     def write() -> None:
-        """Go on where an earlier run was; it is the second run that must end with every row there once."""
-        under_way = any(folder.glob("scores.tsv.partial/part-*"))
-        with resumable_file(path, {"signature": "a"}, resume=under_way) as file:
-            for at in range(file.rows, NEW, 20):
-                file.append(lines[at : at + 20], {"rows": at})
+        """Resume an interrupted run if there is one."""
+        interrupted = any(folder.glob("scores.tsv.partial/part-*"))
+        with resumable_file(path, {"signature": "a"}, resume=interrupted) as file:
+            for row in range(file.rows, NEW, 20):
+                file.append(lines[row : row + 20], {"rows": row})
 
     def state() -> str:
         if not path.exists():
             return "old"
-        expect(hashlib.sha256(path.read_bytes()).hexdigest() == whole, "other rows than were scored")
+        expect(hashlib.sha256(path.read_bytes()).hexdigest() == digest, "the rows differ")
         return "new"
 
     def reset() -> None:
@@ -221,18 +222,19 @@ def _scores(folder: Path) -> Writer:
 
 
 def _results(folder: Path) -> Writer:
-    """Write a table of results, which is two files: numbers, and the same for people. Either may be the older one."""
-    from softset.evaluation.tables import ResultRow, ResultTable
+    """Write a table of results as JSON and Markdown. Each of the two files may have the old or the new state."""
+    from softset.evaluation.rendering import as_markdown
+    from softset.evaluation.results import Row, Table
 
     tables = {
-        n: ResultTable("t", tuple(ResultRow("t", f"d{at}", "m", "rho", 0.5, 9) for at in range(n))) for n in (OLD, NEW)
+        n: Table("t", tuple(Row("t", f"d{number}", "m", "rho", 0.5, 9) for number in range(n))) for n in (OLD, NEW)
     }
 
     def state() -> str:
-        found = ResultTable.load(folder / "table.json")
-        shown = [ResultTable(one.title, one.rows, one.baseline, found.facts).to_markdown() for one in tables.values()]
-        expect((folder / "table.md").read_text("utf-8") in shown, "table.md is neither the old one nor the new one")
-        return _told(len(found.rows))
+        saved = Table.load(folder / "table.json")
+        pages = [as_markdown(Table(table.title, table.rows, table.baseline, saved.facts)) for table in tables.values()]
+        expect((folder / "table.md").read_text("utf-8") in pages, "table.md has neither the old nor the new state")
+        return _state_of(len(saved.rows))
 
     return Writer(
         "results", lambda: tables[OLD].save(folder, "table"), lambda: tables[NEW].save(folder, "table"), state

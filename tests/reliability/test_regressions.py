@@ -1,4 +1,4 @@
-"""What the checks of reliability/ found, once and for all: the smallest input that showed it."""
+"""Failures that the reliability checks found, each with a minimal input."""
 
 import json
 import tracemalloc
@@ -12,17 +12,17 @@ from softset import Subspace, TokenSets, WordVectors, load_words
 from softset.collections.collection import Collection
 from softset.collections.items import Item, read_items
 from softset.errors import FileError
-from softset.evaluation.data import DataFolder
+from softset.evaluation.data import Data
 from softset.io.arrays import read_array, write_tensors
 from softset.query.named_sets import read_sets
 from softset.search.thresholds import largest
 from softset.similarity.kernels import gram, max_cosine
 
 ROWS = np.random.default_rng(0).standard_normal((40, 6)).astype("f4")
-NAMES = [f"w{at}" for at in range(40)]
+NAMES = [f"w{row}" for row in range(40)]
 
 
-def changed(path: Path, old: bytes, new: bytes) -> None:
+def replace_bytes(path: Path, old: bytes, new: bytes) -> None:
     content = path.read_bytes()
     assert content.count(old) >= 1 and len(old) == len(new)
     path.write_bytes(content.replace(old, new, 1))
@@ -36,7 +36,7 @@ def store(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def books(tmp_path: Path) -> Path:
-    items = [Item(name, f"text of {name}", {"n": at}) for at, name in enumerate(NAMES)]
+    items = [Item(name, f"text of {name}", {"n": row}) for row, name in enumerate(NAMES)]
     Collection.create(tmp_path / "books", items, vectors=ROWS)
     return tmp_path / "books"
 
@@ -46,16 +46,16 @@ def segment(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("header", [b"{'desc(: '<f", b"{'descr': '|O", b"{'descr': '>f"])
-def test_a_header_of_numpy_s_that_was_changed(store: Path, header: bytes) -> None:
-    changed(store / "vectors.npy", b"{'descr': '<f"[: len(header)], header)
-    if header.endswith(b">f"):  # numbers, if other ones
+def test_a_damaged_npy_header_is_refused(store: Path, header: bytes) -> None:
+    replace_bytes(store / "vectors.npy", b"{'descr': '<f"[: len(header)], header)
+    if header.endswith(b">f"):  # other numbers, but valid
         assert load_words(store).matrix.shape == (40, 6)
         return
     with pytest.raises(FileError, match=r"^[^\n]*(is not a complete NumPy file|holds no plain array)[^\n]*$"):
         load_words(store)
 
 
-def test_arrays_of_objects_are_not_read(tmp_path: Path) -> None:
+def test_object_arrays_are_refused(tmp_path: Path) -> None:
     np.save(tmp_path / "a.npy", np.array([{"a": 1}], dtype=object), allow_pickle=True)
     with pytest.raises(FileError, match="holds no plain array of numbers or text; save it again"):
         read_array(tmp_path / "a.npy")
@@ -67,20 +67,19 @@ def test_arrays_of_objects_are_not_read(tmp_path: Path) -> None:
         read_array(tmp_path / "b.npy", mapped=False)
 
 
-def test_whole_numbers_where_floats_were(store: Path) -> None:
-    changed(store / "norms.npy", b"'<f4'", b"'<i4'")
+def test_integer_norms_are_refused(store: Path) -> None:
+    replace_bytes(store / "norms.npy", b"'<f4'", b"'<i4'")
     with pytest.raises(FileError, match=r"norms\.npy has int32 \(40,\), but shape \(40,\) was wanted"):
         load_words(store)
 
 
-def test_a_word_that_is_no_text(store: Path) -> None:
-    changed(store / "words.bin", b"w1", b"\xff1")
+def test_words_that_are_not_utf8_are_refused(store: Path) -> None:
+    replace_bytes(store / "words.bin", b"w1", b"\xff1")
     with pytest.raises(FileError, match="a stored word is no UTF-8"):
         list(load_words(store).words)
 
 
-def test_a_vector_that_is_no_number(store: Path) -> None:
-    """Whoever changed a file so that a row is NaN hides that item, or hears of it; no score is NaN."""
+def test_nan_vectors_give_no_nan_memberships(store: Path) -> None:
     content = (store / "vectors.npy").read_bytes()
     (store / "vectors.npy").write_bytes(content[:128] + np.full(6, np.nan, "<f4").tobytes() + content[152:])
     words = load_words(store)
@@ -91,14 +90,14 @@ def test_a_vector_that_is_no_number(store: Path) -> None:
         largest(np.full(64, np.nan), 3)
 
 
-def test_token_sets_with_a_broken_header(tmp_path: Path) -> None:
+def test_a_damaged_header_of_token_sets_is_refused(tmp_path: Path) -> None:
     TokenSets.from_arrays([ROWS[:2], ROWS[2:5]]).save(tmp_path / "sets")
-    changed(tmp_path / "sets" / "offsets.npy", b"(3,)", b"(3,(")
+    replace_bytes(tmp_path / "sets" / "offsets.npy", b"(3,)", b"(3,(")
     with pytest.raises(FileError, match=r"offsets\.npy is not a complete NumPy file"):
         TokenSets.open(tmp_path / "sets")
 
 
-def test_a_manifest_that_names_what_is_not_there(books: Path) -> None:
+def test_a_missing_segment_is_reported(books: Path) -> None:
     manifest = json.loads((books / "manifest.json").read_text())
     manifest["segments"] = {"segment-nothing": []}
     (books / "manifest.json").write_text(json.dumps(manifest))
@@ -109,7 +108,7 @@ def test_a_manifest_that_names_what_is_not_there(books: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new"), [(b'{"text"', b'{"tex_"'), (b'{"text"', b'{"text['), (b'"text of w7"', b"1234567890e1")]
 )
-def test_a_text_that_was_changed(books: Path, old: bytes, new: bytes) -> None:
+def test_a_changed_item_is_reported(books: Path, old: bytes, new: bytes) -> None:
     content = segment(books) / "items.bin"
     lines = content.read_bytes().splitlines(keepends=True)
     lines[7] = lines[7].replace(old, new)
@@ -118,16 +117,16 @@ def test_a_text_that_was_changed(books: Path, old: bytes, new: bytes) -> None:
         Collection.open(books).find("w7", 40, include_examples=True)
 
 
-def test_directions_that_are_far_too_long(tmp_path: Path) -> None:
-    """Their products overflow to infinity, or to NaN, which is not above any bound."""
+def test_huge_directions_are_refused(tmp_path: Path) -> None:
+    """Their products overflow to NaN, and no comparison with NaN is true."""
     rows = np.array([[1e200, 1e200], [1e200, -1e200]])
     write_tensors(tmp_path / "a.safetensors", "Subspace", {"directions": rows}, {"dtype": "float64"})
     with pytest.raises(FileError, match="not orthonormal"):
         Subspace.load(tmp_path / "a.safetensors")
 
 
-def test_cosines_stay_cosines() -> None:
-    """Of opposite rows the product of unit vectors is a little below -1."""
+def test_cosines_are_at_least_minus_one() -> None:
+    """Rounding makes the product of opposite unit vectors slightly smaller than -1."""
     rows = np.random.default_rng(0).standard_normal((500, 3)).astype("f4")
     sides = TokenSets.from_arrays(list(rows[:, None])), TokenSets.from_arrays(list(-rows[:, None]))
     assert softset.score(*sides, metric="average").score.min() >= -1
@@ -135,8 +134,8 @@ def test_cosines_stay_cosines() -> None:
 
 
 @pytest.mark.parametrize("metric", ["softset", "subspace", "subspace(aperture=2)", "bertscore"])
-def test_a_long_text_takes_memory_by_its_length_and_not_by_its_square(metric: str) -> None:
-    """A text of 4,000 tokens: all their cosines would take 128 MB, and a factorisation several times that."""
+def test_memory_grows_linearly_with_text_length(metric: str) -> None:
+    """All cosines of 4,000 tokens would take 128 MB."""
     rows = np.random.default_rng(0).standard_normal((4_000, 24)).astype("f4")
     sides = TokenSets.from_arrays([rows]), TokenSets.from_arrays([rows[:9]])
     softset.score(sides[1], sides[1], metric=metric)
@@ -147,19 +146,19 @@ def test_a_long_text_takes_memory_by_its_length_and_not_by_its_square(metric: st
     assert peak < 60e6 and 0 < found.recall[0] <= 1
 
 
-def test_long_texts_are_as_short_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Directions give what Gram matrices give, and cosines by pieces what they give at once."""
+def test_long_texts_use_the_same_formula_as_short_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bases give the results of Gram matrices, and blocks of cosines the results of one product."""
     random = np.random.default_rng(0)
     sides = [TokenSets.from_arrays([random.standard_normal((k, 24)).astype("f4") + 1]) for k in (700, 30)]
-    kept = {metric: softset.score(*sides, metric=metric).score[0] for metric in ("softset", "bertscore")}
+    expected = {metric: softset.score(*sides, metric=metric).score[0] for metric in ("softset", "bertscore")}
     monkeypatch.setattr(gram, "LONG", 10**9)
     monkeypatch.setattr(max_cosine, "MOST", 1_000)
-    for metric, before in kept.items():
-        assert softset.score(*sides, metric=metric).score[0] == pytest.approx(before, abs=1e-6)
+    for metric, score in expected.items():
+        assert softset.score(*sides, metric=metric).score[0] == pytest.approx(score, abs=1e-6)
 
 
 @pytest.mark.parametrize("number", ["1e400", "-1e400"])
-def test_a_size_that_is_infinite(store: Path, books: Path, number: str) -> None:
+def test_infinite_sizes_are_refused(store: Path, books: Path, number: str) -> None:
     for path, key in ((store / "meta.json", '"bytes": '), (store / "meta.json", '"words": ')):
         good = path.read_text()
         start = good.index(key) + len(key)
@@ -173,18 +172,18 @@ def test_a_size_that_is_infinite(store: Path, books: Path, number: str) -> None:
         Collection.open(books)
 
 
-def test_sentences_stay_short(tmp_path: Path) -> None:
+def test_error_messages_are_short(tmp_path: Path) -> None:
     header = "\t".join(["id"] * 5_000)
     (tmp_path / "a.tsv").write_text(f"{header}\n")
-    with pytest.raises(FileError) as told:
+    with pytest.raises(FileError) as error:
         list(read_items(tmp_path / "a.tsv"))
-    assert len(str(told.value)) < 500
-    with pytest.raises(FileError) as told:
-        DataFolder(tmp_path).table("a.tsv", ["score"], [float])
-    assert len(str(told.value)) < 500
+    assert len(str(error.value)) < 500
+    with pytest.raises(FileError) as error:
+        Data(tmp_path).table("a.tsv", ["score"], [float])
+    assert len(str(error.value)) < 500
 
 
-def test_named_sets_that_are_nested_too_deep(tmp_path: Path) -> None:
+def test_deeply_nested_named_sets_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text('{"a": ' + "[" * 100_000)
     with pytest.raises(FileError, match="cannot be read as JSON"):
         read_sets(tmp_path / "a.json")
