@@ -4,7 +4,7 @@ import hashlib
 import json
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -223,16 +223,14 @@ def _scores(folder: Path) -> Writer:
 
 def _results(folder: Path) -> Writer:
     """Write a table of results as JSON and Markdown. Each of the two files may have the old or the new state."""
-    from softset.evaluation.rendering import as_markdown
-    from softset.evaluation.results import Row, Table
+    from softset.evaluation.tables import ResultRow, ResultTable
 
-    tables = {
-        n: Table("t", tuple(Row("t", f"d{number}", "m", "rho", 0.5, 9) for number in range(n))) for n in (OLD, NEW)
-    }
+    rows = [ResultRow("t", f"d{number}", "m", "rho", 0.5, 9) for number in range(NEW)]
+    tables = {n: ResultTable("t", tuple(rows[:n])) for n in (OLD, NEW)}
 
     def state() -> str:
-        saved = Table.load(folder / "table.json")
-        pages = [as_markdown(Table(table.title, table.rows, table.baseline, saved.facts)) for table in tables.values()]
+        saved = ResultTable.load(folder / "table.json")
+        pages = [replace(table, facts=saved.facts).to_markdown() for table in tables.values()]
         expect((folder / "table.md").read_text("utf-8") in pages, "table.md has neither the old nor the new state")
         return _state_of(len(saved.rows))
 

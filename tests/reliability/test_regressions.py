@@ -12,7 +12,7 @@ from softset import Subspace, TokenSets, WordVectors, load_words
 from softset.collections.collection import Collection
 from softset.collections.items import Item, read_items
 from softset.errors import FileError
-from softset.evaluation.data import Data
+from softset.evaluation.data import DataFolder
 from softset.io.arrays import read_array, write_tensors
 from softset.query.named_sets import read_sets
 from softset.search.thresholds import largest
@@ -69,13 +69,13 @@ def test_object_arrays_are_refused(tmp_path: Path) -> None:
 
 def test_integer_norms_are_refused(store: Path) -> None:
     replace_bytes(store / "norms.npy", b"'<f4'", b"'<i4'")
-    with pytest.raises(FileError, match=r"norms\.npy has int32 \(40,\), but shape \(40,\) was wanted"):
+    with pytest.raises(FileError, match=r"norms\.npy holds int32 of shape \(40,\), but shape \(40,\) was expected"):
         load_words(store)
 
 
 def test_words_that_are_not_utf8_are_refused(store: Path) -> None:
     replace_bytes(store / "words.bin", b"w1", b"\xff1")
-    with pytest.raises(FileError, match="a stored word is no UTF-8"):
+    with pytest.raises(FileError, match="a stored word is not valid UTF-8"):
         list(load_words(store).words)
 
 
@@ -163,7 +163,7 @@ def test_infinite_sizes_are_refused(store: Path, books: Path, number: str) -> No
         good = path.read_text()
         start = good.index(key) + len(key)
         path.write_text(good[:start] + number + good[good.index(",", start) :])
-        with pytest.raises(FileError, match=r"meta\.json lacks a fact"):
+        with pytest.raises(FileError, match=r"meta\.json has no valid entry"):
             load_words(store)
         path.write_text(good)
     manifest = (books / "manifest.json").read_text()
@@ -179,7 +179,7 @@ def test_error_messages_are_short(tmp_path: Path) -> None:
         list(read_items(tmp_path / "a.tsv"))
     assert len(str(error.value)) < 500
     with pytest.raises(FileError) as error:
-        Data(tmp_path).table("a.tsv", ["score"], [float])
+        DataFolder(tmp_path).table("a.tsv", ["score"], [float])
     assert len(str(error.value)) < 500
 
 
