@@ -1,5 +1,6 @@
-"""The public surface: sorted, lazy, and documented by examples that run."""
+"""The public names: sorted, imported lazily, documented by examples that run."""
 
+import ast
 import importlib.metadata
 import subprocess
 import sys
@@ -10,16 +11,29 @@ import pytest
 import softset
 
 
-def test_the_names_are_sorted_and_there() -> None:
+def test_public_names_are_sorted_and_exist() -> None:
     assert softset.__all__ == sorted(softset.__all__)
     for name in softset.__all__:
         assert getattr(softset, name).__name__ == name
-    assert set(softset.__all__) <= set(dir(softset))
     with pytest.raises(AttributeError, match="has no attribute 'Frobnicate'"):
         _ = softset.Frobnicate
 
 
-def test_errors_form_the_tree_that_is_drawn() -> None:
+def test_completion_shows_only_public_names() -> None:
+    code = "import softset, softset.search.words; softset.score; print(*dir(softset))"
+    names = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert names == sorted([*softset.__all__, "__version__"])
+
+
+def test_type_checkers_see_the_same_names_as_the_interpreter() -> None:
+    """The imports for type checkers are the only second list of the lazy names."""
+    tree = ast.parse(Path(softset.__file__).read_text())
+    (block,) = [node for node in tree.body if isinstance(node, ast.If)]
+    imports = {alias.asname: node.module for node in block.body for alias in node.names}
+    assert imports == softset._MODULES
+
+
+def test_errors_form_the_documented_tree() -> None:
     from softset import errors
 
     assert errors.__all__ == sorted(errors.__all__)
@@ -45,7 +59,7 @@ def test_the_algebra_does_not_import_torch() -> None:
 
 @pytest.mark.parametrize("name", softset.__all__)
 def test_every_public_name_has_an_example(name: str) -> None:
-    """And so has every public method; that the examples are right, doctest checks elsewhere."""
+    """Every public method has one too; doctest runs them."""
     kind = getattr(softset, name)
     assert ">>>" in kind.__doc__
     fields = getattr(kind, "__dataclass_fields__", {})  # their defaults are data
@@ -56,7 +70,7 @@ def test_every_public_name_has_an_example(name: str) -> None:
             assert documented and (without or ">>>" in documented), method
 
 
-def test_the_version_is_one() -> None:
+def test_all_files_state_the_same_version() -> None:
     root = Path(__file__).parent.parent
     assert f"version: {softset.__version__}" in (root / "CITATION.cff").read_text()
     assert f"## {softset.__version__}" in (root / "CHANGELOG.md").read_text()

@@ -1,6 +1,6 @@
 """Set algebra for embeddings.
 
-Build a set from a few examples, combine sets with AND, OR and NOT, and ask how much anything belongs:
+Build a set from a few examples, combine sets with AND, OR and NOT, and measure the membership of any vector:
 
 >>> from softset import Subspace
 >>> flat = Subspace.span([[1, 0, 0], [0, 1, 0]])
@@ -14,42 +14,27 @@ Subspace(dim=1, ambient=3)
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from softset.algebra import GradedSubspace, SoftSet, Subspace
-    from softset.encoders.base import Encoder
-    from softset.encoders.loading import load_encoder
-    from softset.encoders.tokensets import TokenSets
-    from softset.errors import SoftsetError
-    from softset.search.words import WordVectors, load_words
-    from softset.similarity.calibration import Calibration
-    from softset.similarity.idf import Idf
-    from softset.similarity.metrics.registry import metric
-    from softset.similarity.scorer import Scorer
-    from softset.similarity.scores import Scores
-    from softset.similarity.scoring import pairwise, score
+if TYPE_CHECKING:  # the same names as in _MODULES, for type checkers; tests/test_surface.py compares them
+    from softset.algebra import GradedSubspace as GradedSubspace
+    from softset.algebra import SoftSet as SoftSet
+    from softset.algebra import Subspace as Subspace
+    from softset.encoders.base import Encoder as Encoder
+    from softset.encoders.loading import load_encoder as load_encoder
+    from softset.encoders.tokensets import TokenSets as TokenSets
+    from softset.errors import SoftsetError as SoftsetError
+    from softset.search.words import WordVectors as WordVectors
+    from softset.search.words import load_words as load_words
+    from softset.similarity.calibration import Calibration as Calibration
+    from softset.similarity.idf import Idf as Idf
+    from softset.similarity.metrics.registry import metric as metric
+    from softset.similarity.scorer import Scorer as Scorer
+    from softset.similarity.scores import Scores as Scores
+    from softset.similarity.scoring import pairwise as pairwise
+    from softset.similarity.scoring import score as score
 
 __version__ = "0.6.0"
 
-__all__ = [
-    "Calibration",
-    "Encoder",
-    "GradedSubspace",
-    "Idf",
-    "Scorer",
-    "Scores",
-    "SoftSet",
-    "SoftsetError",
-    "Subspace",
-    "TokenSets",
-    "WordVectors",
-    "load_encoder",
-    "load_words",
-    "metric",
-    "pairwise",
-    "score",
-]
-
-_HOME = {
+_MODULES = {
     "Calibration": "softset.similarity.calibration",
     "Encoder": "softset.encoders.base",
     "GradedSubspace": "softset.algebra",
@@ -67,16 +52,17 @@ _HOME = {
     "pairwise": "softset.similarity.scoring",
     "score": "softset.similarity.scoring",
 }
+__all__ = list(_MODULES)
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first asked for, so that `import softset` costs next to nothing."""
-    if name not in _HOME:
+    """Import a public name at its first use, so that `import softset` is fast."""
+    if name not in _MODULES:
         raise AttributeError(f"module 'softset' has no attribute {name!r}")
-    value = getattr(import_module(_HOME[name]), name)
+    value = getattr(import_module(_MODULES[name]), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return [*__all__, "__version__"]

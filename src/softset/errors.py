@@ -1,17 +1,17 @@
-"""Every error softset raises on purpose.
+"""The exceptions that softset raises.
 
     SoftsetError
-    ├── InputError            (also a ValueError)  the values given cannot be used
-    │   ├── ShapeError            wrong number of axes, ragged rows, sizes that do not fit
-    │   ├── NotFiniteError        NaN or infinity, with its place
+    ├── InputError            (also a ValueError)  an argument cannot be used
+    │   ├── ShapeError            wrong number of axes, ragged rows, sizes that do not match
+    │   ├── NotFiniteError        NaN or infinity, with its row and column
     │   ├── AmbientError          vectors or sets of different dimension
-    │   ├── LibraryError          arrays of two libraries, or of none that is known
-    │   ├── UnknownWordError      a word that has no vector, with words spelled like it
-    │   └── QueryError            a query that cannot be read, with the place
-    ├── FileError             (also a ValueError)  a file is not what it should be
+    │   ├── LibraryError          arrays of two libraries, or of an unsupported one
+    │   ├── UnknownWordError      a word without a vector, with similar words
+    │   └── QueryError            a syntax error in a query, with its position
+    ├── FileError             (also a ValueError)  a file is damaged or of the wrong kind
     └── MissingExtraError     (also an ImportError)  an optional package is not installed
 
-A message is one sentence: what was given, what was wanted, what to do.
+A message is one sentence: what was given, what was expected, what to do.
 """
 
 import unicodedata
@@ -31,7 +31,7 @@ __all__ = [
 
 
 class SoftsetError(Exception):
-    """The root: catching it catches every deliberate error of softset, and nothing else.
+    """The base class: `except SoftsetError` catches every deliberate error of softset, and nothing else.
 
     >>> import softset
     >>> try:
@@ -43,45 +43,45 @@ class SoftsetError(Exception):
 
 
 class InputError(SoftsetError, ValueError):
-    """A value that cannot be used."""
+    """An argument that cannot be used."""
 
 
 class ShapeError(InputError):
-    """An array with the wrong number of axes, ragged rows, or sizes that do not fit together."""
+    """An array with the wrong number of axes, ragged rows, or sizes that do not match."""
 
 
 class NotFiniteError(InputError):
-    """NaN or infinity where a number was wanted."""
+    """NaN or infinity where a finite number was expected."""
 
 
 class AmbientError(InputError):
-    """Vectors or sets that live in spaces of different dimension."""
+    """Vectors or sets of different dimension."""
 
 
 class LibraryError(InputError):
-    """Arrays of two libraries in one call, or of a library that is not known."""
+    """Arrays of two libraries in one call, or of an unsupported library."""
 
 
 class UnknownWordError(InputError, KeyError):
-    """A word that has no vector."""
+    """A word without a vector."""
 
-    __str__ = Exception.__str__  # a KeyError would show the sentence in quotes
+    __str__ = Exception.__str__  # KeyError would show the message in quotes
 
 
 class QueryError(InputError):
-    """A query that cannot be read; `position` is where, counted in characters from 0."""
+    """A syntax error in a query; `position` is its character index."""
 
     def __init__(self, sentence: str, query: str, position: int) -> None:
-        """Keep the sentence, and show the query with a caret under the place."""
+        """Make a message with the query and a caret under the position."""
         self.sentence, self.query, self.position = sentence, query, position
         start = max(position - 60, 0)
         shown = query[start : position + 60].replace("\n", " ").replace("\t", " ")
-        before = sum(2 if unicodedata.east_asian_width(one) in "WF" else 1 for one in query[start:position])
-        super().__init__(f"{sentence}\n  {shown}\n  {' ' * before}^")
+        width = sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in query[start:position])
+        super().__init__(f"{sentence}\n  {shown}\n  {' ' * width}^")
 
 
 class FileError(SoftsetError, ValueError):
-    """A file that is not what it should be."""
+    """A file that is damaged or of the wrong kind."""
 
 
 class MissingExtraError(SoftsetError, ImportError):

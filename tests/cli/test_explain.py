@@ -24,7 +24,7 @@ def _width(monkeypatch) -> None:
     monkeypatch.setenv("COLUMNS", "100")
 
 
-def test_both_metrics_side_by_side(run) -> None:
+def test_both_metrics_parallel_map(run) -> None:
     code, out, err = run(*ROYALTY)
     assert code == 0 and err == "" and "\x1b" not in out
     why = Scorer().explain(*ROYALTY[1:], metrics=["bertscore", "softset"])

@@ -199,7 +199,7 @@ def test_what_is_no_protocol_buffer_is_a_value_error(broken: bytes) -> None:
         output_names(broken)
 
 
-def test_batches_run_side_by_side_and_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batches_run_parallel_map_and_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     one, three = (load_encoder("minilm", layer=2, threads=threads) for threads in (1, 3))
     seen, running, most, lock = set(), 0, 0, Lock()
     plain = OnnxNetwork.__call__

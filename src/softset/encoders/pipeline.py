@@ -26,7 +26,7 @@ from softset.encoders.tokenizer import TokenizedText, Tokenizer
 from softset.encoders.tokensets import TokenSets
 from softset.errors import InputError
 from softset.io.text import counted
-from softset.runtime.threads import side_by_side
+from softset.runtime.threads import parallel_map
 
 __all__ = ["ContextualEncoder", "Overflow", "PipelineOptions", "Unit"]
 
@@ -235,7 +235,7 @@ class ContextualEncoder(TextEncoder):
             return len(batch)
 
         done = 0
-        for count in side_by_side(run, batches, max(1, min(network.parallel_batches, len(batches)))):
+        for count in parallel_map(run, batches, max(1, min(network.parallel_batches, len(batches)))):
             done += count
             if progress is not None:
                 progress(done * len(order) // len(jobs), len(order))

@@ -1,6 +1,6 @@
-"""Loops that NumPy has no call for: numba compiles them where it is installed, `pip install 'softset[fast]'`.
+"""Just-in-time compilation of loops by numba, an optional package (`pip install 'softset[fast]'`).
 
-Without numba they stay Python, many times slower and the same in what they do: whoever has another way takes that.
+Without numba the loops run as Python, with the same results but many times slower; callers fall back to NumPy.
 """
 
 from collections.abc import Callable
@@ -12,12 +12,12 @@ __all__ = ["can_compile", "compiled"]
 
 Loop = TypeVar("Loop", bound=Callable[..., Any])
 
-# Sums may be taken in another order, which vectors of numbers need; NaN and infinity keep their meaning.
+# Sums may be reordered, which vectorisation needs; NaN and infinity keep their meaning.
 OPTIONS = {"nogil": True, "fastmath": {"reassoc", "contract", "nsz"}, "error_model": "numpy"}
 
 
 def can_compile() -> bool:
-    """Tell whether numba is here and gets on with this NumPy.
+    """Tell whether numba is installed and works with the installed NumPy.
 
     >>> from importlib.util import find_spec
     >>> can_compile() == (find_spec("numba") is not None)
@@ -35,16 +35,16 @@ def _numba() -> Any:
 
 
 def compiled(function: Loop) -> Loop:
-    """Compile a function when it is first called; what was compiled is kept where numba finds a folder for it.
+    """Compile a function at its first call; the machine code is cached if numba finds a writable folder.
 
-    Threads can run it at the same time, for it does not hold Python's lock.
+    The compiled function releases the GIL, so that threads can run it in parallel.
 
     >>> @compiled
     ... def total(values):
-    ...     found = 0.0
+    ...     result = 0.0
     ...     for value in values:
-    ...         found += value
-    ...     return found
+    ...         result += value
+    ...     return result
     >>> import numpy as np
     >>> float(total(np.array([1.0, 2.0])))
     3.0
@@ -53,7 +53,7 @@ def compiled(function: Loop) -> Loop:
     if numba is None:
         return function
     try:
-        made: Loop = numba.njit(cache=True, **OPTIONS)(function)
-    except RuntimeError:  # there is no folder that can be written to
-        made = numba.njit(**OPTIONS)(function)
-    return made
+        jitted: Loop = numba.njit(cache=True, **OPTIONS)(function)
+    except RuntimeError:  # there is no writable folder
+        jitted = numba.njit(**OPTIONS)(function)
+    return jitted

@@ -1,6 +1,7 @@
-"""Many small products run best on one thread each: handing 50 rows to a second one costs more than it saves.
+"""Threads for blocks of small matrix products.
 
-Blocks of them go to as many threads as linear algebra may use (threadpoolctl's limit, or the library's own).
+Small products run fastest on one thread: giving 50 rows to a second thread costs more than it saves. So BLAS is limited
+to one thread, and blocks of products are distributed over as many threads as BLAS had.
 """
 
 import os
@@ -17,9 +18,9 @@ from threadpoolctl import ThreadpoolController
 
 from softset.errors import InputError
 
-__all__ = ["in_threads", "limited_to", "on_one_thread", "own_threads", "side_by_side", "thread_count"]
+__all__ = ["in_threads", "limited_to", "on_one_thread", "own_threads", "parallel_map", "thread_count"]
 
-Given = ParamSpec("Given")
+Parameters = ParamSpec("Parameters")
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 
@@ -27,10 +28,11 @@ MAX_THREADS = 1024  # more than the cores of any machine; a hundred thousand thr
 
 
 class _OneThread:
-    """One thread for linear algebra while the first who came is inside; who sets the limit takes it off again.
+    """A context in which BLAS uses one thread.
 
-    The number of threads is the process's, and threadpoolctl lets only the thread that set it change it. Whoever comes
-    while another is inside changes nothing: two that put back what they found could leave the process at one thread.
+    The number of BLAS threads belongs to the process; with threadpoolctl only the thread that set it may restore it.
+    So the first caller sets and restores it, and callers that enter meanwhile change nothing: if two callers restored
+    what they found, the process could be left at one thread.
     """
 
     def __init__(self) -> None:
@@ -38,7 +40,7 @@ class _OneThread:
 
     @contextmanager
     def __call__(self) -> Iterator[int]:
-        """Yield how many threads there were: those that the one inside may use itself."""
+        """Yield the number of threads that the caller may use: those that BLAS had, or 1 if another caller has them."""
         if not self.free.acquire(blocking=False):
             yield 1
             return
@@ -51,19 +53,19 @@ class _OneThread:
 
 
 ONE_THREAD = _OneThread()
-WANTED: ContextVar[int | None] = ContextVar("threads that the caller wants", default=None)
+REQUESTED: ContextVar[int | None] = ContextVar("requested threads", default=None)
 
 
 @cache
 def _controller() -> ThreadpoolController:
-    """Return the libraries for linear algebra that are loaded; looking them up takes a millisecond."""
+    """Return the controller of the loaded BLAS libraries; finding them takes a millisecond."""
     return ThreadpoolController()
 
 
 def limited_to(threads: int | None) -> AbstractContextManager[None]:
-    """Let `in_threads` use so many threads in here, and linear algebra one; no limit unless a number is given.
+    """Return a context in which `in_threads` uses that many threads and BLAS one; None sets no limit.
 
-    It goes through the same lock as all others: a second limit of the process's threads could outlive its first.
+    It uses the same lock as all other limits, because nested limits of the process could outlive each other.
 
     >>> with limited_to(1):
     ...     list(in_threads(len, ["a", "bb"]))
@@ -73,41 +75,41 @@ def limited_to(threads: int | None) -> AbstractContextManager[None]:
 
 
 @contextmanager
-def own_threads(wanted: bool = True, threads: int | None = None) -> Iterator[None]:
-    """Leave threads to `in_threads` in here, if that is wanted: so many, or as linear algebra had, which now has one.
+def own_threads(enabled: bool = True, threads: int | None = None) -> Iterator[None]:
+    """Give the threads of BLAS to `in_threads` within this context, or a given number of threads.
 
-    A library's threads wait for more work without sleeping for some time: between products on many threads and blocks
-    in threads of our own, the former would take a core from the latter.
+    BLAS threads wait for more work without sleeping for some time. If multi-threaded products and `in_threads`
+    alternate, the waiting threads take a core from the working ones.
 
     >>> with own_threads():
     ...     list(in_threads(len, ["a", "bb"]))
     [1, 2]
     """
-    if not wanted:
+    if not enabled:
         yield
         return
-    with ONE_THREAD() as found:
-        token = WANTED.set(threads or WANTED.get() or found)
+    with ONE_THREAD() as available:
+        token = REQUESTED.set(threads or REQUESTED.get() or available)
         try:
             yield
         finally:
-            WANTED.reset(token)
+            REQUESTED.reset(token)
 
 
 def in_threads(function: Callable[[Job], Result], jobs: Iterable[Job]) -> Iterator[Result]:
-    """Yield what a function makes of jobs, in their order; a few of them are done at once, each on one thread.
+    """Yield the results of a function for jobs, in their order; several jobs run in parallel, each on one thread.
 
     >>> list(in_threads(len, ["a", "bb"]))
     [1, 2]
     """
-    with ONE_THREAD() as found:
-        yield from side_by_side(function, jobs, WANTED.get() or found)
+    with ONE_THREAD() as available:
+        yield from parallel_map(function, jobs, REQUESTED.get() or available)
 
 
-def side_by_side(function: Callable[[Job], Result], jobs: Iterable[Job], threads: int) -> Iterator[Result]:
-    """Yield what a function makes of jobs, in their order; so many of them are done at once.
+def parallel_map(function: Callable[[Job], Result], jobs: Iterable[Job], threads: int) -> Iterator[Result]:
+    """Yield the results of a function for jobs, in their order, with a number of threads.
 
-    >>> list(side_by_side(len, ["a", "bb"], threads=2))
+    >>> list(parallel_map(len, ["a", "bb"], threads=2))
     [1, 2]
     """
     if threads == 1:
@@ -118,24 +120,24 @@ def side_by_side(function: Callable[[Job], Result], jobs: Iterable[Job], threads
         try:
             for job in jobs:
                 waiting.append(pool.submit(function, job))
-                if len(waiting) > threads:  # so that memory holds no more of them
+                if len(waiting) > threads:  # bounds the memory
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
         finally:
-            for one in waiting:
-                one.cancel()
+            for future in waiting:
+                future.cancel()
 
 
-def on_one_thread(function: Callable[Given, Result]) -> Callable[Given, Result]:
-    """Let a function's linear algebra keep to one thread: on a busy machine that is many times as fast.
+def on_one_thread(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """Limit BLAS to one thread within a function, which on a busy machine is many times as fast.
 
     >>> on_one_thread(sum)([1, 2])
     3
     """
 
     @wraps(function)
-    def limited(*arguments: Given.args, **options: Given.kwargs) -> Result:
+    def limited(*arguments: Parameters.args, **options: Parameters.kwargs) -> Result:
         with ONE_THREAD():
             return function(*arguments, **options)
 
@@ -143,7 +145,7 @@ def on_one_thread(function: Callable[Given, Result]) -> Callable[Given, Result]:
 
 
 def thread_count(threads: int | None) -> int:
-    """Return the given number of threads, or else OMP_NUM_THREADS, or the number of cores this process may use.
+    """Return the given number of threads, OMP_NUM_THREADS, or the number of cores that this process may use.
 
     >>> thread_count(3)
     3

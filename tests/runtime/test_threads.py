@@ -7,7 +7,7 @@ import numpy as np  # noqa: F401 (brings the library that is looked for)
 import pytest
 from threadpoolctl import ThreadpoolController, threadpool_info, threadpool_limits
 
-from softset.runtime.threads import in_threads, limited_to, on_one_thread, own_threads, side_by_side
+from softset.runtime.threads import in_threads, limited_to, on_one_thread, own_threads, parallel_map
 
 
 def blas_threads() -> set[int]:
@@ -82,7 +82,7 @@ def test_own_threads_are_as_many_as_linear_algebra_had() -> None:
             assert blas_threads() == {1}
             assert workers() == 2
         assert blas_threads() == {2}
-        with own_threads(wanted=False):
+        with own_threads(enabled=False):
             assert blas_threads() == {2}
         with pytest.raises(RuntimeError), own_threads():
             raise RuntimeError
@@ -102,24 +102,24 @@ def test_the_callers_number_goes_before_the_machines() -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_side_by_side_keeps_the_order_and_ends_with_the_first_error(threads: int) -> None:
+def test_parallel_map_keeps_the_order_and_ends_with_the_first_error(threads: int) -> None:
     def slower_first(job: int) -> int:
         sleep(0.02 if job == 0 else 0)
         if job == 7:
             raise ValueError("seven")
         return job
 
-    assert list(side_by_side(slower_first, range(6), threads)) == [0, 1, 2, 3, 4, 5]
-    found = side_by_side(slower_first, range(1_000), threads)
+    assert list(parallel_map(slower_first, range(6), threads)) == [0, 1, 2, 3, 4, 5]
+    found = parallel_map(slower_first, range(1_000), threads)
     assert [next(found) for _ in range(7)] == [0, 1, 2, 3, 4, 5, 6]
     with pytest.raises(ValueError, match="seven"):
         next(found)
 
 
-def test_side_by_side_holds_no_more_than_a_few() -> None:
+def test_parallel_map_holds_no_more_than_a_few() -> None:
     """Of a long list of jobs, only those that are under way and one more are begun before their results are taken."""
     begun: list[int] = []
-    found = side_by_side(lambda job: begun.append(job) or job, range(1_000), threads=2)
+    found = parallel_map(lambda job: begun.append(job) or job, range(1_000), threads=2)
     assert next(found) == 0
     sleep(0.05)
     assert len(begun) <= 3
