@@ -85,7 +85,7 @@ def test_a_broken_line_is_named(run, data, vectors) -> None:
     path = data / "lda-1k" / "sets_val.tsv"
     path.write_text(path.read_text() + "a1\ta2\n")
     code, _, err = run("eval", "sets", "--data", str(data), "--vectors", str(vectors))
-    assert code == 2 and f"{path} has 2 words in line 7" in err
+    assert code == 2 and f"{path} has no valid set in line 7" in err
 
 
 def test_ranks_are_drawn(run, data, vectors, home) -> None:

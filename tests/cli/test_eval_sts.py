@@ -120,7 +120,7 @@ def test_a_picture(run, data, home) -> None:
         (("--resume",), "name it with --out"),
         (("--table", "6", "--datasets", "STS12,STS13"), "--table 6 has one dataset"),
         (("--table", "6", "--layer", "4"), "leave --layer"),
-        (("--table", "6", "--model", "words"), "has no choice of layer"),
+        (("--table", "6", "--model", "words"), "has no option layer"),
         (("--model", "words", "--paper-code", "8"), "--paper-code needs a model"),
         (("--plot", "bars.gif"), "not a .png, .svg or .pdf file"),
     ],

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -31,7 +32,7 @@ def data(home: Path) -> Path:
 
 def numbers(rows) -> list[tuple[object, ...]]:
     """Return all of the rows but the seconds, as JSON or a table has them."""
-    given = [row if isinstance(row, dict) else row.to_dict() for row in rows]
+    given = [row if isinstance(row, dict) else asdict(row) for row in rows]
     return [tuple(value for name, value in row.items() if name != "seconds") for row in given]
 
 
@@ -108,7 +109,7 @@ def test_broken_data_name_the_file_and_line(run, data) -> None:
     path = data / "wmt18" / "tr-en" / "darr.tsv"
     path.write_text(path.read_text() + "9\tgood\tpoor\t9\t1\n")
     code, _, err = run("eval", "wmt", "--data", str(data), "--pair", "all", *QUICK)
-    assert code == 2 and err == f"softset: {path} has in line 8 segment 9, but ref.txt has segments 1 to 4\n"
+    assert code == 2 and err.startswith(f"softset: {path} has no valid judgement in line 8: ") and err.count("\n") == 1
 
 
 def test_the_real_data(run) -> None:

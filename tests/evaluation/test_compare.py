@@ -9,8 +9,9 @@ import pytest
 from softset import __version__
 from softset.errors import InputError, NotFiniteError, ShapeError
 from softset.evaluation.compare import SystemResult, compare
-from softset.evaluation.significance import Interval, approximate_randomisation, interval, paired_bootstrap
+from softset.evaluation.significance import Estimate
 from softset.evaluation.tables import latex_escape
+from tests.evaluation.test_significance import approximate_randomisation, interval, paired_bootstrap
 
 RNG = np.random.default_rng(11)
 BASE = RNG.beta(5, 2, size=120)
@@ -31,13 +32,12 @@ def compared():
 @pytest.mark.parametrize("system", SCORES)
 def test_results_equal_the_single_tests(compared, system, metric) -> None:
     base, mine, entry = SCORES["base"][metric], SCORES[system][metric], compared[system, metric]
-    assert entry.interval == pytest.approx(interval(mine, samples=400, seed=3), abs=1e-12)
-    assert entry.mean == entry.interval.value
+    assert entry.mean[:3] == pytest.approx(interval(mine, samples=400, seed=3)[:3], abs=1e-12)
     if system == "base":
-        assert (entry.difference, entry.p_bootstrap, entry.p_randomisation, entry.marks) == (None, None, None, "")
+        assert (entry.difference, entry.mean.p, entry.p_randomisation, entry.marks) == (None, None, None, "")
     else:
         assert entry.difference == pytest.approx(np.mean(mine - base), abs=1e-12)
-        assert entry.p_bootstrap == paired_bootstrap(base, mine, samples=400, seed=3)
+        assert entry.mean.p == paired_bootstrap(base, mine, samples=400, seed=3)
         assert entry.p_randomisation == approximate_randomisation(base, mine, samples=600, seed=3)
 
 
@@ -55,7 +55,7 @@ def test_first_system_is_the_baseline(compared) -> None:
     [(0.009, 0.009, "**"), (0.009, 0.01, "*"), (0.01, 0.049, "*"), (0.001, 0.05, ""), (0.05, 0.001, ""), (1, 1, "")],
 )
 def test_star_needs_both_tests(bootstrap, randomisation, marks) -> None:
-    assert SystemResult(Interval(0, 0, 0), 0.1, bootstrap, randomisation).marks == marks
+    assert SystemResult(Estimate(0, 0, 0, bootstrap), 0.1, randomisation).marks == marks
 
 
 def test_text_is_aligned_and_has_a_legend(compared) -> None:
@@ -64,7 +64,7 @@ def test_text_is_aligned_and_has_a_legend(compared) -> None:
     header, base, same, better = lines[7:11]
     assert header.split("  ")[0] == "system" and "95% interval" in header
     entry = compared["better", "recall"]
-    shown = f"{entry.mean:.4f}  {entry.interval.low:.4f} to {entry.interval.high:.4f}  {entry.difference:+.4f} **"
+    shown = f"{entry.mean.value:.4f}  {entry.mean.low:.4f} to {entry.mean.high:.4f}  {entry.difference:+.4f} **"
     assert shown in better and better.startswith("better  ") and better.endswith(f"{entry.p_randomisation:.4f}")
     assert len(base.split()) == 5 and same.split()[5:] == ["+0.0000", "1.0000", "1.0000"]
     for title in ("mean", "p bootstrap", "p randomisation"):
@@ -109,10 +109,10 @@ def test_json_contains_everything(compared) -> None:
     assert places == [(system, metric) for metric in ("f1", "recall") for system in SCORES]
     for place, one in zip(places, results, strict=True):
         entry = compared[place]
-        assert (one["mean"], one["low"], one["high"]) == entry.interval
+        assert (one["mean"], one["low"], one["high"]) == entry.mean[:3]
         assert [one[key] for key in ("difference", "p_bootstrap", "p_randomisation")] == [
             entry.difference,
-            entry.p_bootstrap,
+            entry.mean.p,
             entry.p_randomisation,
         ]
 
@@ -125,7 +125,9 @@ def test_latex_has_a_row_per_system_and_a_rule_per_metric(compared) -> None:
     rows = [line for line in inner if line.endswith(r"\\")]
     assert len(rows) == 1 + 2 * 3 and all(row.count("&") == 6 for row in rows)
     entry = compared["better", "recall"]
-    assert rows[-1].startswith(f"& better & {entry.mean:.4f} & ") and f"${entry.difference:+.4f}^{{**}}$" in rows[-1]
+    assert (
+        rows[-1].startswith(f"& better & {entry.mean.value:.4f} & ") and f"${entry.difference:+.4f}^{{**}}$" in rows[-1]
+    )
     assert all(line.startswith("%") for line in lines[lines.index(r"\end{tabular}") + 1 :])
 
 
@@ -155,7 +157,16 @@ def test_latex_escapes_special_characters() -> None:
             "b has the metrics f2, but a has f1: give the same",
         ),
         ({"a": {"f1": [1.0]}, "b": {}}, InputError, "b has the metrics none, but a has f1"),
-        ({"a": {"f1": [1.0]}, "b": {"f1": [1.0, 2.0]}}, ShapeError, "b has 2 scores of f1, but a has 1 of f1"),
+        (
+            {"a": {"f1": [1.0], "f2": [1.0, 2.0]}, "b": {"f1": [1.0], "f2": [1.0, 2.0]}},
+            ShapeError,
+            "a has 2 scores of f2",
+        ),
+        (
+            {"a": {"f1": [1.0]}, "b": {"f1": [1.0, 2.0]}},
+            ShapeError,
+            "b has 2 scores of f1, but a has 1: give",
+        ),
         ({"a": {"f1": [1.0], "f2": []}, "b": {"f1": [1.0], "f2": []}}, InputError, "f2 scores of a are empty"),
         ({"a": {"f1": [1.0]}, "b": {"f1": [np.nan]}}, NotFiniteError, "f1 scores of b contain nan at segment 0"),
     ],

@@ -61,12 +61,12 @@ def test_language_pairs_by_name_or_all(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("judgement", "sentence"),
     [
-        ("0\tgood\tpoor\t9\t1", "in line 3 segment 0, but ref.txt has segments 1 to 4"),
-        ("5\tgood\tpoor\t9\t1", "in line 3 segment 5, but ref.txt has segments 1 to 4"),
-        ("1\tbest\tpoor\t9\t1", "in line 3 the system 'best', but hyp has fair, good, poor"),
-        ("1\tgood\t../ref\t9\t1", "in line 3 the system '../ref', but hyp has fair, good, poor"),
-        ("1\tgood\tgood\t9\t1", "in line 3 good compared with itself"),
-        ("1\tgood\tpoor\t1\t9", "in line 3 raw_better 1, which must be greater than raw_worse 9"),
+        ("0\tgood\tpoor\t9\t1", "no valid judgement in line 3"),
+        ("5\tgood\tpoor\t9\t1", "no valid judgement in line 3"),
+        ("1\tbest\tpoor\t9\t1", "no valid judgement in line 3"),
+        ("1\tgood\t../ref\t9\t1", "no valid judgement in line 3"),
+        ("1\tgood\tgood\t9\t1", "no valid judgement in line 3"),
+        ("1\tgood\tpoor\t1\t9", "no valid judgement in line 3"),
         ("one\tgood\tpoor\t9\t1", "'one' in line 3 instead of a number"),
         ("1\tgood\tpoor\tnan\t1", "'nan' in line 3 instead of a number"),
         ("1\tgood\tpoor\t9", "4 columns in line 3, but needs 5"),

@@ -1,7 +1,7 @@
 """Comparison of systems with a baseline on several metrics: means, intervals, differences and p values."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
@@ -13,14 +13,14 @@ from softset import __version__
 from softset.encoders.signature import format_signature
 from softset.errors import InputError, ShapeError
 from softset.evaluation.significance import (
-    Interval,
+    Estimate,
     as_scores,
-    bootstrap_p_values,
     check_draws,
-    intervals,
+    estimates,
+    mean_statistic,
     randomisation_p_values,
 )
-from softset.evaluation.tables import latex_escape, text_table
+from softset.evaluation.tables import latex_escape, latex_row, text_table
 from softset.io.text import counted, printable
 
 __all__ = ["Comparison", "SystemResult", "compare"]
@@ -32,39 +32,38 @@ RIGHT_ALIGNED = (False, True, False, False, True, True)
 class SystemResult:
     """The result of one system on one metric; the baseline has no difference and no p values.
 
-    >>> SystemResult(Interval(0.5, 0.4, 0.6), difference=0.1, p_bootstrap=0.001, p_randomisation=0.03).marks
+    Attributes:
+        mean: The mean score with its interval and the p value of the paired bootstrap.
+        difference: The difference of the means.
+        p_randomisation: The p value of approximate randomisation.
+
+    >>> SystemResult(Estimate(0.5, 0.4, 0.6, p=0.001), difference=0.1, p_randomisation=0.03).marks
     '*'
     """
 
-    interval: Interval
+    mean: Estimate
     difference: float | None = None
-    p_bootstrap: float | None = None
     p_randomisation: float | None = None
-
-    @property
-    def mean(self) -> float:
-        """The mean score."""
-        return self.interval.value
 
     @property
     def marks(self) -> str:
         """Two stars if both tests give p below .01, one star if both give p below .05."""
-        if self.p_bootstrap is None or self.p_randomisation is None:
+        if self.mean.p is None or self.p_randomisation is None:
             return ""
-        p = max(self.p_bootstrap, self.p_randomisation)
+        p = max(self.mean.p, self.p_randomisation)
         return "**" if p < 0.01 else "*" if p < 0.05 else ""
 
     def cells(self) -> list[str]:
         """Return mean, interval, difference and p values as text.
 
-        >>> SystemResult(Interval(0.5, 0.4, 0.6)).cells()
+        >>> SystemResult(Estimate(0.5, 0.4, 0.6)).cells()
         ['0.5000', '0.4000 to 0.6000', '', '', '']
         """
-        mean, low, high = (f"{number:.4f}" for number in self.interval)
-        if self.difference is None or self.p_bootstrap is None or self.p_randomisation is None:
+        mean, low, high = (f"{number:.4f}" for number in self.mean[:3])
+        if self.difference is None or self.mean.p is None or self.p_randomisation is None:
             return [mean, f"{low} to {high}", "", "", ""]
         difference = f"{self.difference:+.4f} {self.marks}".rstrip()
-        p_values = (f"{p:.4f}" if p >= 0.00005 else "<0.0001" for p in (self.p_bootstrap, self.p_randomisation))
+        p_values = (f"{p:.4f}" if p >= 0.00005 else "<0.0001" for p in (self.mean.p, self.p_randomisation))
         return [mean, f"{low} to {high}", difference, *p_values]
 
 
@@ -110,9 +109,9 @@ class Comparison:
         results = []
         for metric, system in product(self.metrics, self.systems):
             result = self[system, metric]
-            mean, low, high = result.interval
+            mean, low, high, p, *_ = result.mean
             row = {"metric": metric, "system": system, "mean": mean, "low": low, "high": high}
-            p_values = {"p_bootstrap": result.p_bootstrap, "p_randomisation": result.p_randomisation}
+            p_values = {"p_bootstrap": p, "p_randomisation": result.p_randomisation}
             results.append({**row, "difference": result.difference, **p_values})
         return {
             "signature": self.signature,
@@ -153,7 +152,7 @@ class Comparison:
         & b\_2 & 1.5000 & 1.0000 to 2.0000 & $+0.0000$ & 1.0000 & 1.0000 \\
         """
         header = ["Metric", "System", "Mean", rf"{self._percent}\% interval", "Difference", "$p$ bootstrap"]
-        lines = [r"\toprule", _latex_row([*header, "$p$ randomisation"])]
+        lines = [r"\toprule", latex_row([*header, "$p$ randomisation"])]
         for metric in self.metrics:
             lines.append(r"\midrule")
             for system in self.systems:
@@ -162,7 +161,7 @@ class Comparison:
                 change = f"${number}{f'^{{{marks}}}' if marks else ''}$" if number else ""
                 name = latex_escape(metric) if system == self.baseline else ""
                 cells = [name, latex_escape(system), mean, interval, change, *map(latex_escape, p_values)]
-                lines.append(_latex_row(cells))
+                lines.append(latex_row(cells))
         comments = [f"% {printable(line)}" for line in (self.signature, *self.signatures.values())]
         legend = [f"% {line}" for line in self._legend().splitlines()]
         return "\n".join([*comments, r"\begin{tabular}{llrrlrr}", *lines, r"\bottomrule", r"\end{tabular}", *legend])
@@ -180,10 +179,6 @@ class Comparison:
             f"Paired bootstrap with {self.samples:,} samples, approximate randomisation with {self.swaps:,} swaps, "
             f"seed {self.seed}{several}."
         )
-
-
-def _latex_row(cells: Sequence[str]) -> str:
-    return " & ".join(cells).strip() + r" \\"
 
 
 def compare(
@@ -216,19 +211,19 @@ def compare(
     """
     check_draws(swaps, seed, "swaps")
     systems, metrics = _names(scores)
-    rows = _score_rows(scores, systems, metrics)
-    spans = intervals(rows, samples=samples, seed=seed, confidence=confidence)
-    baseline = rows[: len(metrics)]
-    differences = (rows.reshape(len(systems), *baseline.shape) - baseline)[1:].reshape(-1, rows.shape[1])
-    tests = (
-        differences.mean(axis=1).tolist(),
-        bootstrap_p_values(differences, samples=samples, seed=seed).tolist(),
-        randomisation_p_values(differences, samples=swaps, seed=seed).tolist(),
-    )
-    results = [SystemResult(span) for span in spans[: len(metrics)]]
-    results += map(SystemResult, spans[len(metrics) :], *tests)
-    by_key = dict(zip(product(systems, metrics), results, strict=True))
-    return Comparison(systems, metrics, by_key, rows.shape[1], samples, swaps, seed, confidence, dict(signatures or {}))
+    options: dict[str, Any] = {"samples": samples, "seed": seed, "confidence": confidence}
+    results: dict[tuple[str, str], SystemResult] = {}
+    for metric in metrics:
+        rows = _score_rows(scores, systems, metric)
+        baseline, *others = estimates(mean_statistic(rows), rows.shape[1], baseline=0, **options)
+        results[systems[0], metric] = SystemResult(baseline)
+        differences = rows[1:] - rows[0]
+        p_values = randomisation_p_values(differences, samples=swaps, seed=seed)
+        tested = zip(others, differences.mean(axis=1).tolist(), p_values.tolist(), strict=True)
+        for system, result in zip(systems[1:], tested, strict=True):
+            results[system, metric] = SystemResult(*result)
+    segments = rows.shape[1]
+    return Comparison(systems, metrics, results, segments, samples, swaps, seed, confidence, dict(signatures or {}))
 
 
 def _names(scores: Mapping[str, Mapping[str, npt.ArrayLike]]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -248,15 +243,15 @@ def _names(scores: Mapping[str, Mapping[str, npt.ArrayLike]]) -> tuple[tuple[str
 
 
 def _score_rows(
-    scores: Mapping[str, Mapping[str, npt.ArrayLike]], systems: tuple[str, ...], metrics: tuple[str, ...]
+    scores: Mapping[str, Mapping[str, npt.ArrayLike]], systems: tuple[str, ...], metric: str
 ) -> npt.NDArray[np.float64]:
-    """Return all scores as rows (systems x metrics, n); raise ShapeError if the numbers of segments differ."""
-    keys = list(product(systems, metrics))
-    rows = [as_scores(scores[system][metric], f"{metric} scores of {system}") for system, metric in keys]
-    for row, (system, metric) in zip(rows, keys, strict=True):
-        if len(row) != len(rows[0]):
+    """Return all systems' scores of a metric as rows (k, n); raise ShapeError if the numbers of segments differ."""
+    rows = [as_scores(scores[system][metric], f"{metric} scores of {system}") for system in systems]
+    expected = len(as_scores(next(iter(scores[systems[0]].values()))))
+    for row, system in zip(rows, systems, strict=True):
+        if len(row) != expected:
             raise ShapeError(
-                f"{system} has {len(row):,} scores of {metric}, but {systems[0]} has {len(rows[0]):,} of {metrics[0]}: "
-                "give one per segment for all"
+                f"{system} has {len(row):,} scores of {metric}, but {systems[0]} has {expected:,}: "
+                "give one per segment for all systems and metrics"
             )
     return np.stack(rows)

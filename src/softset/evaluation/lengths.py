@@ -16,8 +16,8 @@ from softset.encoders.texts import distinct_indices
 from softset.encoders.tokensets import TokenSets
 from softset.errors import InputError
 from softset.evaluation.correlation import spearman_statistic
-from softset.evaluation.metric_evaluation import MethodScores, MetricEvaluation, score_blocks
-from softset.evaluation.significance import Statistic, check_draws, estimates, mean_statistic
+from softset.evaluation.metric_evaluation import MethodScores, MetricEvaluation, Result, score_blocks
+from softset.evaluation.significance import check_draws, mean_statistic
 from softset.evaluation.sts_data import SentencePairs
 from softset.evaluation.tables import ResultRow, ResultTable, load_rows
 from softset.io.checkpoint import PartFolder
@@ -125,15 +125,6 @@ class LengthEvaluation(MetricEvaluation):
 
     limit: int | None = None
 
-    def facts(self) -> dict[str, Any]:
-        """Return the settings that determine the results, for the table.
-
-        >>> import softset
-        >>> LengthEvaluation(softset.load_encoder("words"), [], limit=9).facts()["limit"]
-        9
-        """
-        return {**super().facts(), "limit": self.limit}
-
     def table(
         self, datasets: Sequence[SentencePairs], *, parts: PartFolder | None = None, facts: dict[str, Any] | None = None
     ) -> ResultTable:
@@ -176,22 +167,16 @@ class LengthEvaluation(MetricEvaluation):
         scores = score()
         scored = time.perf_counter()
         values = np.stack(list(scores.values.values()))
-        rows = []
+        results: list[Result] = []
         for metric, lengths in (("spearman", references), ("spearman candidate", candidates)):
             statistic = spearman_statistic(lengths.astype(np.float64), values)
-            rows += self._estimates(name, metric, statistic, scores, len(lengths))
+            results += self._results(name, scores, metric, statistic, len(lengths), len(lengths), None)
         for shortest, longest in BUCKETS:
             inside = (references >= shortest) & (references <= (longest or np.inf))
             if inside.any():
                 bucket = f"{name} {shortest}-{longest or ''}"
-                rows += self._estimates(bucket, "mean", mean_statistic(values[:, inside]), scores, int(inside.sum()))
+                n = int(inside.sum())
+                results += self._results(bucket, scores, "mean", mean_statistic(values[:, inside]), n, n, None)
         times = f"scored in {scored - start:.1f} s, resampled in {time.perf_counter() - scored:.1f} s"
         self.note(f"{name}: {len(references):,} pairs, {times}")
-        return rows
-
-    def _estimates(
-        self, dataset: str, metric: str, statistic: Statistic, scores: MethodScores, n: int
-    ) -> list[ResultRow]:
-        options: dict[str, Any] = {"samples": self.samples, "seed": self.seed, "stream": dataset}
-        results = zip(scores.values, estimates(statistic, n, baseline=None, **options), strict=True)
-        return [self._row(dataset, name, metric, result, n, scores.seconds[name]) for name, result in results]
+        return [row for row, _ in results]

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, ClassVar
 
 import numpy as np
@@ -107,7 +107,9 @@ class MetricEvaluation:
         >>> MetricEvaluation(softset.load_encoder("words"), [], samples=9).facts()["samples"]
         9
         """
-        return {"encoder": self.encoder.signature, "samples": self.samples, "seed": self.seed, **self.FACTS}
+        values = {one.name: getattr(self, one.name) for one in fields(self)}
+        options = {name: value for name, value in values.items() if isinstance(value, int)}
+        return {"encoder": self.encoder.signature, **options, **self.FACTS}
 
     def settings(self, data: dict[str, Any]) -> dict[str, Any]:
         """Return the settings that must be equal when an interrupted run is resumed.
@@ -132,13 +134,20 @@ class MetricEvaluation:
         return usable_methods(self.methods, self.encoder.encode(["a"]), moment, self.note), moment
 
     def _results(
-        self, dataset: str, scores: MethodScores, metric: str, statistic: Statistic, segments: int, n: int
+        self,
+        dataset: str,
+        scores: MethodScores,
+        metric: str,
+        statistic: Statistic,
+        segments: int,
+        n: int,
+        baseline: str | None = BASELINE,
     ) -> list[Result]:
         """Return the rows of one dataset and metric: k methods over `segments` that are resampled."""
         names = list(scores.values)
-        baseline = names.index(BASELINE) if BASELINE in names else None
+        index = names.index(baseline) if baseline in names else None
         options: dict[str, Any] = {"samples": self.samples, "seed": self.seed, "stream": dataset}
-        results = zip(names, estimates(statistic, segments, baseline=baseline, **options), strict=True)
+        results = zip(names, estimates(statistic, segments, baseline=index, **options), strict=True)
         return [(self._row(dataset, name, metric, result, n, scores.seconds[name]), result) for name, result in results]
 
     def _row(self, dataset: str, method: str, metric: str, result: Estimate, n: int, seconds: float) -> ResultRow:
@@ -148,7 +157,7 @@ class MetricEvaluation:
 
     def _stored(self, parts: PartFolder | None, dataset: str, compute: Callable[[], Sequence[Result]]) -> list[Result]:
         """Return the results of a dataset from the checkpoint, or compute and store them."""
-        stored = load_or_compute(parts, dataset, lambda: [(row.to_dict(), result) for row, result in compute()])
+        stored = load_or_compute(parts, dataset, lambda: [(asdict(row), result) for row, result in compute()])
         return [(ResultRow(**row), Estimate(*result)) for row, result in stored]
 
     def _table(

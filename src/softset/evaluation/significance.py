@@ -11,7 +11,7 @@ ways:
   more extreme draws, so that a system differs "significantly" from itself (p = 1 / 1001).
 * The bootstrap centres the differences before it takes their absolute values. sacrebleu takes absolute values first,
   which gives about the p value of a one-sided test: without any true difference it reports 10 to 12 of 100 pairs as
-  significant at .05. `folded=True` reproduces that.
+  significant at .05.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,21 +26,14 @@ from softset.errors import InputError, NotFiniteError, ShapeError
 
 __all__ = [
     "Estimate",
-    "Interval",
     "Statistic",
-    "approximate_randomisation",
     "as_scores",
     "average_estimates",
     "bootstrap",
-    "bootstrap_p_values",
     "check_confidence",
     "check_draws",
     "estimates",
-    "interval",
-    "intervals",
     "mean_statistic",
-    "paired_bootstrap",
-    "percentile_bounds",
     "randomisation_p_values",
 ]
 
@@ -48,38 +41,25 @@ Floats = npt.NDArray[np.float64]
 Statistic = Callable[[Floats], Floats]  # counts (n, b) of b draws -> values (k, b) of k systems
 
 MAX_DRAWS = 1_000_000
-CONFIDENCE = 0.95
 COUNTS_PER_BLOCK = 1 << 17  # 1 MB of counts stays in the processor's cache: half the time of 16 MB
 COINS_PER_WORD = 32  # NumPy makes 32 random booleans of one random number and discards the remainder after each call
 TIE = 1e-10  # relative; sums of 100,000 scores in another order differ by up to 1e-11
 NORMAL_QUANTILE = 1.959964  # 95% of a normal distribution lies within so many standard errors
 
 
-class Interval(NamedTuple):
-    """A statistic with its confidence interval.
-
-    >>> Interval(0.5, low=0.4, high=0.6)
-    Interval(value=0.5, low=0.4, high=0.6)
-    """
-
-    value: float
-    low: float
-    high: float
-
-
 class Estimate(NamedTuple):
-    """A statistic with its interval, its p value against a baseline, and the bootstrap variances behind them.
+    """A statistic with its confidence interval, its p value against a baseline, and its bootstrap variances.
 
-    >>> Estimate(0.5, 0.4, 0.6, p=0.03, variance=0.01, difference_variance=0.01).p
-    0.03
+    >>> Estimate(0.5, low=0.4, high=0.6, p=0.03).low
+    0.4
     """
 
     value: float
     low: float
     high: float
-    p: float | None
-    variance: float
-    difference_variance: float
+    p: float | None = None
+    variance: float = 0.0
+    difference_variance: float = 0.0
 
 
 def as_scores(values: npt.ArrayLike, name: str = "scores") -> Floats:
@@ -165,96 +145,59 @@ def mean_statistic(rows: Floats) -> Statistic:
     return lambda counts: origin + shifted @ counts / rows.shape[1]
 
 
-def percentile_bounds(draws: Floats, confidence: float = CONFIDENCE) -> tuple[Floats, Floats]:
-    """Return the lower and upper percentile (k,) of draws (k, samples).
-
-    >>> percentile_bounds(np.arange(100.0)[None])
-    (array([2.]), array([97.]))
-    """
-    samples = draws.shape[1]
-    outside = int(samples * (1 - confidence) / 2 + 1e-9)  # (1 - .9) / 2 is .0499999...
-    ordered = np.sort(draws, axis=1)
-    return ordered[:, outside], ordered[:, samples - outside - 1]
-
-
-def intervals(rows: Floats, *, samples: int, seed: int, confidence: float = CONFIDENCE) -> list[Interval]:
-    """Return the mean of each of the rows (k, n) with its interval, all from the same draws.
-
-    >>> intervals(np.array([[0.5, 0.5], [1.0, 1.0]]), samples=10, seed=1, confidence=0.9)[1]
-    Interval(value=1.0, low=1.0, high=1.0)
-    """
-    check_confidence(confidence)
-    statistic, n = mean_statistic(rows), rows.shape[1]
-    low, high = percentile_bounds(bootstrap(statistic, n, samples=samples, seed=seed), confidence)
-    means = statistic(np.ones((n, 1)))[:, 0]
-    return [Interval(*map(float, row)) for row in zip(means, low, high, strict=True)]
-
-
-def interval(values: npt.ArrayLike, *, samples: int = 1000, seed: int = 12345, confidence: float = 0.95) -> Interval:
-    """Return the mean of scores (n,) with its percentile bootstrap interval.
-
-    >>> mean, low, high = interval([0.1, 0.4, 0.5, 0.9, 0.6])
-    >>> print(f"{mean:.2f}, from {low:.2f} to {high:.2f}")
-    0.50, from 0.28 to 0.72
-    """
-    return intervals(as_scores(values)[None], samples=samples, seed=seed, confidence=confidence)[0]
-
-
-def paired_bootstrap(
-    baseline: npt.ArrayLike, system: npt.ArrayLike, *, samples: int = 1000, seed: int = 12345, folded: bool = False
-) -> float:
-    """Return the p value of the paired bootstrap test of two systems' scores (n,), in (0, 1].
+def estimates(
+    statistic: Statistic,
+    n: int,
+    *,
+    baseline: int | None = None,
+    samples: int = 1000,
+    seed: int = 12345,
+    confidence: float = 0.95,
+    stream: str = "",
+) -> list[Estimate]:
+    """Return the statistic of each of k systems with its percentile interval and p value, all from the same draws.
 
     Args:
-        baseline: One score per segment.
-        system: The scores of another system for the same segments.
+        statistic: Computes k values from counts of n segments.
+        n: Number of segments.
+        baseline: Index of the system that the others are tested against by the paired bootstrap, or None.
         samples: Number of bootstrap draws.
         seed: Random seed.
-        folded: Take absolute values before centring, as sacrebleu does; this about halves the p value.
+        confidence: Confidence level of the intervals.
+        stream: Name of the dataset, so that each dataset has its own draws.
 
-    >>> round(paired_bootstrap([0.1, 0.4, 0.5, 0.9], [0.2, 0.5, 0.7, 0.9]), 3)
-    0.007
-    >>> paired_bootstrap([0.1, 0.4, 0.5, 0.9], [0.1, 0.4, 0.5, 0.9])
-    1.0
+    >>> rows = np.array([[0.1, 0.4, 0.5, 0.9], [0.2, 0.5, 0.7, 0.9]])
+    >>> base, better = estimates(mean_statistic(rows), 4, baseline=0)
+    >>> round(better.value, 3), round(better.low, 2), round(better.high, 2), round(better.p, 3), base.p
+    (0.575, 0.33, 0.85, 0.007, None)
     """
-    return float(bootstrap_p_values(_differences(baseline, system), samples=samples, seed=seed, folded=folded)[0])
-
-
-def approximate_randomisation(
-    baseline: npt.ArrayLike, system: npt.ArrayLike, *, samples: int = 10_000, seed: int = 12345
-) -> float:
-    """Return the p value of the approximate randomisation test of two systems' scores (n,), in (0, 1].
-
-    If the systems were equal, their scores of a segment could be exchanged. The p value is the share of random
-    exchanges that separate the means at least as far as observed. With few segments this test is the more careful one:
-    4 segments give no p value below 1 / 8.
-
-    >>> round(approximate_randomisation([0.1, 0.4, 0.5, 0.9], [0.2, 0.5, 0.7, 0.9]), 2)
-    0.25
-    """
-    return float(randomisation_p_values(_differences(baseline, system), samples=samples, seed=seed)[0])
-
-
-def bootstrap_p_values(differences: Floats, *, samples: int, seed: int, folded: bool = False) -> Floats:
-    """Return the paired bootstrap p value (k,) of each row of score differences (k, n).
-
-    >>> bootstrap_p_values(np.array([[0.1, 0.1, 0.2], [0.1, -0.1, 0.0]]), samples=999, seed=1).tolist()
-    [0.001, 1.0]
-    """
-    n = differences.shape[1]
-    draws = bootstrap(mean_statistic(differences), n, samples=samples, seed=seed)
+    check_confidence(confidence)
+    draws = bootstrap(statistic, n, samples=samples, seed=seed, stream=stream)
+    values = statistic(np.ones((n, 1)))[:, 0]
+    outside = int(samples * (1 - confidence) / 2 + 1e-9)  # (1 - .9) / 2 is .0499999...
+    low, high = np.sort(draws, axis=1)[:, [outside, samples - outside - 1]].T
+    reference = 0 if baseline is None else baseline
+    differences = draws - draws[reference]
+    centred = np.abs(differences - differences.mean(axis=1, keepdims=True))
+    p_values = _p_values(centred, values - values[reference], TIE * np.abs(draws).max())
     if n == 1:
-        return np.ones(len(differences))  # one segment says nothing about chance
-    draws = np.abs(draws) if folded else draws
-    centred = draws - draws.mean(axis=1, keepdims=True)
-    return _mean_p_values(centred if folded else np.abs(centred), differences)
+        p_values[:] = 1.0  # one segment says nothing about chance
+    columns = (values, low, high, p_values, draws.var(axis=1), differences.var(axis=1))
+    results = [Estimate(*map(float, row)) for row in zip(*columns, strict=True)]
+    for index in range(len(results)) if baseline is None else [baseline]:
+        results[index] = results[index]._replace(p=None, difference_variance=0.0)
+    return results
 
 
-def randomisation_p_values(differences: Floats, *, samples: int, seed: int) -> Floats:
+def randomisation_p_values(differences: Floats, *, samples: int = 10_000, seed: int = 12345) -> Floats:
     """Return the approximate randomisation p value (k,) of each row of score differences (k, n).
 
-    >>> randomisation_p_values(np.array([[0.1, -0.1, 0.0], [0.0, 0.0, 0.0]]), samples=999, seed=1).tolist()
-    [1.0, 1.0]
+    If two systems were equal, their scores of a segment could be exchanged. The p value is the share of random
+    exchanges that separate the means at least as far as observed. With few segments this test is more careful than the
+    bootstrap: 4 segments give no p value below 1 / 8.
+
+    >>> randomisation_p_values(np.array([[0.1, 0.1, 0.2, 0.0], [0.0, 0.0, 0.0, 0.0]])).round(2).tolist()
+    [0.25, 1.0]
     """
     check_draws(samples, seed)
     n, rng = differences.shape[1], np.random.default_rng(seed)
@@ -265,60 +208,14 @@ def randomisation_p_values(differences: Floats, *, samples: int, seed: int) -> F
         coins = rng.integers(2, size=(b, n), dtype=np.bool_)
         sums[:, start : start + b] = differences @ coins.T.astype(np.float64)
     means = (2 * sums - differences.sum(axis=1, keepdims=True)) / n
-    return _mean_p_values(np.abs(means), differences)
-
-
-def _mean_p_values(draws: Floats, differences: Floats) -> Floats:
-    return _p_values(draws, np.abs(differences.mean(axis=1)), TIE * np.abs(differences).mean(axis=1))
+    return _p_values(np.abs(means), differences.mean(axis=1), TIE * np.abs(differences).mean(axis=1))
 
 
 def _p_values(draws: Floats, observed: Floats, tolerance: Floats | float) -> Floats:
-    """Return (c + 1) / (samples + 1), where c draws (k, samples) reach the observed value (k,)."""
-    reached = (draws >= np.subtract(observed, tolerance)[:, None]).sum(axis=1)
+    """Return (c + 1) / (samples + 1), where c of the draws (k, samples) reach the size of the observed value (k,)."""
+    reached = (draws >= (np.abs(observed) - tolerance)[:, None]).sum(axis=1)
     p_values: Floats = (reached + 1) / (draws.shape[1] + 1)
     return p_values
-
-
-def _differences(baseline: npt.ArrayLike, system: npt.ArrayLike) -> Floats:
-    """Return system - baseline as one row (1, n)."""
-    first, second = as_scores(baseline, "baseline's scores"), as_scores(system, "system's scores")
-    if len(first) != len(second):
-        raise ShapeError(
-            f"the baseline has {len(first):,} scores and the system has {len(second):,}: give one per segment for both"
-        )
-    return (second - first)[None]
-
-
-def estimates(
-    statistic: Statistic, n: int, *, baseline: int | None, samples: int, seed: int, stream: str = ""
-) -> list[Estimate]:
-    """Return the statistic of each of k systems with its interval and p value, all from the same draws.
-
-    Args:
-        statistic: Computes k values from counts of n segments.
-        n: Number of segments.
-        baseline: Index of the system that the others are tested against by the paired bootstrap, or None.
-        samples: Number of bootstrap draws.
-        seed: Random seed.
-        stream: Name of the dataset, so that each dataset has its own draws.
-
-    >>> rows = np.array([[2.0, 1.0, 3.0], [0.0, 1.0, 1.0]])
-    >>> better, base = estimates(mean_statistic(rows), 3, baseline=1, samples=99, seed=1)
-    >>> better.value, base.p
-    (2.0, None)
-    """
-    draws = bootstrap(statistic, n, samples=samples, seed=seed, stream=stream)
-    values = statistic(np.ones((n, 1)))[:, 0]
-    reference = 0 if baseline is None else baseline
-    differences = draws - draws[reference]
-    centred = np.abs(differences - differences.mean(axis=1, keepdims=True))
-    p_values = _p_values(centred, np.abs(values - values[reference]), TIE) if n > 1 else np.ones(len(values))
-    columns = (values, *percentile_bounds(draws), p_values, draws.var(axis=1), differences.var(axis=1))
-    rows = [Estimate(*map(float, row)) for row in zip(*columns, strict=True)]
-    untested = range(len(rows)) if baseline is None else [baseline]
-    for index in untested:
-        rows[index] = rows[index]._replace(p=None, difference_variance=0.0)
-    return rows
 
 
 def average_estimates(results: Sequence[Estimate], baseline: Sequence[Estimate] | None, samples: int) -> Estimate:

@@ -71,15 +71,6 @@ class StsEvaluation(MetricEvaluation):
         ]
         return self._table(results, facts, _times([row for dataset in results for row, _ in dataset]))
 
-    def settings(self, data: dict[str, Any]) -> dict[str, Any]:
-        """Return the settings that must be equal when an interrupted run is resumed.
-
-        >>> import softset
-        >>> StsEvaluation(softset.load_encoder("words"), []).settings({"limit": 3})["limit"]
-        3
-        """
-        return super().settings({"all_correlations": self.all_correlations, "batch": self.padded_batch, **data})
-
     def _padded_methods(self, methods: list[ScoringMethod]) -> list[ScoringMethod]:
         if self.padded_batch is None:
             return []

@@ -85,11 +85,7 @@ def _encoded_blocks(
     for start in range(0, count, SEGMENTS_PER_BLOCK):
         texts = [text for column in columns for text in column[start : start + SEGMENTS_PER_BLOCK]]
         size = len(texts) // len(columns)
-        report = None if progress is None else _block_progress(progress, start, size, count)
-        sets = scorer.encode(texts, progress=report)
+        sets = scorer.encode(texts)
         yield [sets[row : row + size] for row in range(0, len(sets), size)]
-
-
-def _block_progress(progress: Progress, start: int, size: int, count: int) -> Progress:
-    """Return a callback that converts finished texts of a block to finished segments."""
-    return lambda done, total: progress(start + size * done // max(total, 1), count)
+        if progress is not None:
+            progress(start + size, count)

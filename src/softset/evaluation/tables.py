@@ -3,7 +3,7 @@
 import io
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +15,7 @@ from softset.io.atomic import write_atomically
 from softset.io.checkpoint import PartFolder, load_or_compute
 from softset.io.text import printable
 
-__all__ = ["ResultRow", "ResultTable", "format_value", "latex_escape", "load_rows", "text_table"]
+__all__ = ["ResultRow", "ResultTable", "format_value", "latex_escape", "latex_row", "load_rows", "text_table"]
 
 PERCENT_METRICS = ("R@", "leak", "A outside B", "difference")
 LOWER_IS_BETTER = ("leak", "median", "seconds")
@@ -62,14 +62,6 @@ class ResultRow:
     p: float | None = None
     seconds: float | None = None
     default: bool = False
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the row as a dictionary for JSON.
-
-        >>> ResultRow("sts", "STS12", "subspace", "spearman", 0.5, 100).to_dict()["value"]
-        0.5
-        """
-        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -146,7 +138,7 @@ class ResultTable:
         >>> ResultTable("empty", ()).to_json()
         '[]'
         """
-        return json.dumps([row.to_dict() for row in self.rows], allow_nan=False)
+        return json.dumps([asdict(row) for row in self.rows], allow_nan=False)
 
     def to_text(self) -> str:
         """Return aligned columns for a terminal, with a legend of the marks.
@@ -180,8 +172,8 @@ class ResultTable:
         average & .500 \\
         """
         header, *body = self._cells()
-        lines = [r"\toprule", _latex_row(map(latex_escape, header)), r"\midrule"]
-        lines += [_latex_row([latex_escape(name), *map(_raise_marks, cells)]) for name, *cells in body]
+        lines = [r"\toprule", latex_row(map(latex_escape, header)), r"\midrule"]
+        lines += [latex_row([latex_escape(name), *map(_raise_marks, cells)]) for name, *cells in body]
         columns = "l" + "r" * (len(header) - 1)
         legend = [f"% {line}" for line in self._legend()]
         return "\n".join([rf"\begin{{tabular}}{{{columns}}}", *lines, r"\bottomrule", r"\end{tabular}", *legend])
@@ -249,13 +241,13 @@ def load_rows(parts: PartFolder | None, key: str, compute: Callable[[], Sequence
     >>> load_rows(None, "STS12", lambda: [ResultRow("sts", "STS12", "average", "spearman", 0.5, 100)])[0].value
     0.5
     """
-    rows = load_or_compute(parts, key, lambda: [row.to_dict() for row in compute()])
+    rows = load_or_compute(parts, key, lambda: [asdict(row) for row in compute()])
     return [ResultRow(**row) for row in rows]
 
 
 def _stored(row: ResultRow) -> dict[str, Any]:
     """Return the fields of a row that differ from their defaults, with 6 digits."""
-    fields = {name: value for name, value in row.to_dict().items() if value is not None and value is not False}
+    fields = {name: value for name, value in asdict(row).items() if value is not None and value is not False}
     return {name: round(value, 6) if isinstance(value, float) else value for name, value in fields.items()}
 
 
@@ -303,8 +295,13 @@ def latex_escape(text: str) -> str:
     return "".join(LATEX.get(character, character) for character in printable(text))
 
 
-def _latex_row(cells: "Sequence[str] | map[str]") -> str:
-    return " & ".join(cells) + r" \\"
+def latex_row(cells: Iterable[str]) -> str:
+    r"""Return the cells of one row of a LaTeX tabular.
+
+    >>> print(latex_row(["average", ".500"]))
+    average & .500 \\
+    """
+    return " & ".join(cells).strip() + r" \\"
 
 
 def _raise_marks(cell: str) -> str:

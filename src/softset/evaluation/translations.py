@@ -81,15 +81,6 @@ class TranslationEvaluation(MetricEvaluation):
 
     chrf: Callable[[str, str], float] | None = None
 
-    def settings(self, data: dict[str, Any]) -> dict[str, Any]:
-        """Return the settings that must be equal when an interrupted run is resumed.
-
-        >>> import softset
-        >>> TranslationEvaluation(softset.load_encoder("words"), []).settings({"limit": 3})["chrF"]
-        False
-        """
-        return super().settings({**data, "chrF": self.chrf is not None})
-
     def table(
         self, pairs: Sequence[LanguagePair], *, parts: PartFolder | None = None, facts: dict[str, Any] | None = None
     ) -> ResultTable:

@@ -1,8 +1,7 @@
 """WMT18 judgements of translations into English: wmt18/PAIR/ref.txt, hyp/SYSTEM.txt and darr.tsv."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -90,8 +89,12 @@ def read_pair(data: DataFolder, name: str, limit: int | None = None) -> Language
     systems = sorted(path.name.removesuffix(".txt") for path in hypotheses.glob("*.txt"))
     if not systems:
         raise FileError(f"{hypotheses} is missing or empty: it needs a SYSTEM.txt with one line per segment")
-    for line, row in enumerate(rows, 2):
-        _check(row, f"{data.path / folder / 'darr.tsv'} has in line {line}", len(references), systems)
+    for line, (sid, better, worse, high, low) in enumerate(rows, 2):
+        if not 1 <= sid <= len(references) or better == worse or not {better, worse} <= {*systems} or not high > low:
+            raise FileError(
+                f"{data.path / folder / 'darr.tsv'} has no valid judgement in line {line}: it needs a segment from 1 "
+                f"to {len(references)}, two systems of {', '.join(systems)}, and a higher score for the first"
+            )
     segments = sorted({row[0] for row in rows})[:limit]
     rows = [row for row in rows if row[0] <= segments[-1]]
     judged = sorted({(row[0], system) for row in rows for system in row[1:3]})
@@ -107,20 +110,6 @@ def read_pair(data: DataFolder, name: str, limit: int | None = None) -> Language
         np.array([translation_index[row[0], row[1]] for row in rows]),
         np.array([translation_index[row[0], row[2]] for row in rows]),
     )
-
-
-def _check(row: Sequence[Any], where: str, segments: int, systems: Sequence[str]) -> None:
-    """Raise FileError for a judgement with an unknown segment or system, or without a difference."""
-    sid, better, worse, high, low = row
-    if not 1 <= sid <= segments:
-        raise FileError(f"{where} segment {sid}, but ref.txt has segments 1 to {segments}")
-    for system in (better, worse):
-        if system not in systems:
-            raise FileError(f"{where} the system {system[:60]!r}, but hyp has {', '.join(systems)}")
-    if better == worse:
-        raise FileError(f"{where} {better} compared with itself, but a judgement needs two systems")
-    if not high > low:
-        raise FileError(f"{where} raw_better {high:g}, which must be greater than raw_worse {low:g}")
 
 
 def _read_systems(data: DataFolder, folder: str, systems: Iterable[str], segments: int) -> dict[str, list[str]]:

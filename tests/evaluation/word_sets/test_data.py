@@ -35,9 +35,9 @@ def test_windows_line_ends_are_removed(folder: Path, concepts) -> None:
     [
         ("vocab.txt", 2, "", "needs one distinct word per line"),
         ("vocab.txt", 3, None, "needs one distinct word per line"),
-        ("sets_val.tsv", 2, "a1\ta2\ta3", "has 3 words in line 2, but a set needs at least 6"),
-        ("sets_val.tsv", 4, "a1\ta2\ta3\ta4\ta5\tzzz", "has 'zzz' in line 4, which is not in vocab.txt"),
-        ("sets_test.tsv", 6, "a1\ta2\ta3\ta4\ta5\ta2", "repeats a word in line 6"),
+        ("sets_val.tsv", 2, "a1\ta2\ta3", "no valid set in line 2: it needs at least 6"),
+        ("sets_val.tsv", 4, "a1\ta2\ta3\ta4\ta5\tzzz", "no valid set in line 4"),
+        ("sets_test.tsv", 6, "a1\ta2\ta3\ta4\ta5\ta2", "no valid set in line 6"),
     ],
 )
 def test_invalid_line_is_named(folder: Path, name, line, text, sentence) -> None:

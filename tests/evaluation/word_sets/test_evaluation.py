@@ -1,5 +1,7 @@
 """The word set evaluation on tiny data: ranks, measures, rows and resumption."""
 
+from dataclasses import asdict
+
 import numpy as np
 import pytest
 
@@ -21,7 +23,7 @@ def evaluated(words, concepts, methods, **options):
 
 
 def without_time(rows):
-    return [{**row.to_dict(), "seconds": None} for row in rows if row.metric != "seconds"]
+    return [{**asdict(row), "seconds": None} for row in rows if row.metric != "seconds"]
 
 
 def test_every_method_runs(words, concepts) -> None:
@@ -127,6 +129,6 @@ def test_ndcg_equals_its_definition() -> None:
 def test_median_rank_is_resampled_over_queries() -> None:
     ranks = [np.array([1.0, 2.0]), np.array([10.0, 20.0, 30.0])]
     result = median_rank(ranks, samples=400, seed=1)
-    assert result == (10, 1, 20)  # both draws may be the first query, or the second
+    assert result[:3] == (10, 1, 20)  # both draws may be the first query, or the second
     assert median_rank(ranks, samples=400, seed=1) == result
-    assert median_rank([np.array([7.0])] * 5, samples=50, seed=1) == (7, 7, 7)
+    assert median_rank([np.array([7.0])] * 5, samples=50, seed=1)[:3] == (7, 7, 7)

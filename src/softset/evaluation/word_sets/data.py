@@ -78,7 +78,8 @@ def read_concepts(data: DataFolder) -> Concepts:
     ...         _ = pathlib.Path(folder, "lda-1k", name).write_text("red\\n")
     ...     read_concepts(DataFolder(folder))
     Traceback (most recent call last):
-    softset.errors.FileError: .../sets_train.tsv has 1 words in line 1, but a set needs at least 6, separated by tabs
+    softset.errors.FileError: .../sets_train.tsv has no valid set in line 1: it needs at least 6 distinct words of \
+vocab.txt, separated by tabs
     """
     words = tuple(line.rstrip("\r") for line in data.lines(f"{FOLDER}/vocab.txt"))
     index = {word: number for number, word in enumerate(words)}
@@ -97,16 +98,11 @@ def _read_sets(data: DataFolder, name: str, index: dict[str, int]) -> list[Words
     path, sets = data.path / name, []
     for line, text in enumerate(data.lines(name), 1):
         words = text.rstrip("\r").split("\t")
-        if len(words) <= QUERY_SIZE:
+        if len(words) <= QUERY_SIZE or len(set(words)) < len(words) or not index.keys() >= set(words):
             raise FileError(
-                f"{path} has {len(words)} words in line {line}, but a set needs at least {QUERY_SIZE + 1}, "
-                "separated by tabs"
+                f"{path} has no valid set in line {line}: it needs at least {QUERY_SIZE + 1} distinct words of "
+                "vocab.txt, separated by tabs"
             )
-        unknown = next((word for word in words if word not in index), None)
-        if unknown is not None:
-            raise FileError(f"{path} has {unknown[:60]!r} in line {line}, which is not in vocab.txt")
-        if len(set(words)) < len(words):
-            raise FileError(f"{path} repeats a word in line {line}, but the words of a set must be distinct")
         sets.append(tuple(index[word] for word in words))
     if not sets:
         raise FileError(f"{path} is empty, but needs one set per line")

@@ -4,11 +4,12 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from softset.evaluation.significance import Interval, bootstrap, intervals, percentile_bounds, randomisation_p_values
+from softset.evaluation.significance import Estimate, estimates, mean_statistic, randomisation_p_values
 from softset.evaluation.tables import ResultRow, load_rows
 from softset.evaluation.word_sets.data import Concepts, SetTask, draw_tasks
 from softset.evaluation.word_sets.methods import BASELINE, DEFAULT, QueryScorer, SetMethod
@@ -63,11 +64,11 @@ def ndcg(ranks: Floats) -> float:
     return float((1 / np.log2(ranks + 1)).sum() / (1 / np.log2(ideal + 1)).sum())
 
 
-def median_rank(ranks: Sequence[Floats], *, samples: int, seed: int) -> Interval:
+def median_rank(ranks: Sequence[Floats], *, samples: int, seed: int) -> Estimate:
     """Return the median rank of all targets, with its bootstrap interval over queries.
 
-    >>> median_rank([np.array([1.0, 3.0]), np.array([2.0, 9.0, 4.0])], samples=100, seed=1)
-    Interval(value=3.0, low=1.0, high=4.0)
+    >>> median_rank([np.array([1.0, 3.0]), np.array([2.0, 9.0, 4.0])], samples=100, seed=1)[:3]
+    (3.0, 1.0, 4.0)
     """
     values = np.concatenate(ranks)
     order = np.argsort(values, kind="stable")
@@ -78,8 +79,8 @@ def median_rank(ranks: Sequence[Floats], *, samples: int, seed: int) -> Interval
         medians: Floats = values[order][(cumulative >= cumulative[-1] / 2).argmax(axis=0)]
         return medians[None]
 
-    low, high = percentile_bounds(bootstrap(lower_medians, len(ranks), samples=samples, seed=seed))
-    return Interval(float(np.median(values)), float(low[0]), float(high[0]))
+    (result,) = estimates(lower_medians, len(ranks), samples=samples, seed=seed)
+    return result._replace(value=float(np.median(values)))
 
 
 @dataclass(frozen=True)
@@ -210,34 +211,32 @@ class WordSetEvaluation:
         baseline = self._baseline()
         measured = {name: self.measured[name] for name in methods}
         columns = dict.fromkeys(column for one in measured.values() for column in one.values)
-        tested = {column: self._test(column, measured, baseline) for column in columns}
+        results = {column: self._test(column, measured, baseline) for column in columns}
         queries = sum(map(len, self.tasks))
         for name, one in measured.items():
-            cells = {column: tested[column][name] for column in one.values}
+            cells = {column: results[column][name] for column in one.values}
             for task, ranks in one.ranks.items():
                 if (task, "R@10") in cells:
-                    cells[task, "median"] = median_rank(ranks, samples=self.samples, seed=self.seed), None
+                    cells[task, "median"] = median_rank(ranks, samples=self.samples, seed=self.seed)
             order = sorted(cells, key=lambda column: (list(one.ranks).index(column[0]), METRICS.index(column[1])))
             default, method = name == DEFAULT, self.prefix + name
             for task, metric in order:
-                (value, low, high), p = cells[task, metric]
+                value, low, high, p, *_ = cells[task, metric]
                 n = len(one.ranks[task])
                 yield ResultRow("sets", task, method, metric, value, n, low, high, p, one.seconds, default)
             yield ResultRow("sets", "all", method, "seconds", one.seconds, queries, default=default)
 
-    def _test(
-        self, column: Column, measured: dict[str, _Measurement], baseline: _Measurement
-    ) -> dict[str, tuple[Interval, float | None]]:
-        """Return the interval of each method in one column, and its p value if the baseline has that column."""
+    def _test(self, column: Column, measured: dict[str, _Measurement], baseline: _Measurement) -> dict[str, Estimate]:
+        """Return the estimate of each method in one column, with a p value if the baseline has that column."""
         names = [name for name, one in measured.items() if column in one.values]
         values = np.stack([measured[name].values[column] for name in names])
-        spans = intervals(values, samples=self.samples, seed=self.seed)
-        p_values: list[float | None] = [None] * len(names)
+        options: dict[str, Any] = {"samples": self.samples, "seed": self.seed}
+        results = dict(zip(names, estimates(mean_statistic(values), values.shape[1], **options), strict=True))
         if column in baseline.values:
-            differences = values - baseline.values[column]
-            p_values = randomisation_p_values(differences, samples=self.samples, seed=self.seed).tolist()
-        rows = zip(names, spans, p_values, strict=True)
-        return {name: (span, None if name == self.baseline.name else p) for name, span, p in rows}
+            p_values = randomisation_p_values(values - baseline.values[column], **options)
+            for name, p in zip(names, p_values.tolist(), strict=True):
+                results[name] = results[name]._replace(p=None if name == self.baseline.name else p)
+        return results
 
 
 def _recall(ranks: Sequence[Floats], cutoff: int) -> Floats:
