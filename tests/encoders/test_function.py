@@ -176,7 +176,7 @@ def test_texts_without_vectors_ask_for_the_dimension():
 
 
 def test_a_function_that_finds_nothing_needs_dimensions():
-    with pytest.raises(ShapeError, match=r"no vector for 'a red book', so its dimension is not known: give dimensions"):
+    with pytest.raises(ShapeError, match=r"no vector for 'a red book': give dimensions"):
         FunctionEncoder(lambda texts: [[]] * len(texts)).encode(["x"])
     assert FunctionEncoder(lambda texts: [[]] * len(texts), dimensions=3).embed(["x"]).tolist() == [[0, 0, 0]]
 

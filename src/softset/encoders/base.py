@@ -1,6 +1,6 @@
 """The encoder interface, and the base class that implements it for encoders of distinct texts."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -35,40 +35,30 @@ class Encoder(Protocol):
     """
 
     @property
+    @abstractmethod
     def signature(self) -> str:
         """The model with its checksum, and every option that changes a vector, in one line."""
-        ...
 
     @property
+    @abstractmethod
     def dimensions(self) -> int:
         """The dimension d of the vectors."""
-        ...
 
+    @abstractmethod
     def encode(self, texts: Sequence[str], *, progress: Progress | None = None) -> TokenSets:
         """Return the token vectors of each text, in the order of the texts."""
-        ...
 
+    @abstractmethod
     def embed(self, texts: Sequence[str], *, progress: Progress | None = None) -> np.ndarray:
         """Return one pooled vector per text, (n, d); zero for an empty text."""
-        ...
 
 
-class TextEncoder(ABC):
+class TextEncoder(Encoder):
     """The base class of encoders.
 
     A subclass defines `signature`, `dimensions` and `_encode`. This class checks the texts, removes duplicates, splits
     streams into blocks and pools vectors.
     """
-
-    @property
-    @abstractmethod
-    def signature(self) -> str:
-        """The model with its checksum, and every option that changes a vector, in one line."""
-
-    @property
-    @abstractmethod
-    def dimensions(self) -> int:
-        """The dimension d of the vectors."""
 
     @abstractmethod
     def _encode(self, texts: Sequence[str], progress: Progress | None) -> TokenSets:

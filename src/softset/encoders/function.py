@@ -1,5 +1,6 @@
 """An encoder made of any function from texts to vectors."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -98,15 +99,11 @@ class FunctionEncoder(TextEncoder):
             )
         arrays = [_as_rows(array) for array in result]
         _check_number(len(arrays), len(texts))
-        d = self._dimensions or _first_dimension(arrays) or self._probe_dimensions(texts)
-        return TokenSets.concatenate([_one_text(array, text, d) for array, text in zip(arrays, texts, strict=True)])
-
-    def _probe_dimensions(self, texts: Sequence[str]) -> int:
-        if list(texts) == [PROBE]:
-            raise ShapeError(
-                f"the function returned no vector for {PROBE!r}, so its dimension is not known: give dimensions=..."
-            )
-        return self.dimensions
+        shapes = (array.shape for array in arrays if isinstance(array, np.ndarray))
+        d = self._dimensions or next((shape[1] for shape in shapes if len(shape) == 2 and shape[1]), None)
+        if d is None and list(texts) == [PROBE]:
+            raise ShapeError(f"the function returned no vector for {PROBE!r}: give dimensions=...")
+        return _from_arrays(arrays, texts, self.dimensions if d is None else d)
 
     def _check(self, sets: TokenSets, texts: Sequence[str]) -> None:
         _check_number(len(sets), len(texts))
@@ -136,15 +133,12 @@ def _as_rows(array: Any) -> Any:
     return array[None] if isinstance(array, np.ndarray) and array.ndim == 1 and array.size else array
 
 
-def _first_dimension(arrays: Sequence[Any]) -> int | None:
-    shapes = (array.shape for array in arrays if isinstance(array, np.ndarray))
-    return next((shape[1] for shape in shapes if len(shape) == 2 and shape[1]), None)
-
-
-def _one_text(array: Any, text: str, dimensions: int) -> TokenSets:
+def _from_arrays(arrays: Sequence[Any], texts: Sequence[str], dimensions: int) -> TokenSets:
+    """Return the token sets of the arrays; an error message quotes the text, because its index means nothing."""
     try:
-        return TokenSets.from_arrays([array], dimensions=dimensions)
+        return TokenSets.from_arrays(arrays, dimensions=dimensions)
     except InputError as error:
-        # Indices among the distinct texts of a block mean nothing to the caller, so the message quotes the text.
-        reason = str(error).replace(" of text 0", "")
-        raise type(error)(f"the function's result for {excerpt(text)} cannot be used: {reason}") from None
+        found = re.search(r" of text (\d+)", str(error))
+        label = excerpt(texts[int(found[1])]) if found else "a text"
+        reason = str(error).replace(found[0], "") if found else str(error)
+        raise type(error)(f"the function's result for {label} cannot be used: {reason}") from None

@@ -20,7 +20,7 @@ from softset.vectors.registry import vectors_folder
 
 __all__ = ["load_encoder"]
 
-MAX_PATH_BYTES, MAX_NAME_BYTES = 4000, 255  # the limits of common systems
+MAX_PATH_CHARACTERS, MAX_NAME_BYTES = 4000, 255  # the limits of common systems; the latter is for each part of a path
 
 
 @dataclass(frozen=True)
@@ -115,16 +115,12 @@ def _check_path(label: str, path: Any) -> None:
     if not isinstance(path, str | os.PathLike):
         return
     text = str(path)
-    encoded = text.encode(errors="replace")
-    problem = None
-    if not text:
-        problem = "is empty"
-    elif len(encoded) > MAX_PATH_BYTES or max(map(len, encoded.split(b"/"))) > MAX_NAME_BYTES:
-        problem = f"has {len(text):,} characters, more than any file name"
-    elif "\0" in text or any("\ud800" <= character < "\udc80" for character in text):
-        problem = "has a character that no file name can have"
-    if problem:
-        raise InputError(f"the {label} {excerpt(text)} {problem}: give the name or the path of a folder")
+    parts = text.encode(errors="replace").split(b"/")
+    too_long = len(text) > MAX_PATH_CHARACTERS or max(map(len, parts)) > MAX_NAME_BYTES
+    if not text or too_long or "\0" in text or any("\ud800" <= character < "\udc80" for character in text):
+        raise InputError(
+            f"the {label} {excerpt(text)} is empty, too long or has a character that no file name can have"
+        )
 
 
 def _open_name(name: str, options: LoadOptions) -> Encoder:

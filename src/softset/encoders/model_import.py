@@ -3,7 +3,6 @@
 import re
 import tempfile
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import numpy as np
 
 from softset.encoders.base import Progress
 from softset.encoders.loading import load_encoder
-from softset.encoders.model_info import config_facts, encoder_facts
+from softset.encoders.model_info import encoder_facts
 from softset.encoders.models import (
     KINDS,
     MANIFEST,
@@ -25,7 +24,6 @@ from softset.encoders.models import (
     read_licence,
 )
 from softset.encoders.onnx import onnx_file
-from softset.encoders.onnx_graph import weight_locations
 from softset.errors import FileError, InputError, MissingExtraError, SoftsetError
 from softset.io.json_files import read_json
 from softset.io.text import first_line, printable
@@ -48,8 +46,8 @@ def import_model(
 ) -> dict[str, Any]:
     """Copy a model so that `load_encoder(name)` opens it; return its facts.
 
-    The copy is opened and encodes a text before it gets its name, if the libraries that it needs are installed; the
-    fact `tried` says so. If anything fails, nothing remains.
+    The copy is opened and encodes a text before it gets its name, so the libraries that it needs must be installed. If
+    anything fails, nothing remains.
 
     Args:
         source: a folder, or else the name of a model on the Hugging Face hub, which is downloaded.
@@ -104,17 +102,21 @@ def _import(source: _Source, name: str, replace: bool, kind: str | None, progres
     with REGISTRY.create(name, replace=replace) as folder:
         try:
             chosen = _copy_model(source.folder, folder, kind, progress)
-            facts = {"name": name, "kind": chosen, "source": printable(source.origin)}
-            facts |= _source_facts(source.folder)
-            trial = _try_encoder(folder)
+            facts = {
+                "name": name,
+                "kind": chosen,
+                "source": printable(source.origin),
+                "licence": read_licence(source.folder),
+                **_try_encoder(folder),
+            }
         except SoftsetError as error:
             message = str(error)
             for internal in (str(folder), folder.name, str(source.folder)):
                 message = message.replace(internal, source.label)
             raise FileError(printable(" ".join(message.split()))) from error
-        facts |= {key: trial[key] for key in ("dimensions", "layers") if trial.get(key) is not None}
+        facts = {key: value for key, value in facts.items() if value is not None}
         MANIFEST.write(folder, facts)
-    return {**facts, "tried": trial["tried"]}
+    return facts
 
 
 def _copy_model(source: Path, folder: Path, kind: str | None, progress: Progress | None) -> str:
@@ -124,23 +126,12 @@ def _copy_model(source: Path, folder: Path, kind: str | None, progress: Progress
     names |= {file.relative_to(source).as_posix()} if file is not None else set()
     kind = choose_kind(names, read_json(source / "config.json", missing_ok=True), source, kind)
     files = model_files(source, kind)
-    if kind == "onnx":
-        files |= _named_weights(file)
     has_tokenizer = any(map(TOKENIZER_FILES.fullmatch, files)) if kind == "transformers" else "tokenizer.json" in files
     if not has_tokenizer:
         raise FileError(f"{source} has no tokenizer.json: save the tokenizer in the folder of the model")
     _check_files(source, files)
     _copy_files(files, folder, progress)
     return kind
-
-
-def _named_weights(file: Path | None) -> dict[str, Path]:
-    """Return the files beside an ONNX file that it names as its weights; a missing one is reported at opening."""
-    assert file is not None  # noqa: S101 (for the type checker: the kind is onnx)
-    with suppress(ValueError, RecursionError):  # not an ONNX file: reported at opening
-        names = weight_locations(file.read_bytes()) - {"meta.json"}
-        return {name: file.parent / name for name in names if "/" not in name and (file.parent / name).is_file()}
-    return {}
 
 
 def _check_files(source: Path, files: Mapping[str, Path]) -> None:
@@ -166,25 +157,11 @@ def _copy_files(files: Mapping[str, Path], folder: Path, progress: Progress | No
                     progress(done, total)
 
 
-def _source_facts(source: Path) -> dict[str, str]:
-    """Return the licence and origin of a model from its README.md, or from the manifest of softset."""
-    facts: dict[str, str] = {}
-    if (licence := read_licence(source)) is not None:
-        facts["licence"] = licence
-    with suppress(SoftsetError):
-        meta = read_json(source / "meta.json", missing_ok=True)
-        if meta.get("softset") == MANIFEST.kind:
-            facts |= {key: printable(str(meta[key])) for key in ("origin", "licence", "moments") if key in meta}
-    return facts
-
-
 def _try_encoder(folder: Path) -> dict[str, Any]:
-    """Encode a text with the copy; return its facts, or those of its config if a library is missing."""
+    """Encode a text with the copy and return the dimensions and layers."""
     try:
         encoder = load_encoder(folder)
         sets = encoder.encode([SAMPLE])
-    except MissingExtraError:
-        return {**config_facts(folder), "tried": False}
     except SoftsetError:
         raise
     except Exception as error:  # the errors of the libraries have no common class
@@ -192,4 +169,5 @@ def _try_encoder(folder: Path) -> dict[str, Any]:
         raise FileError(f"{folder} cannot encode a text ({reason}): save the model again") from error
     if not all(np.isfinite(part.vectors).all() for part in (sets, sets.special) if part is not None):
         raise FileError(f"{folder} returns numbers that are not finite for the text {SAMPLE!r}: save the model again")
-    return {**encoder_facts(encoder), "tried": True}
+    facts = encoder_facts(encoder)
+    return {"dimensions": facts["dimensions"], "layers": facts["layers"]}

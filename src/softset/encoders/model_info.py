@@ -7,18 +7,15 @@ from typing import Any
 
 from softset.encoders.base import Encoder
 from softset.encoders.loading import load_encoder
-from softset.encoders.model_config import max_sequence_length
 from softset.encoders.models import BUNDLED, MANIFEST, REGISTRY, model_files, model_folder, model_kind, read_licence
 from softset.encoders.signature import parse_signature
-from softset.errors import FileError, InputError, MissingExtraError, SoftsetError
+from softset.errors import FileError, InputError, SoftsetError
 from softset.io.json_files import read_json
 from softset.vectors import registry
 from softset.vectors.storage import open_vectors, verify_vectors
 
-__all__ = ["config_facts", "describe_model", "encoder_facts", "list_models", "verify_model"]
+__all__ = ["describe_model", "encoder_facts", "list_models", "verify_model"]
 
-DIMENSION_KEYS = ("hidden_size", "d_model", "n_embd", "dim", "hidden_dim")
-LAYER_KEYS = ("num_hidden_layers", "num_layers", "n_layer", "n_layers", "encoder_layers")
 LISTED = ("kind", "dimensions", "layers", "bytes")
 FIRST = ("name", "kind", "dimensions", "layers", "longest", "signature", "problem", "licence", "source")
 
@@ -50,7 +47,7 @@ def describe_model(name: str) -> dict[str, Any]:
         facts = _model_facts(folder)
     else:
         facts = _folder_facts(folder)
-    facts |= _open_facts(name, {} if is_words else config_facts(folder))
+    facts |= _open_facts(name)
     ordered = {key: facts.pop(key, None) for key in FIRST}
     ordered["name"] = ordered["name"] or name
     if ordered["problem"] is None:
@@ -105,17 +102,6 @@ def _folder_facts(folder: Path) -> dict[str, Any]:
     return {"kind": kind, "licence": read_licence(folder), "bytes": size}
 
 
-def config_facts(folder: Path) -> dict[str, Any]:
-    """Return the dimensions, layers and longest input of a transformers model from its config."""
-    if model_kind(folder) != "transformers":
-        return {}
-    config = read_json(folder / "config.json")
-    limit = read_json(folder / "tokenizer_config.json", missing_ok=True).get("model_max_length")
-    dimensions = next((config[key] for key in DIMENSION_KEYS if isinstance(config.get(key), int)), None)
-    layers = next((config[key] for key in LAYER_KEYS if isinstance(config.get(key), int)), None)
-    return {"dimensions": dimensions, "layers": layers, "longest": max_sequence_length(config, limit)}
-
-
 def encoder_facts(encoder: Encoder) -> dict[str, Any]:
     """Return the dimensions, layers and longest input of an open encoder; `layers` is None if there is only one."""
     longest = parse_signature(encoder.signature).get("max_length")
@@ -123,13 +109,11 @@ def encoder_facts(encoder: Encoder) -> dict[str, Any]:
     return {"dimensions": encoder.dimensions, "layers": layers, "longest": None if longest is None else int(longest)}
 
 
-def _open_facts(name: str, fallback: dict[str, Any]) -> dict[str, Any]:
+def _open_facts(name: str) -> dict[str, Any]:
     """Return the facts of a model's default encoder, or the reason why it cannot be opened."""
     try:
         encoder = load_encoder(name)
         return {**encoder_facts(encoder), "signature": encoder.signature}
-    except MissingExtraError as error:
-        return {**fallback, "signature": None, "problem": str(error)}
     except Exception as error:  # noqa: BLE001 (whatever a library raises, the description is still useful)
         reason = " ".join(str(error).split()) or type(error).__name__
-        return {**fallback, "signature": None, "problem": f"it cannot be opened: {reason}"}
+        return {"signature": None, "problem": f"it cannot be opened: {reason}"}

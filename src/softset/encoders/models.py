@@ -106,15 +106,8 @@ def model_files(folder: Path, kind: str) -> dict[str, Path]:
     files = {name: path for name, path in inside.items() if is_text_file(name) and name != "meta.json"}
     if kind != "onnx":
         return files | {name: path for name, path in inside.items() if name.endswith(".safetensors")}
-    file = onnx_file(folder)
-    assert file is not None  # noqa: S101 (for the type checker: the kind says so)
-    files |= {path.name: path for path in [file, *_onnx_data(file)]}
+    files |= {path.name: path for path in _weights(folder, kind) if path.name != "meta.json"}
     return files | ({MOMENTS: inside[MOMENTS]} if MOMENTS in inside else {})
-
-
-def _onnx_data(file: Path) -> list[Path]:
-    """Return the files with conventional names for external weights beside an ONNX file."""
-    return sorted(path for pattern in ONNX_DATA for path in file.parent.glob(pattern))
 
 
 def is_text_file(name: str) -> bool:
@@ -129,7 +122,7 @@ def checksum(folder: Path) -> str:
     """
     recorded = read_json(folder / "meta.json", missing_ok=True).get("files", {}) if _is_managed(folder) else {}
     texts = (path for path in sorted(folder.iterdir()) if CHECKED_FILES.fullmatch(path.name) and path.is_file())
-    files = [*_weights(folder), *texts]
+    files = [*_weights(folder, model_kind(folder)), *texts]
     sums = [recorded.get(path.name, {}).get("sha256") or sha256(path) for path in files]
     return hashlib.sha256("".join(sums).encode()).hexdigest()[:8]
 
@@ -140,11 +133,12 @@ def _is_managed(folder: Path) -> bool:
     return path.parent == REGISTRY.root.resolve() or (bundled is not None and path == bundled.resolve())
 
 
-def _weights(folder: Path) -> list[Path]:
+def _weights(folder: Path, kind: str) -> list[Path]:
     """Return the files that hold the weights of a model."""
     file = onnx_file(folder)
-    if file is not None and model_kind(folder) == "onnx":
-        return [file, *sorted({*_onnx_data(file), *external_weights(file)})]
+    if file is not None and kind == "onnx":
+        conventional = {path for pattern in ONNX_DATA for path in file.parent.glob(pattern)}
+        return [file, *sorted({*conventional, *external_weights(file)})]
     file = folder / "model.safetensors"
     return [file] if file.is_file() else sorted({*folder.glob("*.safetensors"), *_shards(folder)})
 
