@@ -326,7 +326,7 @@ def test_bad_texts_are_one_sentence_with_the_row(scorer: BERTScorer, cands: Any,
         ({"lang": 3}, "lang is 3"),
         ({"lang": " "}, "lang is ' '"),
         ({"num_layers": 9}, "the model has layers 0 to 6"),
-        ({"device": "cuda"}, "no choice of device"),
+        ({"device": "cuda"}, "no option device"),
         ({"metric": "bertscores"}, "there is no metric 'bertscores'"),
     ],
 )

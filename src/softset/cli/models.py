@@ -5,7 +5,7 @@ import json
 import click
 
 from softset.cli.options import JSON
-from softset.cli.output import ProgressBar, note
+from softset.cli.output import ProgressBar
 from softset.io.text import counted, printable
 
 __all__ = ["models"]
@@ -58,8 +58,6 @@ def import_(source: str, name: str, replace: bool, kind: str | None, as_json: bo
             kind=kind,
             progress=lambda done, total: progress(done // 1_000_000, total // 1_000_000),
         )
-    if not facts["tried"]:
-        note(f"{name} was not opened: pip install 'softset[torch]' to use it")
     nouns = (("dimensions", "dimension"), ("layers", "layer"))
     known = [counted(facts[key], noun) for key, noun in nouns if key in facts]
     click.echo(json.dumps(facts) if as_json else f"{name}: " + ", ".join([facts["kind"], *known]))

@@ -127,8 +127,8 @@ class _ModuleNetwork(Network):
         tokens, sentence = output.get("token_embeddings"), output.get("sentence_embedding")
         if tokens is None or tuple(tokens.shape[:2]) != (1, 3):
             raise InputError(
-                f"the model's {type(self._model[0]).__name__} gives no vector for each token, so there are no token sets: "
-                "use FunctionEncoder(model.encode) for one vector per text"
+                f"the model's {type(self._model[0]).__name__} gives no vector for each token: use "
+                "FunctionEncoder(model.encode) for one vector per text"
             )
         return int(tokens.shape[2]), None if sentence is None else int(sentence.shape[-1])
 
