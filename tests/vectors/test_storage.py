@@ -4,7 +4,6 @@ import json
 import os
 import time
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -196,9 +195,6 @@ def test_the_bundled_vectors_are_the_ones_that_were_built() -> None:
     assert all(word.isalnum() for word in words.words)
 
 
-def test_read_and_gensim_like_objects(tmp_path: Path) -> None:
+def test_read_a_file_into_memory(tmp_path: Path) -> None:
     words = WordVectors.read(text_file(tmp_path / "a.txt"))
     assert len(words) == 50 and words.name == "a.txt"
-
-    keyed = SimpleNamespace(index_to_key=list(words.words), vectors=words.matrix)
-    assert np.array_equal(WordVectors.from_gensim(keyed).matrix, words.matrix)

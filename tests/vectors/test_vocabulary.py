@@ -1,6 +1,7 @@
 """Words and vectors: look-up, phrases, views, preprocessing."""
 
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -148,13 +149,30 @@ def test_whitening_of_words_that_fill_few_directions_stays_finite() -> None:
 
 def test_bad_vectors() -> None:
     with pytest.raises(
-        ShapeError, match=r"2 words need vectors of shape \(2, d\), but an array of shape \(3, 2\) was given"
+        ShapeError, match=r"2 words need real vectors of shape \(2, d\), but float64 of shape \(3, 2\) was given"
     ):
         WordVectors.of(["a", "b"], np.ones((3, 2)))
     with pytest.raises(NotFiniteError, match="the vector of 'b' has a number that is not finite"):
         WordVectors.of(["a", "b"], [[1, 2], [np.nan, 1]])
     with pytest.raises(InputError, match="the word 'a' occurs twice"):
         WordVectors.of(["a", "b", "a"], np.ones((3, 2)))
+
+
+def test_gensim_objects() -> None:
+    keyed_vectors = SimpleNamespace(index_to_key=WORDS, vectors=small().matrix.astype(np.float64))
+    words = WordVectors.from_gensim(keyed_vectors)
+    assert list(words.words) == WORDS and np.array_equal(words.matrix, small().matrix) and words.name == "gensim"
+    for vectors in (np.ones((2, 3)), np.ones(1), np.ones((1, 2)) * 1j):
+        with pytest.raises(ShapeError, match="1 word need"):
+            WordVectors.from_gensim(SimpleNamespace(index_to_key=["a"], vectors=vectors))
+    with pytest.raises(InputError, match=r"a KeyedVectors object .* is needed, but dict was given"):
+        WordVectors.from_gensim({})
+
+
+def test_rows_of_extreme_norm_keep_their_direction() -> None:
+    words = WordVectors.of(["huge", "tiny", "plain"], [[3e30, 4e30], [3e-30, 4e-30], [3, 4]])
+    np.testing.assert_allclose(words.matrix, [[0.6, 0.8], [0.6, 0.8], [3, 4]], rtol=1e-6)
+    np.testing.assert_allclose(words.norms, [1, 1, 5], rtol=1e-6)
 
 
 def test_sets_of_words() -> None:

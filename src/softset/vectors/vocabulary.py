@@ -13,7 +13,7 @@ from softset.algebra import GradedSubspace, Subspace
 from softset.errors import InputError, NotFiniteError, ShapeError, UnknownWordError
 from softset.io.atomic import new_folder
 from softset.io.text import counted
-from softset.vectors.formats import VectorStream, from_gensim, read_vectors
+from softset.vectors.formats import read_vectors
 from softset.vectors.matching import WordMatch, find_match, find_token, unknown_word_message
 from softset.vectors.preprocessing import Preprocessing, fit_preprocessing, fit_whitening
 from softset.vectors.rows import rescale_extreme_rows, row_norms
@@ -52,9 +52,9 @@ class Vocabulary:
     def of(cls, words: Sequence[str], vectors: Any, *, name: str = "own") -> Self:
         """Return a vocabulary of distinct words and their (n, d) vectors, held in memory as float32."""
         rows = np.asarray(vectors)
-        if rows.ndim != 2 or rows.shape[0] != len(words) or not rows.shape[1]:
-            expected = f"{counted(len(words), 'word')} need vectors of shape ({len(words)}, d)"
-            raise ShapeError(f"{expected}, but an array of shape {rows.shape} was given")
+        if rows.ndim != 2 or rows.shape[0] != len(words) or not rows.shape[1] or rows.dtype.kind not in "fiu":
+            expected = f"{counted(len(words), 'word')} need real vectors of shape ({len(words)}, d)"
+            raise ShapeError(f"{expected}, but {rows.dtype} of shape {rows.shape} was given")
         with np.errstate(over="ignore"):
             rows = rows.astype(np.float32)
         if not np.isfinite(rows).all():
@@ -84,21 +84,27 @@ class Vocabulary:
     ) -> Self:
         """Read a file of word vectors into memory; see `softset.vectors.formats.read_vectors` for the options."""
         stream = read_vectors(path, words=words, format=format, member=member, skip_bad=skip_bad)
-        return cls._from_stream(stream, Path(path).name)
+        words_read: list[str] = []
+        rows = [np.zeros((0, stream.dimensions), dtype=np.float32)]
+        for block_words, block in stream.blocks:
+            words_read += block_words
+            rows.append(block)
+        return cls.of(words_read, np.concatenate(rows), name=Path(path).name)
 
     @classmethod
     def from_gensim(cls, keyed_vectors: Any, *, name: str = "gensim") -> Self:
-        """Return the words and vectors of a gensim KeyedVectors object."""
-        return cls._from_stream(from_gensim(keyed_vectors), name)
+        """Return the words and vectors of a gensim KeyedVectors object.
 
-    @classmethod
-    def _from_stream(cls, stream: VectorStream, name: str) -> Self:
-        words: list[str] = []
-        rows = [np.zeros((0, stream.dimensions), dtype=np.float32)]
-        for block_words, block in stream.blocks:
-            words += block_words
-            rows.append(block)
-        return cls.of(words, np.concatenate(rows), name=name)
+        >>> from types import SimpleNamespace
+        >>> Vocabulary.from_gensim(SimpleNamespace(index_to_key=["red", "blue"], vectors=np.eye(2))).words[:]
+        ['red', 'blue']
+        """
+        try:
+            words, vectors = list(keyed_vectors.index_to_key), keyed_vectors.vectors
+        except AttributeError:
+            found = type(keyed_vectors).__name__
+            raise InputError(f"a KeyedVectors object (the .wv of a model) is needed, but {found} was given") from None
+        return cls.of(words, vectors, name=name)
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write the vectors, with any preprocessing applied, to a new folder that `open` reads."""

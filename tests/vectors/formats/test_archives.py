@@ -116,7 +116,7 @@ def test_zip_directory_with_a_wrong_offset(position: int, path: Path) -> None:
 @pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
 def test_other_compressions(method: int, path: Path) -> None:
     path.write_bytes(zipped({"a": text()}, method))
-    with pytest.raises(FileError, match="not compressed by deflate; extract it first"):
+    with pytest.raises(FileError, match="one not compressed by deflate; extract it first"):
         read(path)
 
 
@@ -144,7 +144,7 @@ def test_decompression_bombs(pack, path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(streams, "MAX_RATIO", 1_000_000)
     assert read(path)[0] == ["a"]
     monkeypatch.setattr(streams, "MAX_CONTENT_BYTES", 2_000_000)
-    with pytest.raises(FileError, match=r"decompresses to more than|but at most 2,000,000 can be read"):
+    with pytest.raises(FileError, match="decompresses to more than"):
         read(path)
 
 

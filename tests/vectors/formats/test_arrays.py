@@ -2,13 +2,12 @@
 
 import struct
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from softset.errors import FileError, InputError
-from softset.vectors.formats import from_gensim, read_vectors
+from softset.errors import FileError
+from softset.vectors.formats import read_vectors
 from tests.vectors.formats.files import ROWS, WORDS, gz, npy, npy_of, read, safetensors, safetensors_of
 
 MAKERS = {"npy": npy_of, "safetensors": safetensors_of}
@@ -164,34 +163,6 @@ def test_arrays_in_archives_are_to_be_unpacked(tmp_path: Path) -> None:
         read(path)
 
 
-def test_a_gensim_object() -> None:
-    source = from_gensim(SimpleNamespace(index_to_key=WORDS, vectors=ROWS.astype(np.float64)))
-    ((words, rows),) = source.blocks
-    assert (source.format, source.dimensions, source.rows) == ("gensim", 3, len(WORDS))
-    assert words == WORDS and rows.dtype == np.float32 and np.array_equal(rows, ROWS)
-
-
-@pytest.mark.parametrize(
-    ("words", "vectors", "sentence"),
-    [
-        (["a"], np.ones((2, 3)), r"1 words need real vectors of shape \(1, d\), but float64 of shape \(2, 3\)"),
-        (["a"], np.ones(1), r"but float64 of shape \(1,\) was given"),
-        (["a"], np.ones((1, 2)) * 1j, "but complex128 of shape"),
-        ([], np.ones((0, 2)), r"0 words need real vectors"),
-        (["a", "a"], np.ones((2, 3)), "the KeyedVectors object, row 2 repeats the word 'a' of row 1$"),
-        (["a"], np.full((1, 3), np.nan), "the KeyedVectors object, row 1 has nan as number 1"),
-    ],
-)
-def test_a_gensim_object_that_is_broken(words: list[str], vectors: np.ndarray, sentence: str) -> None:
-    with pytest.raises(InputError, match=sentence):
-        list(from_gensim(SimpleNamespace(index_to_key=words, vectors=vectors)).blocks)
-
-
-def test_no_gensim_object() -> None:
-    with pytest.raises(InputError, match="but dict has no index_to_key and vectors"):
-        from_gensim({})
-
-
 def test_gensim_reads_and_writes_the_same(tmp_path: Path) -> None:
     models = pytest.importorskip("gensim.models")
     keyed = models.KeyedVectors(3)
@@ -200,8 +171,6 @@ def test_gensim_reads_and_writes_the_same(tmp_path: Path) -> None:
         keyed.save_word2vec_format(str(tmp_path / name), binary=binary)
         words, rows, _ = read(tmp_path / name)
         assert words == WORDS and np.array_equal(rows, ROWS)
-    ((words, rows),) = from_gensim(keyed).blocks
-    assert words == WORDS and np.array_equal(rows, ROWS)
     keyed.save(str(tmp_path / "v.kv"))
     with pytest.raises(FileError, match="softset never loads pickles"):
         read_vectors(tmp_path / "v.kv")

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from softset.errors import FileError, InputError
-from softset.vectors.formats.arrays import from_gensim, read_npy, read_safetensors
+from softset.vectors.formats.arrays import read_npy, read_safetensors
 from softset.vectors.formats.binary import read_binary
 from softset.vectors.formats.checks import VectorStream
 from softset.vectors.formats.detection import HEAD_BYTES, check_not_pickle, detect_format
@@ -13,7 +13,7 @@ from softset.vectors.formats.model2vec import read_model2vec
 from softset.vectors.formats.streams import FileStream, open_stream
 from softset.vectors.formats.text import read_text
 
-__all__ = ["FORMATS", "VectorStream", "from_gensim", "read_vectors"]
+__all__ = ["FORMATS", "VectorStream", "read_vectors"]
 
 ARRAY_READERS: dict[str, Callable[..., VectorStream]] = {"npy": read_npy, "safetensors": read_safetensors}
 STREAM_READERS: dict[str, Callable[..., VectorStream]] = {"text": read_text, "word2vec-binary": read_binary}

@@ -1,4 +1,4 @@
-"""Arrays with a separate list of words: .npy and .safetensors files, and gensim objects.
+"""Arrays with a separate file of words: .npy and .safetensors.
 
 Arrays are memory-mapped. The header of a safetensors file is parsed here, because the safetensors library has no
 bfloat16 for NumPy and cannot read selected rows without the whole tensor.
@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from softset.errors import FileError, InputError
+from softset.errors import FileError
 from softset.io.arrays import read_array
 from softset.vectors.formats.checks import Block, RowChecker, VectorStream, check_dimensions, rows_per_block
 from softset.vectors.formats.detection import MAX_SAFETENSORS_HEADER
 from softset.vectors.formats.streams import FileStream, open_stream
 
-__all__ = ["Tensor", "from_gensim", "map_tensors", "read_npy", "read_safetensors"]
+__all__ = ["Tensor", "map_tensors", "read_npy", "read_safetensors"]
 
 WORD_SUFFIXES = (".txt", ".words", ".vocab")
 TENSOR_TYPES = {
@@ -60,32 +60,6 @@ def read_safetensors(path: Path, words: str | os.PathLike[str] | None, *, skip_b
         raise FileError(f"{path} must have exactly one tensor with two axes, but it has {names}")
     (table,) = tables.values()
     return _with_words("safetensors", path, table, words, skip_bad=skip_bad)
-
-
-def from_gensim(keyed_vectors: Any) -> VectorStream:
-    """Return the words and (n, d) vectors of a gensim KeyedVectors object.
-
-    >>> from types import SimpleNamespace
-    >>> stream = from_gensim(SimpleNamespace(index_to_key=["red", "blue"], vectors=np.eye(2)))
-    >>> [words for words, rows in stream.blocks]
-    [['red', 'blue']]
-    """
-    try:
-        words, vectors = list(keyed_vectors.index_to_key), np.asarray(keyed_vectors.vectors)
-    except AttributeError:
-        raise InputError(
-            f"a gensim KeyedVectors object is needed, but {type(keyed_vectors).__name__} has no index_to_key and "
-            "vectors; pass the .wv of a trained model"
-        ) from None
-    if vectors.ndim != 2 or len(words) != len(vectors) or not vectors.size or vectors.dtype.kind not in "fiu":
-        raise InputError(
-            f"{len(words)} words need real vectors of shape ({len(words)}, d), but {vectors.dtype} of shape "
-            f"{vectors.shape} was given"
-        )
-    checker = RowChecker("the KeyedVectors object", skip_bad=False, in_memory=True)
-    encoded = (str(word).encode(errors="surrogatepass") for word in words)
-    blocks = _blocks("gensim", Tensor(str(vectors.dtype), vectors), "", encoded, checker)
-    return checker.stream("gensim", vectors.shape[1], len(words), blocks)
 
 
 def map_tensors(path: Path) -> dict[str, Tensor]:
@@ -142,9 +116,7 @@ def _with_words(
     check_dimensions(str(path), shape[1])
     stream = open_stream(_find_words_file(path) if words is None else words)
     checker = RowChecker(str(path), skip_bad=skip_bad, words_name=stream.name)
-    lines = (line.removesuffix(b"\r") for _, line in stream.lines())
-    blocks = _closing(stream, _blocks(str(path), table, stream.name, lines, checker))
-    return checker.stream(kind, shape[1], shape[0], blocks)
+    return checker.stream(kind, shape[1], shape[0], _blocks(path, table, stream, checker))
 
 
 def _find_words_file(path: Path) -> Path:
@@ -157,18 +129,14 @@ def _find_words_file(path: Path) -> Path:
     )
 
 
-def _closing(stream: FileStream, blocks: Iterator[Block]) -> Iterator[Block]:
-    with stream:
-        yield from blocks
-
-
-def _blocks(name: str, table: Tensor, words_name: str, words: Iterator[bytes], checker: RowChecker) -> Iterator[Block]:
+def _blocks(path: Path, table: Tensor, stream: FileStream, checker: RowChecker) -> Iterator[Block]:
     rows, dimensions = table.values.shape
-    size = rows_per_block(dimensions)
-    count = 0
-    while count < rows and (block_words := list(islice(words, min(size, rows - count)))):
-        start, count = count, count + len(block_words)
-        yield checker.check(range(start + 1, count + 1), block_words, table.take(slice(start, count)))
-    count += sum(1 for _ in words)
+    size, count = rows_per_block(dimensions), 0
+    with stream:
+        words = (line.removesuffix(b"\r") for _, line in stream.lines())
+        while count < rows and (block_words := list(islice(words, min(size, rows - count)))):
+            start, count = count, count + len(block_words)
+            yield checker.check(range(start + 1, count + 1), block_words, table.take(slice(start, count)))
+        count += sum(1 for _ in words)
     if count != rows:
-        raise FileError(f"{words_name} has {count:,} words, but {name} has {rows:,} rows; each row needs one word")
+        raise FileError(f"{stream.name} has {count:,} words, but {path} has {rows:,} rows; each row needs one word")

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from softset.errors import FileError, InputError
+from softset.errors import FileError
 
 __all__ = ["Block", "Fault", "RowChecker", "VectorStream", "check_dimensions", "quoted", "rows_per_block"]
 
@@ -47,17 +47,12 @@ class RowChecker:
         skip_bad: whether to skip and count invalid rows instead of raising an error.
         unit: "row", "line" or "token", for messages.
         words_name: the file of the words, if it is another one.
-        in_memory: whether the rows come from an object in memory and not from a file.
     """
 
-    def __init__(
-        self, name: str, *, skip_bad: bool, unit: str = "row", words_name: str | None = None, in_memory: bool = False
-    ) -> None:
+    def __init__(self, name: str, *, skip_bad: bool, unit: str = "row", words_name: str | None = None) -> None:
         self.skipped: Counter[str] = Counter()
         self._name = name
         self._skip_bad = skip_bad
-        self._error = InputError if in_memory else FileError
-        self._advice = "" if in_memory else "; correct the file, or skip such rows with skip_bad (--skip-bad)"
         self._row_label = f"{name}, {unit}"
         self._word_unit = "line" if words_name else unit
         self._word_label = f"{words_name or name}, {self._word_unit}"
@@ -82,37 +77,14 @@ class RowChecker:
             vectors: (b, d).
             faults: faults that the parser found, by position in the block.
         """
-        self._check_limits(numbers, words)
         with np.errstate(over="ignore", invalid="ignore"):
             rows = np.array(vectors, dtype=np.float32)
-        texts = _decode(words)
-        valid = not faults and all(map(bytes.strip, words)) and bool(np.isfinite(rows).all())
-        if valid and texts is not None and self._are_new(texts):
-            self._seen.update(zip(texts, numbers, strict=True))
-            return texts, rows
-        return self._check_each(numbers, words, rows, faults or {})
-
-    def _are_new(self, words: list[str]) -> bool:
-        return len(set(words)) == len(words) and self._seen.keys().isdisjoint(words)
-
-    def _check_limits(self, numbers: Sequence[int], words: Sequence[bytes]) -> None:
-        if len(self._seen) + len(words) > MAX_ROWS:
-            raise self._error(f"{self._name} has more than {MAX_ROWS:,} rows, the largest number that can be read")
-        for number, word in zip(numbers, words, strict=True):
-            if len(word) > MAX_WORD_BYTES:
-                raise self._error(
-                    f"{self._word_label} {number} has a word of {len(word):,} bytes, but the limit is "
-                    f"{MAX_WORD_BYTES:,}; is this a file of words and vectors?"
-                )
-
-    def _check_each(
-        self, numbers: Sequence[int], words: Sequence[bytes], rows: np.ndarray, faults: Mapping[int, Fault]
-    ) -> Block:
-        """Check row by row, so that the first invalid row is reported."""
+        finite: np.ndarray = np.isfinite(rows).all(axis=1)
         texts: list[str] = []
         positions: list[int] = []
         for position, (number, word) in enumerate(zip(numbers, words, strict=True)):
-            fault = faults.get(position) or self._find_fault(number, word, rows[position])
+            fault = faults.get(position) if faults else None
+            fault = fault or self._find_fault(number, word, None if finite[position] else rows[position])
             if fault is None:
                 texts.append(word.decode())
                 positions.append(position)
@@ -120,24 +92,31 @@ class RowChecker:
             elif self._skip_bad:
                 self.skipped[fault[0]] += 1
             else:
-                raise self._error(fault[1] + self._advice)
-        return texts, rows[positions]
+                raise FileError(f"{fault[1]}; correct the file, or skip such rows with skip_bad (--skip-bad)")
+        if len(self._seen) > MAX_ROWS:
+            raise FileError(f"{self._name} has more than {MAX_ROWS:,} rows, the largest number that can be read")
+        return texts, rows if len(positions) == len(rows) else rows[positions]
 
-    def _find_fault(self, number: int, word: bytes, row: np.ndarray) -> Fault | None:
-        texts = _decode([word])
-        if texts is None:
+    def _find_fault(self, number: int, word: bytes, row_if_not_finite: np.ndarray | None) -> Fault | None:
+        if len(word) > MAX_WORD_BYTES:
+            raise FileError(
+                f"{self._word_label} {number} has a word of {len(word):,} bytes, but the limit is "
+                f"{MAX_WORD_BYTES:,}; is this a file of words and vectors?"
+            )
+        try:
+            text = word.decode()
+        except UnicodeDecodeError:
             return "not UTF-8", f"{self._word_label} {number} has a word that is not UTF-8, {quoted(word)}"
         if not word.strip():
             return "empty word", f"{self._word_label} {number} has an empty word"
-        finite = np.isfinite(row)
-        if not finite.all():
-            column = int(np.argmin(finite))
+        if row_if_not_finite is not None:
+            column = int(np.argmin(np.isfinite(row_if_not_finite)))
             return "not finite", (
-                f"{self._row_label} {number} has {row[column]} as number {column + 1} of the word {quoted(word)}, "
-                "but every number must be finite in float32"
+                f"{self._row_label} {number} has {row_if_not_finite[column]} as number {column + 1} of the word "
+                f"{quoted(word)}, but every number must be finite in float32"
             )
-        if texts[0] in self._seen:
-            first = f"{self._word_unit} {self._seen[texts[0]]}"
+        if text in self._seen:
+            first = f"{self._word_unit} {self._seen[text]}"
             return "duplicate word", f"{self._word_label} {number} repeats the word {quoted(word)} of {first}"
         return None
 
@@ -159,10 +138,3 @@ def check_dimensions(name: str, dimensions: int) -> None:
 def quoted(word: bytes) -> str:
     """Return a word for an error message: in quotes, shortened, on one line."""
     return repr(word[:40].decode(errors="backslashreplace"))
-
-
-def _decode(words: Sequence[bytes]) -> list[str] | None:
-    try:
-        return [word.decode() for word in words]
-    except UnicodeDecodeError:
-        return None

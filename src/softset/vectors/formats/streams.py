@@ -125,7 +125,6 @@ def _open_zip_member(name: str, file: IO[bytes], member: str | None, resources: 
     try:
         archive = resources.enter_context(zipfile.ZipFile(file))
         info = _select_member(name, archive.infolist(), member)
-        _check_zip_member(name, info)
         return resources.enter_context(archive.open(info)), info.compress_size
     except FileError:
         raise
@@ -141,7 +140,11 @@ def _select_member(name: str, files: list[zipfile.ZipInfo], member: str | None) 
     candidates = [info for info in files if not info.is_dir() and not _is_documentation(info.filename)]
     selected = [info for info in candidates if member in (None, info.filename, PurePosixPath(info.filename).name)]
     if len(selected) == 1:
-        return selected[0]
+        info = selected[0]
+        # The size of what one read of a bz2 or lzma member returns cannot be limited.
+        if info.flag_bits & 1 or info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise FileError(f"{name} holds an encrypted file, or one not compressed by deflate; extract it first")
+        return info
     names = ", ".join(repr(info.filename[:100]) for info in candidates[:5]) + (", ..." if len(candidates) > 5 else "")
     found = f"{len(candidates)} files ({names})" if candidates else "no file"
     expected = f"exactly one file named {member!r}" if member else "exactly one file of vectors"
@@ -152,14 +155,3 @@ def _is_documentation(name: str) -> bool:
     path = PurePosixPath(name)
     hidden = path.name.startswith(".") or "__MACOSX" in path.parts
     return hidden or path.stem.lower() in DOCUMENTATION_NAMES or path.suffix.lower() in DOCUMENTATION_SUFFIXES
-
-
-def _check_zip_member(name: str, info: zipfile.ZipInfo) -> None:
-    # The size of what one read of a bz2 or lzma member returns cannot be limited.
-    member = repr(info.filename[:100])
-    if info.flag_bits & 1 or info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise FileError(f"{name} holds {member}, which is encrypted or not compressed by deflate; extract it first")
-    if info.file_size > MAX_CONTENT_BYTES:
-        raise FileError(
-            f"{name} holds {member} of {info.file_size:,} bytes, but at most {MAX_CONTENT_BYTES:,} can be read"
-        )

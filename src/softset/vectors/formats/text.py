@@ -7,21 +7,13 @@ from itertools import chain, islice
 import numpy as np
 
 from softset.errors import FileError
-from softset.vectors.formats.checks import (
-    MAX_ROWS,
-    Block,
-    Fault,
-    RowChecker,
-    VectorStream,
-    check_dimensions,
-    quoted,
-    rows_per_block,
-)
+from softset.vectors.formats import checks
+from softset.vectors.formats.checks import Block, Fault, RowChecker, VectorStream, check_dimensions, quoted
 from softset.vectors.formats.streams import FileStream
 
 __all__ = ["parse_header", "read_text"]
 
-Line = tuple[int, bytes]
+Line = tuple[int, bytes]  # the line number and the line
 HEADER = re.compile(rb"[ \t]*([0-9]{1,18})[ \t]+([0-9]{1,18})\s*")
 LINES_AHEAD = 16  # lines that are inspected to find the number of dimensions
 BATCH_BYTES = 8 << 20
@@ -29,20 +21,22 @@ BATCH_BYTES = 8 << 20
 
 def read_text(stream: FileStream, *, skip_bad: bool) -> VectorStream:
     """Read lines of a word, which may contain spaces, and its d numbers."""
-    lines = ((number, line) for number, line in stream.lines() if line.strip())
+    lines: Iterator[Line] = ((number, line) for number, line in stream.lines() if line.strip())
     first = next(lines, None)
     if first is None:
         raise FileError(f"{stream.name} is empty, but lines with a word and its numbers were expected")
-    checker = RowChecker(stream.name, skip_bad=skip_bad, unit="line")
     header = parse_header(stream.name, first[1])
     if header:
-        rows, dimensions = header
-        parser = _LineParser(stream.name, dimensions, f"the header says {dimensions}")
-        return checker.stream("text", dimensions, rows, _blocks(stream, lines, rows, parser, checker))
-    ahead = [first, *islice(lines, LINES_AHEAD)]
-    dimensions, number = _count_dimensions(stream.name, ahead)
-    parser = _LineParser(stream.name, dimensions, f"line {number} has {dimensions}")
-    return checker.stream("text", dimensions, None, _blocks(stream, chain(ahead, lines), None, parser, checker))
+        dimensions = header[1]
+        expected = f"the header says {dimensions}"
+    else:
+        ahead = [first, *islice(lines, LINES_AHEAD)]
+        dimensions, number = _count_dimensions(stream.name, ahead)
+        lines, expected = chain(ahead, lines), f"line {number} has {dimensions}"
+    rows = header[0] if header else None
+    checker = RowChecker(stream.name, skip_bad=skip_bad, unit="line")
+    blocks = _blocks(stream, lines, rows, dimensions, expected, checker)
+    return checker.stream("text", dimensions, rows, blocks)
 
 
 def parse_header(name: str, line: bytes) -> tuple[int, int] | None:
@@ -52,14 +46,14 @@ def parse_header(name: str, line: bytes) -> tuple[int, int] | None:
         return None
     rows, dimensions = int(match[1]), int(match[2])
     check_dimensions(name, dimensions)
-    if not 1 <= rows <= MAX_ROWS:
-        raise FileError(f"the header of {name} says {rows:,} rows, but 1 to {MAX_ROWS:,} are supported")
+    if not 1 <= rows <= checks.MAX_ROWS:
+        raise FileError(f"the header of {name} says {rows:,} rows, but 1 to {checks.MAX_ROWS:,} are supported")
     return rows, dimensions
 
 
 def _count_dimensions(name: str, lines: list[Line]) -> tuple[int, int]:
     """Return the number of dimensions and the line that shows it: the first with only numbers after the word."""
-    number, line = next((line for line in lines if _numbers_after_first_field(line[1])), lines[0])
+    number, line = next((line for line in lines if _has_only_numbers_after_word(line[1])), lines[0])
     dimensions = len(line.split()) - 1
     if not dimensions:
         raise FileError(f"{name}, line {number} is {quoted(line)}, but a word and its numbers were expected")
@@ -67,31 +61,36 @@ def _count_dimensions(name: str, lines: list[Line]) -> tuple[int, int]:
     return dimensions, number
 
 
-def _numbers_after_first_field(text: bytes) -> int:
-    """Return the number of fields after the first if all of them are numbers, else 0."""
+def _has_only_numbers_after_word(text: bytes) -> bool:
     _, *fields = text.split() or [b""]
+    return bool(fields) and all(map(_is_number, fields))
+
+
+def _is_number(field: bytes) -> bool:
     try:
-        return len(_parse_numbers(fields))
+        float(field)
     except ValueError:
-        return 0
-
-
-def _parse_numbers(fields: list[bytes]) -> list[float]:
-    # float() is as fast as NumPy's parser and stricter, but it accepts underscores, as in 1_000.
-    if b"_" in b" ".join(fields):
-        raise ValueError("underscore in a number")
-    return list(map(float, fields))
+        return False
+    return b"_" not in field  # Python accepts 1_000
 
 
 def _blocks(
-    stream: FileStream, lines: Iterator[Line], rows: int | None, parser: "_LineParser", checker: RowChecker
+    stream: FileStream, lines: Iterator[Line], rows: int | None, dimensions: int, expected: str, checker: RowChecker
 ) -> Iterator[Block]:
     with stream:
         count = 0
-        for batch in _batches(islice(lines, rows), rows_per_block(parser.dimensions)):
+        for batch in _batches(islice(lines, rows), checks.rows_per_block(dimensions)):
+            words, values, faults = [], [], {}
+            for position, (number, line) in enumerate(batch):
+                try:
+                    word, numbers = _parse_line(line, dimensions)
+                except ValueError:
+                    faults[position] = _find_fault(f"{stream.name}, line {number}", line, dimensions, expected)
+                    word, numbers = b"", [0.0] * dimensions
+                words.append(word)
+                values.append(numbers)
             count += len(batch)
-            words, vectors, faults = parser.parse(batch)
-            yield checker.check([number for number, _ in batch], words, vectors, faults)
+            yield checker.check([number for number, _ in batch], words, np.array(values), faults)
         count += sum(1 for _ in lines)
         if rows is not None and count != rows:
             raise FileError(
@@ -114,67 +113,26 @@ def _batches(lines: Iterator[Line], size: int) -> Iterator[list[Line]]:
         yield batch
 
 
-class _LineParser:
-    """Splits lines into words and numbers.
-
-    Args:
-        name: the file, for messages.
-        dimensions: the number of numbers on each line.
-        expected: the end of the message about a line with another number of fields.
-    """
-
-    def __init__(self, name: str, dimensions: int, expected: str) -> None:
-        self.dimensions = dimensions
-        self._name = name
-        self._expected = expected
-        self._blank = [b"0"] * dimensions
-
-    def parse(self, lines: list[Line]) -> tuple[list[bytes], np.ndarray, dict[int, Fault]]:
-        """Return the words, the numbers (b, d), and the faults by position; rows with a fault are zero."""
-        words: list[bytes] = []
-        fields: list[list[bytes]] = []
-        faults: dict[int, Fault] = {}
-        for position, (number, line) in enumerate(lines):
-            word, *numbers = line.rsplit(None, self.dimensions)
-            if len(numbers) != self.dimensions or _ends_with_numbers(word):
-                faults[position] = self._field_count_fault(number, line)
-                word, numbers = b"", self._blank
-            words.append(word)
-            fields.append(numbers)
-        try:
-            values = _parse_numbers(list(chain.from_iterable(fields)))
-        except ValueError:
-            values = self._parse_each(lines, words, fields, faults)
-        return words, np.array(values, dtype=np.float64).reshape(-1, self.dimensions), faults
-
-    def _parse_each(
-        self, lines: list[Line], words: list[bytes], fields: list[list[bytes]], faults: dict[int, Fault]
-    ) -> list[float]:
-        """Parse the numbers line by line, and add a fault for each line with a field that is not a number."""
-        values: list[float] = []
-        for position, numbers in enumerate(fields):
-            try:
-                values += _parse_numbers(numbers)
-            except ValueError:
-                bad = next(field for field in numbers if not _numbers_after_first_field(b"x " + field))
-                place = f"{self._name}, line {lines[position][0]}"
-                message = f"{place} has {quoted(bad)} among the numbers of the word {quoted(words[position])}"
-                faults[position] = "not a number", message
-                values += [0.0] * self.dimensions
-        return values
-
-    def _field_count_fault(self, number: int, line: bytes) -> Fault:
-        fields = line.split()
-        place = f"{self._name}, line {number}"
-        if line[:1] in (b" ", b"\t") and len(fields) == self.dimensions:
-            return "empty word", f"{place} has an empty word"
-        message = f"{place} has {len(fields) - 1} numbers after the word {quoted(fields[0])}, but {self._expected}"
-        return "wrong number of fields", message
+def _parse_line(line: bytes, dimensions: int) -> tuple[bytes, list[float]]:
+    """Return the word and its numbers; ValueError if the line is not valid."""
+    word, *fields = line.rsplit(None, dimensions)
+    # A word with spaces may not end with numbers, as on a line with too many of them: ". . ." and "catch 22 again" are
+    # words, but "of 0.1" is not.
+    if len(fields) != dimensions or ((b" " in word or b"\t" in word) and _has_only_numbers_after_word(word)):
+        raise ValueError("wrong number of fields")
+    if b"_" in line and any(b"_" in field for field in fields):
+        raise ValueError("underscore in a number")
+    return word, list(map(float, fields))
 
 
-def _ends_with_numbers(word: bytes) -> bool:
-    """Return whether a word with spaces is one field and numbers, as on a line with too many numbers.
-
-    Therefore ". . ." and "catch 22 again" are words, but "of 0.1" is not.
-    """
-    return (b" " in word or b"\t" in word) and _numbers_after_first_field(word) > 0
+def _find_fault(place: str, line: bytes, dimensions: int, expected: str) -> Fault:
+    """Return the fault of a line that `_parse_line` rejects."""
+    word, *fields = line.rsplit(None, dimensions)
+    bad = next((field for field in fields if not _is_number(field)), None)
+    if len(fields) == dimensions and bad is not None:
+        return "not a number", f"{place} has {quoted(bad)} among the numbers of the word {quoted(word)}"
+    fields = line.split()
+    if line[:1] in (b" ", b"\t") and len(fields) == dimensions:
+        return "empty word", f"{place} has an empty word"
+    message = f"{place} has {len(fields) - 1} numbers after the word {quoted(fields[0])}, but {expected}"
+    return "wrong number of fields", message
