@@ -79,7 +79,7 @@ class RowChecker:
         """
         with np.errstate(over="ignore", invalid="ignore"):
             rows = np.array(vectors, dtype=np.float32)
-        finite: np.ndarray = np.isfinite(rows).all(axis=1)
+        finite = np.atleast_1d(np.isfinite(rows).all(axis=1))
         texts: list[str] = []
         positions: list[int] = []
         for position, (number, word) in enumerate(zip(numbers, words, strict=True)):
