@@ -20,8 +20,8 @@ def test_local_host_names_are_accepted(client: TestClient, host: str) -> None:
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "localhost.evil:80", "", "8000", "[::2]"])
 def test_other_host_names_are_refused(client: TestClient, host: str) -> None:
     for path in ("/", "/v1/health", "/metrics"):
-        answer = client.get(path, headers={"host": host})
-        assert answer.status_code == 421 and answer.headers["content-type"] == "application/problem+json"
+        response = client.get(path, headers={"host": host})
+        assert response.status_code == 421 and response.headers["content-type"] == "application/problem+json"
 
 
 def test_additional_host_names_are_accepted(home) -> None:
@@ -42,39 +42,39 @@ def locked(home):
 def test_requests_without_the_key_are_refused(locked: TestClient, header: str | None) -> None:
     headers = {} if header is None else {"authorization": header.encode()}
     for method, path in (("POST", "/v1/find"), ("GET", "/v1/models"), ("GET", "/metrics"), ("GET", "/v1/openapi.json")):
-        answer = locked.request(method, path, json=FIND if method == "POST" else None, headers=headers)
-        assert answer.status_code == 401 and answer.headers["www-authenticate"] == "Bearer"
-        assert KEY not in answer.text
+        response = locked.request(method, path, json=FIND if method == "POST" else None, headers=headers)
+        assert response.status_code == 401 and response.headers["www-authenticate"] == "Bearer"
+        assert KEY not in response.text
 
 
 def test_requests_with_the_key_are_accepted(locked: TestClient) -> None:
     for scheme in ("Bearer", "bearer"):
-        answer = locked.post("/v1/find", json=FIND, headers={"authorization": f"{scheme} {KEY}"})
-        assert answer.json()["results"][0]["id"] == "blue"
+        response = locked.post("/v1/find", json=FIND, headers={"authorization": f"{scheme} {KEY}"})
+        assert response.json()["results"][0]["id"] == "blue"
     assert locked.get("/v1/health").status_code == 200  # for load balancers
     assert locked.get("/").status_code == 200  # the page asks for the key
 
 
 def test_every_response_has_security_headers(client: TestClient) -> None:
-    for answer in (
+    for response in (
         client.get("/"),
         client.get("/nothing"),
         client.post("/v1/find", json=FIND),
         client.get("/v1/health"),
     ):
-        policy = answer.headers["content-security-policy"]
+        policy = response.headers["content-security-policy"]
         assert policy.startswith("default-src 'none'") and "http" not in policy
-        assert answer.headers["x-content-type-options"] == "nosniff"
-        assert "server" not in answer.headers and "access-control-allow-origin" not in answer.headers
+        assert response.headers["x-content-type-options"] == "nosniff"
+        assert "server" not in response.headers and "access-control-allow-origin" not in response.headers
 
 
 def test_page_files_have_etags(client: TestClient) -> None:
     page = client.get("/")
     assert page.headers["content-type"].startswith("text/html") and "<title>softset" in page.text
     for path in ("/page/main.js", "/page/style.css", "/page/icon.svg"):
-        answer = client.get(path)
-        assert answer.status_code == 200
-        again = client.get(path, headers={"if-none-match": answer.headers["etag"]})
+        response = client.get(path)
+        assert response.status_code == 200
+        again = client.get(path, headers={"if-none-match": response.headers["etag"]})
         assert again.status_code == 304 and not again.content
     assert client.head("/").status_code == 200
 
@@ -84,8 +84,8 @@ def test_page_files_have_etags(client: TestClient) -> None:
     ["/page/../app.py", "/page/%2e%2e/app.py", "/page/..%2fapp.py", "/page//etc/passwd", "/page/nothing.js", "/docs"],
 )
 def test_other_files_are_not_served(client: TestClient, path: str) -> None:
-    answer = client.get(path)
-    assert answer.status_code == 404 and answer.json()["detail"].startswith("there is nothing at ")
+    response = client.get(path)
+    assert response.status_code == 404 and response.json()["detail"].startswith("there is nothing at ")
 
 
 def test_page_files_name_no_other_host(client: TestClient) -> None:
@@ -136,9 +136,9 @@ def test_large_bodies_are_refused(home) -> None:
     ],
 )
 def test_invalid_bodies_get_a_one_line_error(client: TestClient, body: bytes, status: int) -> None:
-    answer = client.post("/v1/find", content=body, headers={"content-type": "application/json"})
-    body_status, detail = answer.json()["status"], answer.json()["detail"]
-    assert answer.status_code == body_status == status, detail
+    response = client.post("/v1/find", content=body, headers={"content-type": "application/json"})
+    body_status, detail = response.json()["status"], response.json()["detail"]
+    assert response.status_code == body_status == status, detail
     assert "\n" not in detail and 5 < len(detail) < 1000 and "function-after" not in detail
 
 
@@ -161,8 +161,8 @@ def test_internal_errors_are_logged_but_not_sent(client: TestClient, monkeypatch
         raise RuntimeError("/secret/place")
 
     monkeypatch.setattr(WordVectors, "find_many", broken)
-    answer = client.post("/v1/find", json=FIND)
-    assert answer.status_code == 500 and "secret" not in answer.text and "see the log" in answer.json()["detail"]
+    response = client.post("/v1/find", json=FIND)
+    assert response.status_code == 500 and "secret" not in response.text and "see the log" in response.json()["detail"]
     assert "/secret/place" in caplog.text
 
 
@@ -171,12 +171,12 @@ def test_metrics(client: TestClient) -> None:
     client.post("/v1/score", json={"candidates": ["a"], "references": ["b"]})
     client.get("/a/path/that/nobody/has")
     for path in ("/metrics", "/v1/metrics"):
-        answer = client.get(path)
-        assert answer.headers["content-type"].startswith("text/plain")
+        response = client.get(path)
+        assert response.headers["content-type"].startswith("text/plain")
         for line in (
             'requests_total{route="/v1/find",status="200"}',
             "softset_requests_in_progress 0",
         ):
-            assert line in answer.text
-        assert "nobody" not in answer.text
+            assert line in response.text
+        assert "nobody" not in response.text
     assert client.get("/v1/health").json()["status"] == "ok"

@@ -20,7 +20,7 @@ QUERY = "{red, blue, green} & {apple, peach, banana}"
 
 
 @pytest.mark.parametrize(
-    ("asked", "flags"),
+    ("body", "flags"),
     [
         ({}, ()),
         ({"top": 3, "min_score": 0.55}, ("--top", "3", "--min-score", "0.55")),
@@ -32,10 +32,10 @@ QUERY = "{red, blue, green} & {apple, peach, banana}"
         ({"vectors": "glove-840b-300d"}, ("--vectors", "glove-840b-300d")),
     ],
 )
-def test_find_equals_the_command_line(client: TestClient, command, asked: dict, flags: tuple[str, ...]) -> None:
-    answer = client.post("/v1/find", json={"query": QUERY, **asked})
-    assert answer.status_code == 200 and answer.headers["content-type"] == "application/json"
-    assert answer.json() == command("find", QUERY, "--json", *flags)[1]
+def test_find_equals_the_command_line(client: TestClient, command, body: dict, flags: tuple[str, ...]) -> None:
+    response = client.post("/v1/find", json={"query": QUERY, **body})
+    assert response.status_code == 200 and response.headers["content-type"] == "application/json"
+    assert response.json() == command("find", QUERY, "--json", *flags)[1]
 
 
 def test_each_query_of_a_list_has_its_own_result_or_error(client: TestClient, command) -> None:
@@ -47,9 +47,9 @@ def test_each_query_of_a_list_has_its_own_result_or_error(client: TestClient, co
 
 
 def test_membership_equals_the_command_line(client: TestClient, command) -> None:
-    asked = {"query": QUERY, "texts": ["orange", "Red Wine", "dog"], "explain": True}
-    expected = command("membership", QUERY, *asked["texts"], "--explain", "--json")[1]
-    assert client.post("/v1/membership", json=asked).json() == expected
+    body = {"query": QUERY, "texts": ["orange", "Red Wine", "dog"], "explain": True}
+    expected = command("membership", QUERY, *body["texts"], "--explain", "--json")[1]
+    assert client.post("/v1/membership", json=body).json() == expected
 
 
 def test_map_has_the_sets_and_the_items(client: TestClient) -> None:
@@ -61,23 +61,23 @@ def test_map_has_the_sets_and_the_items(client: TestClient) -> None:
 
 
 def test_named_sets_and_skipped_words(client: TestClient) -> None:
-    asked = {"query": "@colours - qwxz", "sets": {"colours": ["red", "blue"]}, "skip_unknown": True}
-    refused = client.post("/v1/find", json=asked)
+    body = {"query": "@colours - qwxz", "sets": {"colours": ["red", "blue"]}, "skip_unknown": True}
+    refused = client.post("/v1/find", json=body)
     assert (
         refused.status_code == 422 and refused.json()["detail"] == "no example of {qwxz} has a vector here: give others"
     )
-    found = client.post("/v1/find", json={**asked, "query": "@colours | {green, qwxz}"}).json()
+    found = client.post("/v1/find", json={**body, "query": "@colours | {green, qwxz}"}).json()
     assert found["unknown"] == ["qwxz"] and len(found["results"]) == 10
 
 
 @pytest.mark.parametrize("query", ["", "{red", "qwxz", "red & ~red", "@nothing", "{red}^2 &", "red\x00blue"])
 def test_errors_equal_those_of_the_command_line(client: TestClient, command, query: str) -> None:
-    answer = client.post("/v1/find", json={"query": query})
-    told = answer.json()
-    assert answer.status_code == told["status"] == 422
-    assert answer.headers["content-type"] == "application/problem+json"
-    code, _, sentence = command("find", "--json", "--", query) if query else (2, None, None)
-    assert code == 2 and (sentence is None or told["detail"] == sentence.rstrip("\n"))
+    response = client.post("/v1/find", json={"query": query})
+    problem = response.json()
+    assert response.status_code == problem["status"] == 422
+    assert response.headers["content-type"] == "application/problem+json"
+    code, _, message = command("find", "--json", "--", query) if query else (2, None, None)
+    assert code == 2 and (message is None or problem["detail"] == message.rstrip("\n"))
 
 
 def test_the_error_has_the_position_in_the_query(client: TestClient) -> None:
@@ -89,15 +89,15 @@ def books(tmp_path_factory) -> Path:
     texts = ["ships and the sea", "a war at sea", "cooking with wine", "a garden of roses"]
     encode, name = text_encoder("words")
     folder = tmp_path_factory.mktemp("books") / "books.softset"
-    items = [Item(f"b{at}", text, {"n": at}) for at, text in enumerate(texts)]
+    items = [Item(f"b{number}", text, {"n": number}) for number, text in enumerate(texts)]
     Collection.create(folder, items, embed=encode, encoder=name)
     return folder
 
 
 def test_a_collection_is_found_by_its_name(home, books: Path, command) -> None:
     with client_for(Settings(collections={"library": books})) as client:
-        answer = client.post("/v1/find", json={"query": "{sea, ship} - war", "collection": "library"})
-        assert answer.json() == command("find", "--collection", str(books), "{sea, ship} - war", "--json")[1]
+        response = client.post("/v1/find", json={"query": "{sea, ship} - war", "collection": "library"})
+        assert response.json() == command("find", "--collection", str(books), "{sea, ship} - war", "--json")[1]
         assert client.get("/v1/models").json()["collections"] == ["library"]
         both = client.post("/v1/find", json={"query": "sea", "collection": "library", "vectors": "glove-840b-300d"})
         assert both.status_code == 422
@@ -106,10 +106,10 @@ def test_a_collection_is_found_by_its_name(home, books: Path, command) -> None:
 def test_items_added_later_are_found(home, books: Path, tmp_path: Path) -> None:
     shutil.copytree(books, tmp_path / "copy")
     with client_for(Settings(collections={"c": tmp_path / "copy"})) as client:
-        asked = {"query": "{sea}", "collection": "c", "top": 10}
-        assert len(client.post("/v1/find", json=asked).json()["results"]) == 4
+        body = {"query": "{sea}", "collection": "c", "top": 10}
+        assert len(client.post("/v1/find", json=body).json()["results"]) == 4
         Collection.open(tmp_path / "copy", embed=text_encoder("words")[0]).add([Item("new", "the open sea")])
-        found = client.post("/v1/find", json=asked).json()["results"]
+        found = client.post("/v1/find", json=body).json()["results"]
         assert len(found) == 5 and "new" in [hit["id"] for hit in found[:2]]
 
 
@@ -117,8 +117,8 @@ def test_items_added_later_are_found(home, books: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("field", ["vectors", "collection"])
 def test_names_are_not_used_as_paths(client: TestClient, monkeypatch, books: Path, name: str, field: str) -> None:
     monkeypatch.chdir(books.parent)
-    answer = client.post("/v1/find", json={"query": "red", field: name})
-    assert answer.status_code == 404 and "known names: " in answer.json()["detail"] and len(answer.content) < 1000
+    response = client.post("/v1/find", json={"query": "red", field: name})
+    assert response.status_code == 404 and "known names: " in response.json()["detail"] and len(response.content) < 1000
 
 
 def test_all_logics_are_accepted() -> None:

@@ -14,15 +14,15 @@ KEY = "correct-horse-battery"
 def test_public_addresses_need_a_key(host: str, command, tmp_path: Path, monkeypatch) -> None:
     assert not is_loopback(host) and Settings(host=host, key=KEY).key == KEY
     monkeypatch.delenv("SOFTSET_API_KEY", raising=False)
-    code, _, said = command("serve", "--host", host, "--port", "0")
-    assert code == 2 and said.count("\n") == 1 and "set an API key" in said
+    code, _, output = command("serve", "--host", host, "--port", "0")
+    assert code == 2 and output.count("\n") == 1 and "set an API key" in output
 
 
 @pytest.mark.parametrize(
-    ("flags", "sentence"),
+    ("flags", "message"),
     [
         (("--port", "70000"), "the port is 70000"),
-        (("--concurrency", "0"), "the limit workers is 0"),
+        (("--concurrency", "0"), "the limit concurrency is 0"),
         (("--timeout", "nan"), "the limit timeout is nan"),
         (("--max-body", "x"), "'x' is not a valid integer"),
         (("--collection", "nowhere"), "nowhere is not a collection"),
@@ -39,7 +39,7 @@ def test_public_addresses_need_a_key(host: str, command, tmp_path: Path, monkeyp
     ],
 )
 def test_wrong_flags_get_a_one_line_error(
-    flags: tuple[str, ...], sentence: str, command, tmp_path: Path, monkeypatch, home
+    flags: tuple[str, ...], message: str, command, tmp_path: Path, monkeypatch, home
 ) -> None:
     monkeypatch.chdir(tmp_path)
     for name, content in (
@@ -49,8 +49,8 @@ def test_wrong_flags_get_a_one_line_error(
         ("good", KEY.encode()),
     ):
         (tmp_path / f"{name}.txt").write_bytes(content)
-    code, _, said = command("serve", "--port", "0", *flags)
-    assert code == 2 and sentence in said and said.count("\n") == 1, said
+    code, _, output = command("serve", "--port", "0", *flags)
+    assert code == 2 and message in output and output.count("\n") == 1, output
 
 
 def test_the_key_comes_from_a_file_or_the_environment(tmp_path: Path, monkeypatch) -> None:
@@ -69,8 +69,8 @@ def test_a_missing_extra_names_the_command_that_installs_it(command, monkeypatch
     for name in [one for one in sys.modules if one.startswith("softset.server.uvicorn_runner")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "uvicorn", None)
-    code, _, said = command("serve", "--port", "0")
-    assert code == 2 and said == "the server needs FastAPI and uvicorn: pip install 'softset[serve]'\n"
+    code, _, output = command("serve", "--port", "0")
+    assert code == 2 and output == "the server needs FastAPI and uvicorn: pip install 'softset[serve]'\n"
 
 
 def test_every_limit_has_a_flag(command) -> None:

@@ -14,7 +14,7 @@ PAIR = ("A boy walks in this park.", "The kid runs in the square.")
 
 
 @pytest.mark.parametrize(
-    ("asked", "flags"),
+    ("body", "flags"),
     [
         ({}, ()),
         ({"layer": 4, "metric": "subspace(weights=l2)"}, ("--layer", "4", "--metric", "subspace(weights=l2)")),
@@ -30,24 +30,24 @@ PAIR = ("A boy walks in this park.", "The kid runs in the square.")
         ({"max_length": 5, "overflow": "truncate"}, ("--max-length", "5", "--overflow", "truncate")),
     ],
 )
-def test_score_equals_the_command_line(client: TestClient, command, asked: dict, flags: tuple[str, ...]) -> None:
-    answer = client.post("/v1/score", json={"candidates": [PAIR[0]], "references": [PAIR[1]], **asked})
-    assert answer.status_code == 200
-    assert answer.json() == command("score", "--inline", "-c", PAIR[0], "-r", PAIR[1], "--json", *flags)[1]
+def test_score_equals_the_command_line(client: TestClient, command, body: dict, flags: tuple[str, ...]) -> None:
+    response = client.post("/v1/score", json={"candidates": [PAIR[0]], "references": [PAIR[1]], **body})
+    assert response.status_code == 200
+    assert response.json() == command("score", "--inline", "-c", PAIR[0], "-r", PAIR[1], "--json", *flags)[1]
 
 
 def test_multiple_references(client: TestClient) -> None:
-    asked = {"candidates": ["It rains.", "A pen."], "references": [["Rain falls.", "It is dry."], ["A pencil."]]}
-    for several in ("best", "mean", "union"):
-        found = client.post("/v1/score", json={**asked, "multi_reference": several}).json()
-        expected = softset.score(asked["candidates"], asked["references"], multi_reference=several)
+    body = {"candidates": ["It rains.", "A pen."], "references": [["Rain falls.", "It is dry."], ["A pencil."]]}
+    for multi_reference in ("best", "mean", "union"):
+        found = client.post("/v1/score", json={**body, "multi_reference": multi_reference}).json()
+        expected = softset.score(body["candidates"], body["references"], multi_reference=multi_reference)
         assert found == expected.to_dict()
 
 
 def test_explain_equals_the_command_line(client: TestClient, command) -> None:
-    asked = {"candidate": PAIR[0], "reference": PAIR[1], "metrics": ["bertscore", "subspace"], "layer": 4}
+    body = {"candidate": PAIR[0], "reference": PAIR[1], "metrics": ["bertscore", "subspace"], "layer": 4}
     flags = ("--metric", "bertscore", "--metric", "subspace", "--layer", "4", "--json")
-    assert client.post("/v1/explain", json=asked).json() == command("explain", *PAIR, *flags)[1]
+    assert client.post("/v1/explain", json=body).json() == command("explain", *PAIR, *flags)[1]
 
 
 def test_matrix_equals_the_library(client: TestClient) -> None:
@@ -59,7 +59,7 @@ def test_matrix_equals_the_library(client: TestClient) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "asked", "status", "sentence"),
+    ("path", "body", "status", "message"),
     [
         ("score", {"candidates": ["a"], "references": ["a", "b"]}, 422, "there is 1 candidate but 2 references"),
         ("score", {"candidates": ["a"], "references": ["b"], "metric": "nothing"}, 422, "there is no metric 'nothing'"),
@@ -72,7 +72,7 @@ def test_matrix_equals_the_library(client: TestClient) -> None:
         ("score", {"candidates": ["a"], "references": ["b"], "model": "bert-base-uncased"}, 404, "there is no model"),
         ("score", {"candidates": ["a"], "references": ["b"], "layer": 99}, 422, "layer"),
         ("score", {"candidates": ["a"], "references": ["b"], "rescale": "chance"}, 422, "has no closed form"),
-        ("score", {"candidates": ["word " * 600], "references": ["b"], "overflow": "error"}, 422, "shorten it"),
+        ("score", {"candidates": ["word " * 600], "references": ["b"], "overflow": "error"}, 422, "shorten the text"),
         ("score", {"candidates": [], "references": []}, 422, "candidates: "),
         ("score", {"candidates": ["a"]}, 422, "references: field required"),
         ("score", {"candidates": "a", "references": ["b"]}, 422, "candidates: "),
@@ -89,7 +89,7 @@ def test_matrix_equals_the_library(client: TestClient) -> None:
         ("score", {"candidates": ["word " * 5_000], "references": ["b"]}, 413, "the limit is 4,096 tokens in one text"),
         ("score", {"candidates": ["a"], "references": [1] * 90_000}, 422, "references: must be a list of texts"),
         ("score", {"candidates": ["a"], "references": [1] * 200_000}, 422, "200,000 elements are too many"),
-        ("score", {str(at): 1 for at in range(2_000)}, 422, "2,000 elements are too many"),
+        ("score", {str(key): 1 for key in range(2_000)}, 422, "2,000 elements are too many"),
         ("score", {"candidates": ["a"], "references": ["b"], "layer": "abc"}, 422, "layer 'abc' is not known"),
         (
             "score",
@@ -107,17 +107,17 @@ def test_matrix_equals_the_library(client: TestClient) -> None:
     ],
 )
 def test_invalid_requests_get_a_one_line_error(
-    client: TestClient, path: str, asked: dict, status: int, sentence: str
+    client: TestClient, path: str, body: dict, status: int, message: str
 ) -> None:
-    answer = client.post(f"/v1/{path}", json=asked)
-    told = answer.json()
-    assert answer.status_code == told["status"] == status and sentence in told["detail"]
-    assert answer.headers["content-type"] == "application/problem+json" and "\n" not in told["detail"]
+    response = client.post(f"/v1/{path}", json=body)
+    problem = response.json()
+    assert response.status_code == problem["status"] == status and message in problem["detail"]
+    assert response.headers["content-type"] == "application/problem+json" and "\n" not in problem["detail"]
 
 
 def test_limits_can_be_changed(home) -> None:
     with client_for(Settings(limits=ServerLimits(texts=3, tokens=4, text_tokens=3, query=5, cells=2))) as client:
-        for path, asked, sentence in (
+        for path, body, message in (
             ("score", {"candidates": ["a", "b"], "references": ["c", "d"]}, "3 texts"),
             ("score", {"candidates": ["a b c"], "references": ["d e"], "model": "words"}, "4 tokens"),
             ("matrix", {"candidates": ["a"], "references": ["b", "c", "d"], "model": "words"}, "2 cells"),
@@ -130,28 +130,28 @@ def test_limits_can_be_changed(home) -> None:
             ("score", {"candidates": ["a b c d"], "references": ["b"], "model": "words"}, "3 tokens in one text"),
             ("membership", {"query": "red", "texts": ["a", "b", "c", "d"]}, "3 texts"),
         ):
-            answer = client.post(f"/v1/{path}", json=asked)
+            response = client.post(f"/v1/{path}", json=body)
             assert (
-                answer.status_code == 413
-                and sentence in answer.json()["detail"]
-                and "softset serve --max-" in answer.text
+                response.status_code == 413
+                and message in response.json()["detail"]
+                and "softset serve --max-" in response.text
             )
 
 
 def test_a_missing_package_gets_status_501(client: TestClient, monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "ot", None)
-    answer = client.post(
+    response = client.post(
         "/v1/score", json={"candidates": ["a"], "references": ["b"], "metric": "wmd", "model": "words"}
     )
-    assert answer.status_code == 501 and "pip install 'softset[transport]'" in answer.json()["detail"]
+    assert response.status_code == 501 and "pip install 'softset[transport]'" in response.json()["detail"]
 
 
 def test_concurrent_scores_are_the_same(client: TestClient) -> None:
-    texts = [f"sentence number {n} about {topic}" for n in range(6) for topic in ("ships", "bread", "war")]
+    texts = [f"message number {n} about {topic}" for n in range(6) for topic in ("ships", "bread", "war")]
 
     def f1(text: str) -> float:
-        asked = {"candidates": [text], "references": [PAIR[0]], "layer": 4}
-        return client.post("/v1/score", json=asked).json()["score"]
+        body = {"candidates": [text], "references": [PAIR[0]], "layer": 4}
+        return client.post("/v1/score", json=body).json()["score"]
 
     with ThreadPoolExecutor(8) as pool:
         together = list(pool.map(f1, texts))

@@ -44,13 +44,13 @@ def test_running_requests_are_finished_at_shutdown(home) -> None:
         with ServerProcess() as process, ThreadPoolExecutor(1) as pool:
             send(process.url, "/v1/score", {"candidates": ["warm"], "references": ["up"]})
             texts = [f"sentence {n} has a few more words than that" for n in range(500)]
-            asked = {"candidates": texts, "references": texts[::-1]}
-            asking = pool.submit(send, process.url, "/v1/score", asked)
+            body = {"candidates": texts, "references": texts[::-1]}
+            response = pool.submit(send, process.url, "/v1/score", body)
             while not send(process.url, "/v1/health")[1]["requests_in_progress"]:
                 time.sleep(0.01)
-            said = process.stop(how)
-            status, found = asking.result(60)
-            assert process.process.returncode == 0, said
+            output = process.stop(how)
+            status, found = response.result(60)
+            assert process.process.returncode == 0, output
             assert status == 200 and found["pairs"] == 500
             with pytest.raises(OSError):
                 send(process.url, "/v1/health")
@@ -105,13 +105,13 @@ def test_idle_connections_are_closed(home, monkeypatch) -> None:
                 one = socket.create_connection(("127.0.0.1", port), timeout=30)
                 one.sendall(b"" if at % 2 else b"POST /v1/find HTTP/1.1\r\nhost: ")
                 silent.append(one)
-            begun = time.monotonic()
+            start = time.monotonic()
             assert send(process.url, "/v1/find", FIND)[0] == 200
-            assert time.monotonic() - begun < 5
+            assert time.monotonic() - start < 5
             for one in silent:
                 while one.recv(1000):
                     pass
-            assert 5 < time.monotonic() - begun < 30
+            assert 5 < time.monotonic() - start < 30
         finally:
             for one in silent:
                 one.close()
@@ -120,18 +120,18 @@ def test_idle_connections_are_closed(home, monkeypatch) -> None:
 
 def test_a_large_invalid_body_is_refused_quickly(server: ServerProcess) -> None:
     body = {"candidates": ["a"], "references": [1] * 90_000, "metrics": list(range(1000))}
-    begun = time.monotonic()
+    start = time.monotonic()
     assert send(server.url, "/v1/score", body)[0] == 422
-    assert time.monotonic() - begun < 2
+    assert time.monotonic() - start < 2
 
 
 def test_shutdown_does_not_wait_for_endless_work(home) -> None:
     with ServerProcess("--timeout", "1") as process:
-        asked = {"candidates": ["word " * 3_000] * 8, "references": ["other " * 50] * 8, "model": "minilm"}
-        assert send(process.url, "/v1/score", asked)[0] == 504
-        begun = time.monotonic()
+        body = {"candidates": ["word " * 3_000] * 8, "references": ["other " * 50] * 8, "model": "minilm"}
+        assert send(process.url, "/v1/score", body)[0] == 504
+        start = time.monotonic()
         process.stop()
-        assert process.process.returncode == 0 and time.monotonic() - begun < 15
+        assert process.process.returncode == 0 and time.monotonic() - start < 15
 
 
 def test_short_text_is_not_delayed_by_long_ones(server: ServerProcess) -> None:
@@ -140,11 +140,11 @@ def test_short_text_is_not_delayed_by_long_ones(server: ServerProcess) -> None:
     with ThreadPoolExecutor(2) as pool:
         working = [pool.submit(send, server.url, "/v1/score", long) for _ in range(2)]
         time.sleep(0.3)
-        begun = time.monotonic()
+        start = time.monotonic()
         assert send(server.url, "/v1/score", {"candidates": ["a"], "references": ["b"]})[0] == 200
-        waited = time.monotonic() - begun
+        waited = time.monotonic() - start
         taken = [one.result(60)[0] for one in working]
-        assert taken == [200, 200] and waited < (time.monotonic() - begun) / 2
+        assert taken == [200, 200] and waited < (time.monotonic() - start) / 2
 
 
 def test_a_used_port_gets_a_one_line_error(server: ServerProcess) -> None:
@@ -163,12 +163,12 @@ def test_a_missing_model_can_be_restored(home, tmp_path: Path) -> None:
     subprocess.run(copied, check=True)
     with ServerProcess("--model", f"mine={folder}", "--model", "words") as process:
         folder.rename(tmp_path / "gone")
-        asked = {"candidates": ["a"], "references": ["b"], "model": "mine"}
-        status, told = send(process.url, "/v1/score", asked)
+        body = {"candidates": ["a"], "references": ["b"], "model": "mine"}
+        status, told = send(process.url, "/v1/score", body)
         assert status == 500 and str(tmp_path) not in told["detail"]
-        assert send(process.url, "/v1/score", {**asked, "model": "words"})[0] == 200
+        assert send(process.url, "/v1/score", {**body, "model": "words"})[0] == 200
         (tmp_path / "gone").rename(folder)
-        assert send(process.url, "/v1/score", asked)[0] == 200
+        assert send(process.url, "/v1/score", body)[0] == 200
         assert str(folder) in process.stop()  # the log says why
 
 
@@ -225,7 +225,7 @@ def test_there_are_no_outgoing_connections(home, tmp_path: Path) -> None:
             except OSError:
                 assert time.monotonic() < deadline
                 time.sleep(0.1)
-        for path, asked in (
+        for path, body in (
             ("/", None),
             ("/metrics", None),
             ("/v1/models", None),
@@ -236,7 +236,7 @@ def test_there_are_no_outgoing_connections(home, tmp_path: Path) -> None:
             ("/v1/explain", {"candidate": "a", "reference": "b", "model": "words"}),
             ("/v1/collections", {"texts": ["a storm"]}),
         ):
-            send(url, path, asked)
+            send(url, path, body)
             talked |= _remote(process.pid)
         loopback_or_none = {"00000000", "0100007F", "0" * 32, "0000000000000000FFFF00000100007F"}
         assert talked <= loopback_or_none

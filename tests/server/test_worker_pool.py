@@ -42,7 +42,7 @@ def status_and_retry(error: BaseException) -> tuple[int, bool]:
 
 def test_requests_beyond_the_queue_limit_are_refused() -> None:
     async def scenario() -> None:
-        pool, release = WorkerPool(ServerLimits(workers=2, queue=3)), threading.Event()
+        pool, release = WorkerPool(ServerLimits(concurrency=2, queue=3)), threading.Event()
         jobs = [
             asyncio.ensure_future(pool.run(FakeRequest(), lambda number=number: release.wait(5) and number))
             for number in range(5)
@@ -72,7 +72,7 @@ def test_no_more_jobs_run_at_once_than_there_are_workers() -> None:
             running -= 1
 
     async def scenario() -> None:
-        pool = WorkerPool(ServerLimits(workers=3))
+        pool = WorkerPool(ServerLimits(concurrency=3))
         await asyncio.gather(*(pool.run(FakeRequest(), work) for _ in range(20)))
 
     asyncio.run(scenario())
@@ -81,7 +81,7 @@ def test_no_more_jobs_run_at_once_than_there_are_workers() -> None:
 
 def test_a_job_that_times_out_keeps_its_worker_until_it_ends() -> None:
     async def scenario() -> None:
-        pool, release = WorkerPool(ServerLimits(workers=1, queue=1, timeout=0.1)), threading.Event()
+        pool, release = WorkerPool(ServerLimits(concurrency=1, queue=1, timeout=0.1)), threading.Event()
         running, queued = (asyncio.ensure_future(pool.run(FakeRequest(), lambda: release.wait(5))) for _ in range(2))
         errors = await asyncio.gather(running, queued, return_exceptions=True)
         assert [status_and_retry(error) for error in errors] == [(504, False), (503, True)]
@@ -95,7 +95,7 @@ def test_a_job_that_times_out_keeps_its_worker_until_it_ends() -> None:
 
 def test_a_queued_job_is_dropped_when_its_client_disconnects() -> None:
     async def scenario() -> None:
-        pool, release, executed = WorkerPool(ServerLimits(workers=1, queue=2)), threading.Event(), []
+        pool, release, executed = WorkerPool(ServerLimits(concurrency=1, queue=2)), threading.Event(), []
         first = asyncio.ensure_future(pool.run(FakeRequest(), lambda: release.wait(5)))
         await asyncio.sleep(0.02)
         request = FakeRequest()
@@ -150,7 +150,7 @@ def test_an_error_reaches_its_caller() -> None:
 
 def test_close_waits_for_running_jobs() -> None:
     async def scenario() -> list[str]:
-        pool, finished = WorkerPool(ServerLimits(workers=1)), list[str]()
+        pool, finished = WorkerPool(ServerLimits(concurrency=1)), list[str]()
         job = asyncio.ensure_future(pool.run(FakeRequest(), lambda: (time.sleep(0.2), finished.append("done"))))
         await asyncio.sleep(0.05)
         await pool.close()

@@ -33,7 +33,7 @@ def _limit(flag: str, name: str, help_text: str) -> Callable[[Callable[..., Any]
 @click.option("--model", "models", multiple=True, help="Model: NAME or NAME=FOLDER; repeat for more.  [default: all]")
 @click.option("--host-name", "hosts", multiple=True, help="Additional host name, such as that of a proxy.")
 @THREADS
-@_limit("--concurrency", "workers", "Requests that are processed at the same time.")
+@_limit("--concurrency", "concurrency", "Requests that are processed at the same time.")
 @_limit("--queue", "queue", "Requests that may wait.")
 @_limit("--timeout", "timeout", "Seconds that a request may take.")
 @_limit("--max-body", "body", "Bytes in a request.")

@@ -91,6 +91,7 @@ class FindRequest(SearchRequest):
     """A search with one query, or with several."""
 
     query: Text | Annotated[Texts, Field(min_length=1)]
+    percentile: bool = Field(False, description="Add the percentage of items that rank below each result.")
     model_config = _examples({"query": QUERY, "top": 3}, {"query": ["{dog, cat} BUT NOT {wolf, lion}", "~red & fruit"]})
 
 

@@ -27,6 +27,8 @@ __all__ = [
 def _derive(source: type, omit: tuple[str, ...] = (), /, **changed: Any) -> Any:
     """Return a model with the fields of a dataclass or named tuple; fields with a default are optional.
 
+    `changed` has other types for some fields, or further fields; a pair (type, None) makes a field optional.
+
     >>> sorted(_derive(Hit, ("index", "leaves")).model_json_schema()["properties"])
     ['id', 'membership', 'metadata', 'percentile', 'text']
     """
@@ -34,7 +36,8 @@ def _derive(source: type, omit: tuple[str, ...] = (), /, **changed: Any) -> Any:
     types = {name: hint for name, hint in (hints | changed).items() if name not in omit}
     optional = _fields_with_default(source)
     definitions: dict[str, Any] = {
-        name: (hint, None) if name in optional else (hint, ...) for name, hint in types.items()
+        name: hint if isinstance(hint, tuple) else (hint, None if name in optional else ...)
+        for name, hint in types.items()
     }
     return create_model(source.__name__, __doc__=source.__doc__, **definitions)
 
@@ -56,7 +59,9 @@ _ProjectedSet = _derive(ProjectedSet, ("centre",), **get_type_hints(Point), exam
 _View = _derive(MetricView, chance=_derive(ChanceLevel) | None)
 
 FindResponse = _derive(
-    SearchResult, ("hits", "plan"), results=_list(_derive(Hit, ("index", "percentile"), leaves=_list(_Leaf)))
+    SearchResult,
+    ("hits", "plan"),
+    results=_list(_derive(Hit, ("index",), percentile=(float, None), leaves=(_list(_Leaf), None))),
 )
 MembershipResponse = _derive(
     MembershipResult, ("items",), memberships=_list(_derive(ItemMembership, leaves=_list(_Leaf)))

@@ -32,7 +32,7 @@ class ServerLimits:
         temporary_collections: temporary collections; the least recently used one is deleted first.
         lifetime: seconds after its last use until a temporary collection is deleted.
         timeout: seconds for a request, including its time in the queue.
-        workers: requests that are processed at the same time.
+        concurrency: requests that are processed at the same time.
         queue: further requests that wait for a worker; the server refuses the next one with status 503.
         loaded_models: models in memory; the least recently used one is removed first.
 
@@ -52,7 +52,7 @@ class ServerLimits:
     temporary_collections: int = 32
     lifetime: float = 3_600.0
     timeout: float = 30.0
-    workers: int = 8
+    concurrency: int = 8
     queue: int = 64
     loaded_models: int = 4
 

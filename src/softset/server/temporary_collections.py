@@ -72,14 +72,8 @@ class TemporaryCollections:
 
     def get(self, name: str) -> Collection | None:
         """Return a collection, or None if it does not exist or has expired."""
-        self.purge()
-        with self._lock:
-            upload = self._uploads.get(name)
-            if upload is None:
-                return None
-            upload.last_used = time.monotonic()
-            self._uploads.move_to_end(name)
-            return upload.collection
+        upload = self._touch(name)
+        return None if upload is None else upload.collection
 
     def remove(self, name: str) -> None:
         """Delete a collection."""
@@ -109,8 +103,18 @@ class TemporaryCollections:
         """Delete all collections."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
+    def _touch(self, name: str) -> _Upload | None:
+        """Return an upload, and make it the most recently used one."""
+        self.purge()
+        with self._lock:
+            upload = self._uploads.get(name)
+            if upload is not None:
+                upload.last_used = time.monotonic()
+                self._uploads.move_to_end(name)
+            return upload
+
     def _find(self, name: str) -> _Upload:
-        upload = self._uploads.get(name) if self.get(name) is not None else None
+        upload = self._touch(name)
         if upload is None:
             raise _not_found()
         return upload

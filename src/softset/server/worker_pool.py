@@ -6,7 +6,7 @@ from contextvars import ContextVar
 from http import HTTPStatus
 from math import ceil
 from threading import Event
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from anyio import CapacityLimiter, to_thread
 from starlette.requests import Request
@@ -35,23 +35,6 @@ def raise_if_disconnected(*_: object) -> None:
         raise ClientDisconnectedError
 
 
-class _Job(Generic[Result]):
-    """The work of one request."""
-
-    def __init__(self, work: Callable[[], Result]) -> None:
-        self.work = work
-        self.started = False  # set by the event loop only
-        self.abandoned = Event()
-
-    async def run(self, limiter: CapacityLimiter) -> Result:
-        """Wait for a free worker, then run the work in a thread."""
-        _ABANDONED.set(self.abandoned)
-        async with limiter:
-            raise_if_disconnected()
-            self.started = True
-            return await to_thread.run_sync(self.work, limiter=CapacityLimiter(1))
-
-
 class WorkerPool:
     """Threads that run the work of requests.
 
@@ -61,12 +44,12 @@ class WorkerPool:
 
     def __init__(self, limits: ServerLimits) -> None:
         self._limits = limits
-        self._limiter = CapacityLimiter(limits.workers)
+        self._limiter = CapacityLimiter(limits.concurrency)
         self.in_progress = 0  # running and queued jobs; changed by the event loop only
 
     def raise_if_full(self) -> None:
         """Raise an error with status 503 if the queue is full."""
-        if self.in_progress >= self._limits.workers + self._limits.queue:
+        if self.in_progress >= self._limits.concurrency + self._limits.queue:
             raise self._busy()
 
     async def run(self, request: Request, work: Callable[[], Result]) -> Result:
@@ -77,8 +60,17 @@ class WorkerPool:
                 or the client has disconnected (499).
         """
         self.raise_if_full()
-        job = _Job(work)
-        task = asyncio.create_task(job.run(self._limiter))
+        abandoned, started = Event(), False
+
+        async def execute() -> Result:
+            nonlocal started
+            _ABANDONED.set(abandoned)
+            async with self._limiter:
+                raise_if_disconnected()
+                started = True
+                return await to_thread.run_sync(work, limiter=CapacityLimiter(1))
+
+        task = asyncio.create_task(execute())
         self.in_progress += 1
         task.add_done_callback(self._finish)
         disconnect = asyncio.create_task(_wait_for_disconnect(request))
@@ -87,13 +79,13 @@ class WorkerPool:
             await asyncio.wait(waiting, timeout=self._limits.timeout, return_when=asyncio.FIRST_COMPLETED)
             if task.done():
                 return task.result()
-            if not job.started:
+            if not started:
                 task.cancel()
             if disconnect.done():
                 raise RequestError(CLIENT_CLOSED_REQUEST, "client disconnected")
-            raise self._too_slow() if job.started else self._busy()
+            raise self._too_slow() if started else self._busy()
         finally:
-            job.abandoned.set()
+            abandoned.set()
             disconnect.cancel()
 
     async def close(self) -> None:

@@ -36,8 +36,8 @@ def set_routes(service: Service) -> APIRouter:
             service.limits.check("results (an explained one counts as ten)", "cells", cost)
             options = {**_search_options(body), "threads": service.search_threads}
             if isinstance(body.query, list):
-                return _find_each(source(body), queries, options)
-            return source(body).find(body.query, **options).to_dict()
+                return _find_each(source(body), queries, options, percentile=body.percentile)
+            return source(body).find(body.query, **options).to_dict(percentile=body.percentile)
 
         return await service.respond(request, work)
 
@@ -89,16 +89,13 @@ def _search_options(body: SearchRequest) -> dict[str, Any]:
     }
 
 
-def _find_each(source: SearchableSource, queries: list[str], options: dict[str, Any]) -> list[dict[str, Any]]:
+def _find_each(
+    source: SearchableSource, queries: list[str], options: dict[str, Any], *, percentile: bool
+) -> list[dict[str, Any]]:
     """Run all queries together, or one by one if one of them fails."""
     try:
-        return [result.to_dict() for result in source.find_many(queries, **options)]
-    except SoftsetError:
-        return [_find_or_error(source, query, options) for query in queries]
-
-
-def _find_or_error(source: SearchableSource, query: str, options: dict[str, Any]) -> dict[str, Any]:
-    try:
-        return source.find(query, **options).to_dict()
+        return [result.to_dict(percentile=percentile) for result in source.find_many(queries, **options)]
     except SoftsetError as error:
-        return {"query": query, "error": str(error)}
+        if len(queries) == 1:
+            return [{"query": queries[0], "error": str(error)}]
+        return [_find_each(source, [query], options, percentile=percentile)[0] for query in queries]
