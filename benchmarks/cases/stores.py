@@ -13,7 +13,7 @@ from benchmarks.case import Case, Check, Measurement, Target, require_modules
 from benchmarks.data import set_query, word_sets, word_vectors
 from softset import WordVectors
 from softset.collections.items import Item
-from softset.search import find as search_module
+from softset.search import source as search_module
 
 __all__ = ["CASES", "MIN_RECALL", "fill_store", "measure_recall"]
 
@@ -51,7 +51,7 @@ def measure_recall(stored, vectors: WordVectors, count: int = SETS) -> Iterator[
 
     The exact search determines thresholds from all items and not from a sample, as the store does.
     """
-    with patch.object(search_module, "FEW", len(vectors)):
+    with patch.object(search_module, "MAX_UNSAMPLED", len(vectors)):
         for name, queries in _queries(vectors, count).items():
             recalls, seconds = [], []
             for query in queries:

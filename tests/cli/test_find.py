@@ -68,12 +68,12 @@ def test_options_reach_the_search(run, home: Path) -> None:
     _, out, _ = run("find", "{red, New York^2, qqzz}", "--skip-unknown", "--plan", "--json")
     found = json.loads(out)
     assert found["sets"][0]["examples"] == [
-        {"text": "red", "weight": 1.0, "how": "exact match"},
-        {"text": "New York", "weight": 2.0, "how": "the mean of new, york"},
+        {"text": "red", "weight": 1.0, "resolved_as": "exact match"},
+        {"text": "New York", "weight": 2.0, "resolved_as": "the mean of new, york"},
     ]
     assert (found["query"], found["logic"], found["unknown"]) == ("{red, New York^2, qqzz}", "logistic", ["qqzz"])
     _, out, _ = run("find", "red & blue", "--plan", "--json", "--logic", "lattice", "--alpha", "0.9")
-    assert json.loads(out)["makes"] == "Subspace(dim=1, ambient=300)"
+    assert json.loads(out)["combined"] == "Subspace(dim=1, ambient=300)"
     code, out, err = run("find", "{red, qqzz}", "--skip-unknown", "--top", "1")
     assert code == 0 and "1 without a vector, left out: qqzz" in err
 
@@ -87,7 +87,7 @@ def test_options_reach_the_search(run, home: Path) -> None:
         (["find", "{red"], "a comma or } was expected here"),
         (["find", "{}"], "a set needs at least one example"),
         (["find", "red | ~red", "--logic", "lattice"], "everything belongs to this query alike"),
-        (["find", "red", "--top", "0"], "top must be a whole number from 1 on"),
+        (["find", "red", "--top", "0"], "top must be a positive whole number"),
         (["find", "red", "--vectors", "absent"], "there are no word vectors and no folder named 'absent'"),
         (["find", "red", "--named-sets", "absent.toml"], "absent.toml: No such file or directory"),
         (["find", "red", "--logic", "fuzzy"], "is not one of"),

@@ -30,7 +30,7 @@ def test_examples_themselves_and_every_logic(run, logic: str) -> None:
 
 def test_a_table_with_shares_and_what_stands_for_a_phrase(run) -> None:
     _, shown, told = run("membership", QUERY, "Red Wine", "--explain")
-    assert shown.splitlines()[0].endswith("  Red Wine") and "in {apple, peach}, by peach" in shown
+    assert shown.splitlines()[0].endswith("  Red Wine") and "in {apple, peach}: peach" in shown
     assert told == "softset: Red Wine is the mean of red, wine\n"
 
 
@@ -76,4 +76,8 @@ def test_the_map_keeps_what_is_near_near() -> None:
 
 def test_a_map_of_one_example_and_nothing_found() -> None:
     alone = load_words().map("red", min_score=1.0, top=1)
-    assert len(alone.items) == 0 and alone.sets[0].examples[0][1:] == (0.0, 0.0) and alone.explained_variance == 1.0
+    assert (
+        len(alone.items) == 0
+        and (alone.sets[0].examples[0].x, alone.sets[0].examples[0].y) == (0.0, 0.0)
+        and alone.explained_variance == 1.0
+    )

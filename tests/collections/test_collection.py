@@ -81,7 +81,7 @@ def test_texts_are_read_by_the_encoder(tmp_path: Path) -> None:
         tmp_path / "c", [Item("1", "aaa"), Item("2", "bbb"), Item("3", "ab")], embed=embed, encoder="toy"
     )
     assert [hit.id for hit in c.find('"aaaaab"')] == ["1", "3", "2"]
-    assert c.find('"aaaaab"').plan.leaves[0].resolved[0].how == "as a text, by toy"
+    assert c.find('"aaaaab"').plan.leaves[0].resolved[0].resolved_as == "as a text, by toy"
     with pytest.raises(UnknownWordError, match="the encoder toy has no vector for it"):
         c.find("xyz")
     assert c.add([Item("4", "bbbbb")]).size == 4

@@ -15,7 +15,6 @@ from softset.jobs import finding
 from softset.jobs.embedding import collect, embed_files
 from softset.jobs.finding import Shards
 from softset.search import source as searching
-from softset.search import thresholds as borders
 from tests.jobs.conftest import QUIET, read, write
 
 pytestmark = QUIET
@@ -59,9 +58,9 @@ def test_shards_find_what_one_process_finds(two_processes, folder: Path, logic: 
 
 def test_of_many_items_a_sample_tells_where_sets_end(two_processes, folder: Path, monkeypatch) -> None:
     for module in (searching, finding):
-        monkeypatch.setattr(module, "FEW", 500)
-    for module in (borders, finding):
-        monkeypatch.setattr(module, "SAMPLE", 640)
+        monkeypatch.setattr(module, "MAX_UNSAMPLED", 500)
+    for module in (searching, finding):
+        monkeypatch.setattr(module, "SAMPLE_SIZE", 640)
     words, shards = WordVectors.of(NAMES, VECTORS), Shards(two_processes, str(folder / "*.parquet"))
     expected = words.find(QUERIES[0], 10, preprocessing="none")
     found = shards.find(QUERIES[0], 10)

@@ -15,7 +15,7 @@ from softset.errors import FileError
 from softset.evaluation.data import DataFolder
 from softset.io.arrays import read_array, write_tensors
 from softset.query.named_sets import read_sets
-from softset.search.thresholds import largest
+from softset.query.thresholds import kth_largest
 from softset.similarity.kernels import gram, max_cosine
 
 ROWS = np.random.default_rng(0).standard_normal((40, 6)).astype("f4")
@@ -87,7 +87,7 @@ def test_nan_vectors_give_no_nan_memberships(store: Path) -> None:
         found = words.find("w5", 40, logic=logic)
         assert all(np.isfinite(hit.membership) for hit in found) and "w0" not in {hit.id for hit in found}
     with pytest.raises(FileError, match="a number that is not finite"):
-        largest(np.full(64, np.nan), 3)
+        kth_largest(np.full(64, np.nan), 3)
 
 
 def test_a_damaged_header_of_token_sets_is_refused(tmp_path: Path) -> None:

@@ -1,8 +1,7 @@
-"""The approximate engine: nearly the exact answer, or a refusal; never silently wrong."""
+"""The approximate engine: high recall, exact scores, clear refusals, an index in the cache."""
 
 import sys
 import time
-import tracemalloc
 from itertools import pairwise
 from pathlib import Path
 
@@ -11,15 +10,14 @@ import pytest
 from benchmarks.measurement import median_seconds
 
 from softset import WordVectors, load_words
+from softset.algebra.arrays import unit_rows
 from softset.collections.collection import Collection
 from softset.collections.items import Item
 from softset.errors import FileError, InputError, MissingExtraError
 from softset.query.logic import Logic
 from softset.query.parser import parse
 from softset.search import approximate
-from softset.search.approximate import LEAST_DIMENSIONS
-from softset.search.probing import _has_candidates, units
-from softset.search.thresholds import FEW
+from softset.search.approximate import MIN_QUANTIZED, _has_neighbours
 
 
 @pytest.mark.parametrize(
@@ -43,11 +41,11 @@ from softset.search.thresholds import FEW
         ("(a | ~b) | c", False),
     ],
 )
-def test_which_queries_have_candidates(query: str, possible: bool) -> None:
-    assert _has_candidates(parse(query)) == possible
+def test_which_queries_have_neighbours(query: str, possible: bool) -> None:
+    assert _has_neighbours(parse(query)) == possible
 
 
-def test_without_faiss_the_command_that_installs_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_faiss_the_error_names_the_install_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "faiss", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'softset\[approximate\]'"):
         load_words().find("red", approximate=True)
@@ -70,7 +68,7 @@ QUERIES = [
 
 
 @pytest.mark.parametrize("logic", ["product", "minmax", "lattice", "graded"])
-def test_it_finds_nearly_what_the_exact_engine_finds(words: WordVectors, logic: str) -> None:
+def test_recall_of_all_logics(words: WordVectors, logic: str) -> None:
     assert words.recall(QUERIES, top=10, logic=logic, alpha=0.9) > 0.95
     assert words.recall(QUERIES, top=100, logic=logic, alpha=0.9) > 0.85
 
@@ -89,7 +87,7 @@ def test_complements_are_refused_with_the_reason(words: WordVectors) -> None:
     assert len(words.find("~red")) == 10
 
 
-def test_deleted_items_do_not_stand_in_the_way(tmp_path) -> None:
+def test_deleted_items_do_not_displace_others(tmp_path) -> None:
     pytest.importorskip("faiss")
     rows = np.random.default_rng(0).standard_normal((5000, 16)).astype("f4")
     c = Collection.create(tmp_path / "c", [Item(str(i), "") for i in range(5000)], vectors=rows)
@@ -99,19 +97,19 @@ def test_deleted_items_do_not_stand_in_the_way(tmp_path) -> None:
     assert len(found) == 10 and not {hit.id for hit in found} & set(near)
 
 
-def test_the_index_is_kept_for_the_next_process(words: WordVectors, tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_index_is_cached_for_the_next_process(words: WordVectors, tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOFTSET_CACHE", str(tmp_path))
     first = load_words().find(QUERIES[0], approximate=True)
-    (kept,) = (tmp_path / "approximate").iterdir()
-    monkeypatch.setattr(approximate, "_built", lambda _: pytest.fail("the index was made again"))
+    (file,) = (tmp_path / "approximate").iterdir()
+    monkeypatch.setattr(approximate, "_build", lambda _: pytest.fail("the index was built again"))
     assert [hit.id for hit in load_words().find(QUERIES[0], approximate=True)] == [hit.id for hit in first]
     monkeypatch.undo()
     monkeypatch.setenv("SOFTSET_CACHE", str(tmp_path))
-    kept.write_bytes(kept.read_bytes()[:1000])
+    file.write_bytes(file.read_bytes()[:1000])
     assert [hit.id for hit in load_words().find(QUERIES[0], approximate=True)] == [hit.id for hit in first]
 
 
-def test_few_items_and_the_examples_left_out() -> None:
+def test_few_items() -> None:
     pytest.importorskip("faiss")
     small = WordVectors.of([f"w{i}" for i in range(5)], np.eye(5) + 1)
     assert {hit.id for hit in small.find("{w0, w1}", approximate=True)} == {"w2", "w3", "w4"}
@@ -123,18 +121,18 @@ def words_of(rows: np.ndarray) -> WordVectors:
 
 
 def spread(n: int, d: int, seed: int = 3) -> np.ndarray:
-    """Return vectors (n, d) at all distances from 300 centres, as words are: codes tell them apart."""
+    """Return vectors (n, d) at all distances from 300 centres, as word vectors are."""
     random = np.random.default_rng(seed)
-    centres, own = units(random.standard_normal((300, d))), units(random.standard_normal((n, d)))
+    centres, own = unit_rows(random.standard_normal((300, d))), unit_rows(random.standard_normal((n, d)))
     near = random.uniform(0, 0.95, size=(n, 1))
     return near * centres[np.arange(n) % 300] + np.sqrt(1 - near**2) * own
 
 
 @pytest.fixture(scope="module")
 def many() -> WordVectors:
-    """So many words that borders come from a sample, and codes stand for vectors."""
+    """Return so many words that thresholds come from a sample and the index is quantized."""
     pytest.importorskip("faiss")
-    rows = spread(FEW + 5_000, LEAST_DIMENSIONS)
+    rows = spread(MIN_QUANTIZED + 5_000, 64)
     rows[70] = 0
     rows[80] = rows[81]
     return words_of(rows)
@@ -143,19 +141,26 @@ def many() -> WordVectors:
 SETS = [f"{{w{at}, w{at + 300}, w{at + 600}, w{at + 900}}}" for at in range(100, 130)]  # each around one centre
 
 
-def test_coded_vectors_find_what_the_exact_engine_finds(many: WordVectors) -> None:
-    """As far as it is in the lists that are read: with all of them read, it is what codes lose."""
-    index = many.preprocessed(None, Logic()).approximate_index
-    assert index.coded and many.recall(SETS, top=100) > 0.85
-    index.index.nprobe, usual = index.index.nlist, index.index.nprobe
+def test_quantized_vectors_find_what_the_exact_engine_finds(many: WordVectors) -> None:
+    """With all lists scanned, the only loss is that of the quantization."""
+    index = many.preprocessed(None, Logic()).approximate_index.index
+    assert many.recall(SETS, top=100) > 0.85
+    index.nprobe, usual = index.nlist, index.nprobe
     assert many.recall(SETS, top=100) > 0.98 and many.recall(SETS, top=10) > 0.98
     for operator in "|&-":
         assert many.recall([f"{a} {operator} {b}" for a, b in pairwise(SETS)], top=20) > 0.95
-    index.index.nprobe = usual
+    index.nprobe = usual
+
+
+def test_both_engines_give_the_same_memberships(many: WordVectors) -> None:
+    exact = {hit.id: hit.membership for hit in many.find(SETS[0], top=50)}
+    hits = many.find(SETS[0], top=20, approximate=True)
+    assert len({hit.id for hit in hits} & set(exact)) >= 15
+    assert all(hit.membership == exact[hit.id] for hit in hits if hit.id in exact)
 
 
 def test_it_takes_less_time_than_the_exact_engine(many: WordVectors) -> None:
-    """A fifth of it here, by the processor's time, which others on the machine hardly change; the bound is generous."""
+    """About a fifth of the processor time, which other processes hardly change; the bound is generous."""
     seconds = median_seconds(
         {
             name: lambda approximate=approximate: [many.find(one, 100, approximate=approximate) for one in SETS]
@@ -168,47 +173,32 @@ def test_it_takes_less_time_than_the_exact_engine(many: WordVectors) -> None:
 
 
 def grouped(share: float, noise: float, *, d: int = 48, size: int = 300) -> tuple[WordVectors, list[str]]:
-    """Return words of which a share is in groups of some that are nearly the same, and ten of these."""
+    """Return words of which a share is in groups of near duplicates, and ten of these as queries."""
     random = np.random.default_rng(4)
-    n = FEW + 1_000
+    n = MIN_QUANTIZED + 1_000
     groups = max(int(share * n / size), 1)
     rows = spread(n, d)
-    rows[: groups * size] = np.repeat(units(random.standard_normal((groups, d))), size, axis=0)
+    rows[: groups * size] = np.repeat(unit_rows(random.standard_normal((groups, d))), size, axis=0)
     rows[: groups * size] += noise * random.standard_normal((groups * size, d)) / np.sqrt(d)
     return words_of(rows), [f"w{at * groups * size // 10}" for at in range(10)]
 
 
 @pytest.mark.parametrize("noise", [0.01, 0.1, 0.3])
 @pytest.mark.parametrize("share", [0.005, 0.02, 0.06, 0.5])
-def test_items_that_are_nearly_the_same_are_told_apart(noise: float, share: float) -> None:
-    """They have the same codes: the best of them would be found by luck.
-
-    If they are few, they are looked for further out; if they are many, the index holds the vectors themselves.
-    """
+def test_near_duplicates_are_ranked_by_their_vectors(noise: float, share: float) -> None:
+    """They have the same codes, so that only their vectors tell which of them are best."""
     pytest.importorskip("faiss")
     words, queries = grouped(share, noise)
     for top in (1, 10, 100):
         assert words.recall(queries, top=top, preprocessing="none") > 0.95
     if share == 0.5:
-        assert not words.approximate_index.coded
-        return  # groups take most lists of the index then: what lies between them is in few of those that are read
+        return  # the groups take up most lists of the index, and items between them are in few scanned ones
     for operator in "|-":
         joined = [f"{a} {operator} {b}" for a, b in zip(queries, ["w66000", "w66300", "w66001"] * 4, strict=False)]
         assert words.recall(joined, top=10, preprocessing="none") > 0.9
-    assert words.approximate_index.coded or share > 0.05
 
 
-def test_many_examples_take_little_memory() -> None:
-    """Whoever compares each candidate of each probe with each example needs a gigabyte here."""
-    found = np.random.default_rng(8).integers(0, 100_000, size=(500, 2_000))
-    tracemalloc.start()
-    kept = approximate._candidates(found, frozenset(range(1_000)))
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert kept.min() == 1_000 and peak < 100e6
-
-
-def test_vectors_of_odd_lengths_have_their_directions(tmp_path) -> None:
+def test_extreme_norms_do_not_matter(tmp_path) -> None:
     pytest.importorskip("faiss")
     rows = np.random.default_rng(9).standard_normal((3_000, 8)).astype(np.float32)
     rows[1], rows[2] = rows[0] * np.float32(1e-30), rows[0] * np.float32(1e25)
@@ -216,7 +206,7 @@ def test_vectors_of_odd_lengths_have_their_directions(tmp_path) -> None:
     assert [hit.id for hit in found] == ["w1", "w2"]
 
 
-def test_nothing_is_found_where_all_is_deleted(tmp_path) -> None:
+def test_nothing_is_found_when_all_items_are_deleted(tmp_path) -> None:
     pytest.importorskip("faiss")
     c = Collection.create(
         tmp_path / "c", [Item(str(at), "") for at in range(50)], embed=lambda texts: np.ones((len(texts), 4))
@@ -225,7 +215,7 @@ def test_nothing_is_found_where_all_is_deleted(tmp_path) -> None:
     assert len(c.find("anything", approximate=True)) == len(c.find("anything")) == 0
 
 
-def test_an_index_that_cannot_be_kept_is_used_all_the_same(words: WordVectors, tmp_path, monkeypatch) -> None:
+def test_index_that_cannot_be_cached_is_used(words: WordVectors, tmp_path, monkeypatch) -> None:
     faiss = pytest.importorskip("faiss")
     monkeypatch.setenv("SOFTSET_CACHE", str(tmp_path))
 
@@ -238,23 +228,11 @@ def test_an_index_that_cannot_be_kept_is_used_all_the_same(words: WordVectors, t
     assert not list((tmp_path / "approximate").iterdir())
 
 
-def test_borders_are_those_of_the_exact_engine(many: WordVectors) -> None:
-    items = many.preprocessed(None, Logic())
-    turned = np.linalg.qr(np.random.default_rng(0).normal(size=(LEAST_DIMENSIONS, LEAST_DIMENSIONS)))[0]
-    middles = np.concatenate([items.sample[0][:200], turned])
-    assert items.approximate_index._sample is not None
-    off = items.approximate_index.thresholds(middles) - items.thresholds(middles)
-    assert (np.abs(off) < 1e-6).mean() > 0.9 and -0.01 < off.min() and off.max() < 1e-6  # what is missed was nearer
-    exact = {hit.id: hit.membership for hit in many.find(SETS[0], top=50)}
-    for hit in many.find(SETS[0], top=20, approximate=True):
-        assert hit.membership == pytest.approx(exact[hit.id], abs=0.01)
-
-
-@pytest.mark.parametrize("d", [8, LEAST_DIMENSIONS])
+@pytest.mark.parametrize("d", [8, 64])
 @pytest.mark.parametrize("left", ["many", "few", "none of the sample"])
-def test_deleted_items_move_the_borders_of_both_engines(tmp_path, d: int, left: str, capfd) -> None:
+def test_deleted_items_change_thresholds_and_are_not_found(tmp_path, d: int, left: str, capfd) -> None:
     pytest.importorskip("faiss")
-    rows = spread(FEW + 2_000, d)
+    rows = spread(MIN_QUANTIZED + 2_000, d)
     q = np.random.default_rng(5).standard_normal((1, d))
     whole = Collection.create(tmp_path / "c", [Item(str(at), "") for at in range(len(rows))], vectors=rows)
     q /= np.linalg.norm(q)
@@ -264,25 +242,16 @@ def test_deleted_items_move_the_borders_of_both_engines(tmp_path, d: int, left: 
     fewer = whole.delete([str(at) for at in gone[left].tolist()])
     if left != "none of the sample":
         assert fewer.thresholds(q)[0] < whole.thresholds(q)[0] - 0.05
-    assert fewer.approximate_index.thresholds(q) == pytest.approx(fewer.thresholds(q), abs=0.01)
     kept = np.setdiff1d(order, gone[left])
     found = fewer.find(str(kept[0]), top=10, approximate=True)
     assert len(found) == 10 and {int(hit.id) for hit in found} <= set(kept.tolist())
     assert "WARNING" not in "".join(capfd.readouterr())
 
 
-def test_both_indexes_of_many_items_are_kept(many: WordVectors, tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SOFTSET_CACHE", str(tmp_path / "cache"))
-    many.save(tmp_path / "words")
-    first = WordVectors.open(tmp_path / "words").find(SETS[0], approximate=True)
-    assert len(list((tmp_path / "cache" / "approximate").iterdir())) == 2
-    monkeypatch.setattr(approximate, "_made", lambda *_: pytest.fail("an index was made again"))
-    again = WordVectors.open(tmp_path / "words").find(SETS[0], approximate=True)
-    assert again.hits == first.hits
-
-
-@pytest.mark.parametrize(("n", "d", "kept"), [(2_000, 8, False), (FEW + 1_000, 8, False), (FEW + 1_000, 64, True)])
-def test_numbers_that_are_none_are_refused(n: int, d: int, kept: bool, tmp_path, monkeypatch) -> None:
+@pytest.mark.parametrize(
+    ("n", "d", "kept"), [(2_000, 8, False), (MIN_QUANTIZED + 1_000, 8, False), (MIN_QUANTIZED + 1_000, 64, True)]
+)
+def test_numbers_that_are_not_finite_are_refused(n: int, d: int, kept: bool, tmp_path, monkeypatch) -> None:
     pytest.importorskip("faiss")
     monkeypatch.setenv("SOFTSET_CACHE", str(tmp_path / "cache"))
     words_of(spread(n, d, seed=6)).save(tmp_path / "s")
@@ -295,7 +264,10 @@ def test_numbers_that_are_none_are_refused(n: int, d: int, kept: bool, tmp_path,
         WordVectors.open(tmp_path / "s").find("w1", approximate=True, preprocessing="none")
 
 
-def test_only_find_has_an_approximate_engine(words: WordVectors) -> None:
-    for ask in (words.plan, lambda query, **options: words.membership(query, ["blue"], **options)):
-        with pytest.raises(InputError, match="approximate is no option"):
-            ask("red", approximate=True)
+def test_index_of_many_items_is_cached(many: WordVectors, tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOFTSET_CACHE", str(tmp_path / "cache"))
+    many.save(tmp_path / "words")
+    first = WordVectors.open(tmp_path / "words").find(SETS[0], approximate=True)
+    assert len(list((tmp_path / "cache" / "approximate").iterdir())) == 1
+    monkeypatch.setattr(approximate, "_build", lambda _: pytest.fail("the index was built again"))
+    assert WordVectors.open(tmp_path / "words").find(SETS[0], approximate=True).hits == first.hits

@@ -64,7 +64,8 @@ def test_named_sets_and_skipped_words(client: TestClient) -> None:
     body = {"query": "@colours - qwxz", "sets": {"colours": ["red", "blue"]}, "skip_unknown": True}
     refused = client.post("/v1/find", json=body)
     assert (
-        refused.status_code == 422 and refused.json()["detail"] == "no example of {qwxz} has a vector here: give others"
+        refused.status_code == 422
+        and refused.json()["detail"] == "no example of {qwxz} has a vector here: give other examples"
     )
     found = client.post("/v1/find", json={**body, "query": "@colours | {green, qwxz}"}).json()
     assert found["unknown"] == ["qwxz"] and len(found["results"]) == 10

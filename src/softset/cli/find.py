@@ -22,6 +22,7 @@ from softset.errors import SoftsetError
 
 __all__ = ["find"]
 
+RECALL_OPTIONS = ("logic", "alpha", "aperture", "floor", "preprocessing", "sets", "skip_unknown")
 QUERY_BATCH = 256  # queries that are searched together
 
 
@@ -82,9 +83,7 @@ def find(
     for start in range(0, len(located), QUERY_BATCH):
         printer.search(located[start : start + QUERY_BATCH], partial(source.find_many, **options))
     if recall_check and printer.answered:
-        recall_options = {
-            name: value for name, value in options.items() if name not in ("top", "explain", "approximate")
-        }
+        recall_options = {name: value for name, value in options.items() if name in RECALL_OPTIONS}
         recall = source.recall(printer.answered, options["top"], **recall_options)
         note(f"the approximate search finds {recall:.1%} of the exact top {options['top']}")
     if printer.failed:

@@ -44,7 +44,7 @@ class Collection(IdCollection):
     >>> folder = tempfile.mkdtemp() + "/books.softset"
     >>> books = Collection.create(folder, [Item("a", "red book"), Item("b", "blue book")], vectors=np.eye(2))
     >>> books.find("a", include_examples=True, top=1)
-    1.000  a   50.00 %  red book
+    1.000  a  red book
     """
 
     def __init__(self, folder: Path, manifest: dict[str, Any], embed: Embed | None = None) -> None:

@@ -52,10 +52,6 @@ class IdCollection(SearchableSource):
             found |= {text: Resolved(row, f"as a text, by {self.encoder}", ()) for text, row in pairs if row.any()}
         return found
 
-    def can_resolve(self, text: str) -> bool:
-        """Tell whether a text is an id, or the encoder has a vector for it."""
-        return text in self.resolve_many([text])
-
 
 def text_encoder(name: str, load: Callable[[str], Encoder] = load_encoder) -> tuple[Embed | None, str]:
     """Return the function from texts to vectors (n, d) that a name stands for, and its full name with a checksum.

@@ -12,15 +12,14 @@ import numpy as np
 
 from softset.collections.id_collection import IdCollection
 from softset.collections.segment import Embed
-from softset.errors import FileError, InputError, UnknownWordError
+from softset.errors import FileError, InputError
 from softset.jobs.embedding import rows_of
 from softset.jobs.inputs import Span, read_blocks, spans_of, values_of
 from softset.jobs.jobs import FAULTS, mapped
 from softset.query.plan import Plan, Resolved
 from softset.search.exact import Ranking, search
-from softset.search.find import SearchableSource
 from softset.search.results import Item
-from softset.search.thresholds import FEW, SAMPLE
+from softset.search.source import MAX_UNSAMPLED, SAMPLE_SIZE, VectorSource
 from softset.vectors.rows import row_norms
 
 __all__ = ["Shards", "VectorColumns"]
@@ -44,7 +43,7 @@ class Found(NamedTuple):
     scores: np.ndarray
 
 
-class Block(SearchableSource):
+class Block(VectorSource):
     """The items of one block, in a worker's memory."""
 
     checksum = signature = ""
@@ -72,19 +71,6 @@ class Block(SearchableSource):
     def take(self, places: Sequence[int] | np.ndarray) -> np.ndarray:
         """Return the vectors of items at some places."""
         return self._vectors[np.asarray(places, dtype=np.int64)]
-
-    def item(self, place: int) -> Item:
-        """Return the name of an item."""
-        return Item(self._names[place])
-
-    def resolve(self, text: str) -> Resolved:
-        """Refuse: queries are read where all blocks are known."""
-        raise UnknownWordError(f"{text!r} is not looked up in a single block")
-
-    def can_resolve(self, text: str) -> bool:
-        """Return False: queries are read where all blocks are known."""
-        del text
-        return False
 
 
 # What tasks do with a block
@@ -257,7 +243,7 @@ class Shards(IdCollection):
 
     @cached_property
     def _few(self) -> Block:
-        if len(self) > FEW:
+        if len(self) > MAX_UNSAMPLED:
             raise InputError(f"{len(self):,} items do not fit into the memory of one process")
         return Block([], self._vectors_at(np.arange(len(self))))
 
@@ -273,7 +259,7 @@ class Shards(IdCollection):
     @cached_property
     def sample(self) -> tuple[np.ndarray, np.ndarray]:
         """Some of many items, scaled to length 1 (m, d), and their places (m,)."""
-        places = np.linspace(0, len(self) - 1, SAMPLE).astype(np.int64)
+        places = np.linspace(0, len(self) - 1, SAMPLE_SIZE).astype(np.int64)
         distinct, back = np.unique(places, return_inverse=True)
         rows = self._vectors_at(distinct)[back]
         lengths = row_norms(rows)[:, None]

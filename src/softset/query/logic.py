@@ -1,28 +1,39 @@
-"""How a tree of sets becomes memberships: five logics by name, and their parameters. `combining.py` carries them out.
+"""Logics: how a query's tree of sets becomes memberships.
 
 =========  ========================================================================================================
-lattice    the paper's: leaves are spans, | is the sum space, & the nearly shared directions (alpha), - is `without`
-graded     leaves are graded sets (aperture), combined by conceptor logic; & stands on a floor
-product    leaves are graded sets, their *memberships* are combined: a b, sqrt(a^2 + b^2 - a^2 b^2), sqrt(1 - a^2)
-minmax     the same by min, max and sqrt(1 - a^2)
-logistic   leaves are the middle of their examples, memberships are chances: a b, max(a, b), 1 - a (`centroid.py`)
+lattice    the paper's logic: leaves are spans, | is the sum space, & the nearly shared directions (alpha), - `without`
+graded     leaves are graded subspaces (aperture), combined by conceptor logic; & has a minimum grade (floor)
+product    leaves are graded subspaces; memberships are combined: a b, sqrt(a^2 + b^2 - a^2 b^2), sqrt(1 - a^2)
+minmax     the same with min, max and sqrt(1 - a^2)
+logistic   leaves are centroids with a threshold; memberships are probabilities: a b, max(a, b), 1 - a
 =========  ========================================================================================================
 
-The last is the default, for whitened vectors: it was chosen on the training and validation sets of LDA-1k, and
-docs/results.md has the table of the test sets.
+The default is logistic, for whitened vectors. It was chosen on the training and validation sets of LDA-1k;
+docs/results.md has the table for the test sets.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from itertools import product
+from math import cos, inf
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from softset.errors import InputError
+from softset.query.expression import And, Examples, Minus, Named, Not, Or, Tree, leaves
 
-__all__ = ["Logic"]
+if TYPE_CHECKING:  # the command line shows the names of logics in its help, which must not import NumPy
+    import numpy as np
+
+    from softset.algebra import SoftSet, Subspace
+
+__all__ = ["Logic", "combined_memberships", "combined_set", "leaf_set", "resolve_logic", "truth_values"]
+
+LeafTree = Examples | Named
 
 
 @dataclass(frozen=True)
 class Logic:
-    """A logic by name, and what it needs: alpha of the lattice, aperture of graded sets, floor of the graded AND.
+    """A logic and its parameters: alpha for lattice, aperture for graded subspaces, floor for the AND of graded.
 
     >>> Logic("lattice", alpha=0.5)
     Logic(name='lattice', alpha=0.5, aperture=2.0, floor=0.05)
@@ -49,20 +60,143 @@ class Logic:
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """The names of those parameters that count."""
+        """The names of the parameters that this logic uses."""
         return {"lattice": ("alpha",), "graded": ("aperture", "floor"), "logistic": ()}.get(self.name, ("aperture",))
 
     @property
     def preprocessing(self) -> str:
-        """What is done to word vectors unless something else is wanted."""
+        """The default preprocessing of word vectors."""
         return "whiten(0.2)" if self.name == "logistic" else "none"
 
     @property
     def on_sets(self) -> bool:
-        """Tell whether sets are combined (lattice, graded) rather than memberships."""
+        """Whether sets are combined (lattice, graded) rather than memberships."""
         return self.name in ("lattice", "graded")
 
     def __str__(self) -> str:
-        """Return the name with the parameters that count."""
+        """Return the name with the parameters that this logic uses."""
         values = ", ".join(f"{name}={getattr(self, name):g}" for name in self.parameters)
         return f"{self.name}({values})" if values else self.name
+
+
+def resolve_logic(
+    logic: str | Logic | None = None,
+    *,
+    alpha: float | None = None,
+    aperture: float | None = None,
+    floor: float | None = None,
+) -> Logic:
+    """Return the logic with the given name and parameters; parameters that are None keep their defaults.
+
+    >>> resolve_logic("lattice", alpha=0.9).alpha
+    0.9
+    """
+    options = {"alpha": alpha, "aperture": aperture, "floor": floor}
+    parameters = {name: value for name, value in options.items() if value is not None}
+    base = logic if isinstance(logic, Logic) else Logic(logic or Logic.name)
+    unused = [name for name in parameters if name not in base.parameters]
+    if unused and logic is None:  # a caller who names the logic may try several with the same parameters
+        others = " or ".join(name for name in Logic.NAMES if unused[0] in Logic(name).parameters)
+        raise InputError(f"the logic {base.name} has no {unused[0]}: choose {others} (--logic), or leave it out")
+    return Logic(base.name, **{"alpha": base.alpha, "aperture": base.aperture, "floor": base.floor, **parameters})
+
+
+def _connectives(logic: Logic) -> tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
+    """Return AND, OR and NOT of memberships."""
+    from softset.algebra import and_min, and_product, not_, or_max, or_product
+
+    if logic.name == "logistic":
+        return and_product, or_max, lambda membership: 1 - membership
+    return (and_product, or_product, not_) if logic.name == "product" else (and_min, or_max, not_)
+
+
+def leaf_set(logic: Logic, rows: "np.ndarray", weights: "np.ndarray") -> "SoftSet":
+    """Return the set of (k, d) examples with weights (k,); crisp sets ignore the weights.
+
+    In the logic graded, even a set of infinite aperture is a graded subspace, because AND needs the floor.
+    """
+    from softset.algebra import GradedSubspace, Subspace
+
+    if logic.name == "lattice" or (logic.aperture == inf and logic.name != "graded"):
+        return Subspace.span(rows)
+    return GradedSubspace.of(rows, aperture=logic.aperture, weights=weights)
+
+
+def combined_memberships(logic: Logic, tree: Tree, by_leaf: dict[LeafTree, Any]) -> Any:
+    """Return the memberships (n,) in a tree from the memberships (n,) in its leaves."""
+    and_, or_, negate = _connectives(logic)
+
+    def evaluate(part: Tree) -> Any:
+        match part:
+            case Not(inner):
+                return negate(evaluate(inner))
+            case And(left, right):
+                return and_(evaluate(left), evaluate(right))
+            case Minus(left, right):
+                return and_(evaluate(left), negate(evaluate(right)))
+            case Or(left, right):
+                return or_(evaluate(left), evaluate(right))
+            case _:
+                return by_leaf[part]
+
+    return evaluate(tree)
+
+
+def combined_set(logic: Logic, tree: Tree, by_leaf: dict[LeafTree, Any]) -> tuple[Any, list[str]]:
+    """Return the one set that a tree makes of the sets of its leaves, and a note for each part that is empty."""
+    from softset.algebra import Subspace
+
+    notes: list[str] = []
+
+    def evaluate(part: Tree) -> Any:
+        match part:
+            case Not(inner):
+                return ~evaluate(inner)
+            case Or(left, right):
+                return evaluate(left) | evaluate(right)
+            case And(left, right) | Minus(left, right):
+                A, B = evaluate(left), evaluate(right)
+                result = A.without(B) if isinstance(part, Minus) else _intersection(logic, A, B)
+                if isinstance(result, Subspace) and not result and A and B:
+                    notes.append(_empty_note(part, A, B))
+                return result
+            case _:
+                return by_leaf[part]
+
+    return evaluate(tree), notes
+
+
+def _intersection(logic: Logic, A: Any, B: Any) -> Any:
+    return A.intersection(B, alpha=logic.alpha) if logic.name == "lattice" else A.intersection(B, floor=logic.floor)
+
+
+def _empty_note(part: Tree, A: "Subspace", B: "Subspace") -> str:
+    cosine = max(cos(A.angles(B)[0]), 0.0)
+    alpha_helps = isinstance(part, And) and cosine > 0.01
+    advice = f"; with alpha above {1 - cosine:.2f} it would not be empty" if alpha_helps else ""
+    return f"{part} is empty: the largest canonical cosine is {cosine:.2f}{advice}"
+
+
+def truth_values(tree: Tree) -> set[bool]:
+    """Return the truth values that a query can take as a proposition; {True} means that every item belongs to it.
+
+    Queries with more than twelve different sets are assumed to take both values.
+    """
+    names = list(dict.fromkeys(leaves(tree)))
+    if isinstance(tree, LeafTree) or len(names) > 12:
+        return {True, False}
+    return {_holds(tree, dict(zip(names, row, strict=True))) for row in product((False, True), repeat=len(names))}
+
+
+def _holds(tree: Tree, values: dict[LeafTree, bool]) -> bool:
+    match tree:
+        case Not(inner):
+            return not _holds(inner, values)
+        case And(left, right):
+            return _holds(left, values) and _holds(right, values)
+        case Minus(left, right):
+            return _holds(left, values) and not _holds(right, values)
+        case Or(left, right):
+            return _holds(left, values) or _holds(right, values)
+        case _:
+            return values[tree]

@@ -1,6 +1,10 @@
-"""Between a query and its scores: what stands for the examples, which sets these make, how sets are combined."""
+"""Plans: a query with its examples resolved to vectors, its sets built and their thresholds known.
 
-from collections.abc import Mapping, Sequence
+`make_plans` parses the queries, resolves all examples at once, asks the vector source for all thresholds at once and
+returns immutable plans. Every engine (exact, approximate, stores, Ray jobs) runs the same plan.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -8,91 +12,75 @@ import numpy as np
 
 from softset.algebra import SoftSet
 from softset.errors import InputError
-from softset.query.centroid import Centroid
-from softset.query.combining import combined_memberships, combined_set, leaf_set, truth_values
+from softset.query.centroid import Centroid, mean_direction
 from softset.query.expression import Example, Examples, Named, Tree, leaves
-from softset.query.logic import Logic
+from softset.query.logic import Logic, combined_memberships, combined_set, leaf_set, truth_values
+from softset.query.parser import parse
+from softset.query.thresholds import MIN_THRESHOLD
 
-__all__ = ["CachedResolver", "Leaf", "Members", "Plan", "Resolved", "Resolver", "examples_of", "make_plan"]
+__all__ = ["EXACT_MATCH", "Leaf", "LeafSet", "NamedSets", "Plan", "QuerySource", "Resolved", "make_plans"]
 
+EXACT_MATCH = "exact match"
 NamedSets = Mapping[str, Sequence[str]]
 
 
 class Resolved(NamedTuple):
-    """The vector (d,) that stands for an example, how it was found, and which items it is, if it is any."""
+    """The vector (d,) of an example, how it was found, and the indices of the items that it consists of."""
 
     vector: np.ndarray
-    how: str
+    resolved_as: str
     indices: tuple[int, ...]
 
 
-class Resolver(Protocol):
-    """Whatever can give a text a vector: word vectors, a collection."""
+class QuerySource(Protocol):
+    """The part of a vector source that the planner uses."""
 
     def resolve(self, text: str) -> Resolved:
-        """Return what stands for a text, or raise UnknownWordError."""
+        """Return the vector of a text, or raise UnknownWordError."""
 
-    def can_resolve(self, text: str) -> bool:
-        """Tell whether `resolve` would find something."""
+    def resolve_many(self, texts: Iterable[str]) -> dict[str, Resolved]:
+        """Return the vectors of those texts that have one."""
 
-
-class CachedResolver:
-    """A resolver that knows the answers for some texts already, and asks another for the rest."""
-
-    def __init__(self, resolver: Resolver, answers: Mapping[str, Resolved]) -> None:
-        self._resolver, self._answers = resolver, answers
-
-    @property
-    def preprocessing(self) -> str:
-        """What was done to the vectors."""
-        return str(getattr(self._resolver, "preprocessing", "none"))
-
-    def resolve(self, text: str) -> Resolved:
-        """Return what stands for a text, or raise UnknownWordError."""
-        known = self._answers.get(text)
-        return self._resolver.resolve(text) if known is None else known
-
-    def can_resolve(self, text: str) -> bool:
-        """Tell whether `resolve` would find something."""
-        return text in self._answers or self._resolver.can_resolve(text)
+    def thresholds(self, directions: np.ndarray) -> np.ndarray:
+        """Return the cosines (k,), with k directions (k, d), of the ceil(sqrt(n))-th nearest of n items."""
 
 
-class Members(Protocol):
-    """What a search asks of a leaf's set: a `SoftSet`, or a `Centroid`."""
+class LeafSet(Protocol):
+    """The set of a leaf as engines use it: a `SoftSet` or a `Centroid`."""
 
     @property
     def ambient(self) -> int:
-        """The dimension of the space that the set lives in."""
+        """The dimension of the space that contains the set."""
 
     @property
     def dim(self) -> int:
-        """The number of directions that belong to the set at all."""
+        """The number of directions with a grade above 0."""
 
     def membership(self, v: Any) -> Any:
-        """Return how much one (d,) vector, or each of (n, d) vectors, belongs: numbers from 0 to 1."""
+        """Return the membership, from 0 to 1, of one vector (d,) or of (n, d) vectors."""
 
     def factor(self) -> Any:
-        """Return the rows that memberships are made of, or None if the set has no such rows."""
+        """Return rows whose products with a unit vector have the membership as norm, or None for complements."""
 
 
 @dataclass(frozen=True)
 class Leaf:
-    """A set of examples with their vectors (k, d)."""
+    """A set of the query: its examples, their vectors and the set that these make."""
 
     tree: Examples | Named
     examples: tuple[Example, ...]
     resolved: tuple[Resolved, ...]
-    members: Members
+    members: LeafSet
 
     @property
     def vectors(self) -> np.ndarray:
-        """The examples' vectors (k, d)."""
-        return np.stack([one.vector for one in self.resolved])
+        """The vectors (k, d) of the examples."""
+        return np.stack([example.vector for example in self.resolved])
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A query ready to be scored."""
+    """A query that is ready to run; `combined` is the one set of logics that combine sets, else None."""
 
     query: str
     tree: Tree
@@ -104,129 +92,170 @@ class Plan:
 
     @property
     def example_indices(self) -> frozenset[int]:
-        """The items that are examples of the query themselves."""
-        return frozenset(index for leaf in self.leaves for one in leaf.resolved for index in one.indices)
+        """The indices of the items that are examples of the query."""
+        return frozenset(index for leaf in self.leaves for example in leaf.resolved for index in example.indices)
 
     @property
-    def sets(self) -> tuple[Members, ...]:
-        """The sets whose memberships the score is made of."""
+    def sets(self) -> tuple[LeafSet, ...]:
+        """The sets whose memberships `score` combines."""
         return (self.combined,) if self.combined is not None else tuple(leaf.members for leaf in self.leaves)
 
+    @property
+    def centroid(self) -> Centroid | None:
+        """The centroid of a query that is one set of the logic "logistic", else None."""
+        members = self.leaves[0].members
+        return members if isinstance(self.tree, Examples | Named) and isinstance(members, Centroid) else None
+
     def score(self, memberships: Sequence[Any]) -> Any:
-        """Return the scores (n,) from the memberships (n,) in each of `sets`."""
+        """Return the scores (n,) of items from their memberships (n,) in each of `sets`."""
         if self.combined is not None or isinstance(self.tree, Examples | Named):
             return memberships[0]
-        by_leaf = {leaf.tree: m for leaf, m in zip(self.leaves, memberships, strict=True)}
+        by_leaf = {leaf.tree: values for leaf, values in zip(self.leaves, memberships, strict=True)}
         return combined_memberships(self.logic, self.tree, by_leaf)
 
     @property
     def resolved_as(self) -> dict[str, str]:
-        """What stands for the examples that are not looked up as they are."""
+        """How the examples were found that are not exact matches."""
         pairs = [pair for leaf in self.leaves for pair in zip(leaf.examples, leaf.resolved, strict=True)]
-        return {example.text: found.how for example, found in pairs if found.how != "exact match"}
+        return {example.text: row.resolved_as for example, row in pairs if row.resolved_as != EXACT_MATCH}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the plan for programs."""
+        """Return the plan as plain values for JSON."""
         sets = [
             {
                 "set": str(leaf.tree),
-                "makes": repr(leaf.members),
+                "value": repr(leaf.members),
                 "examples": [
-                    {"text": one.text, "weight": one.weight, "how": found.how}
-                    for one, found in zip(leaf.examples, leaf.resolved, strict=True)
+                    {"text": example.text, "weight": example.weight, "resolved_as": row.resolved_as}
+                    for example, row in zip(leaf.examples, leaf.resolved, strict=True)
                 ],
             }
             for leaf in self.leaves
         ]
-        makes = None if self.combined is None else repr(self.combined)
-        told = {"query": str(self.tree), "logic": str(self.logic), "sets": sets, "makes": makes}
-        return told | {"notes": list(self.notes), "unknown": list(self.unknown)}
+        combined = None if self.combined is None else repr(self.combined)
+        fields = {"query": str(self.tree), "logic": str(self.logic), "sets": sets, "combined": combined}
+        return fields | {"notes": list(self.notes), "unknown": list(self.unknown)}
 
     def __str__(self) -> str:
-        """Return the plan for a person to read."""
-        lines = [f"query   {self.tree}", f"logic   {self.logic}"]
+        """Return the plan as text."""
+        lines = [f"query     {self.tree}", f"logic     {self.logic}"]
         for leaf in self.leaves:
-            lines.append(f"set     {leaf.tree}  ->  {leaf.members!r}")
-            lines += [
-                f"          {one.text}: {found.how}" for one, found in zip(leaf.examples, leaf.resolved, strict=True)
-            ]
+            lines.append(f"set       {leaf.tree}  ->  {leaf.members!r}")
+            pairs = zip(leaf.examples, leaf.resolved, strict=True)
+            lines += [f"            {example.text}: {row.resolved_as}" for example, row in pairs]
         if self.combined is not None:
-            lines.append(f"makes   {self.combined!r}, then ranks by membership in it")
+            lines.append(f"combined  {self.combined!r}; items are ranked by their membership in it")
         else:
-            lines.append(f"then    combines {len(self.leaves)} memberships")
-        return "\n".join([*lines, *(f"note    {note}" for note in self.notes)])
+            lines.append(f"combined  the memberships in {len(self.leaves)} sets")
+        return "\n".join([*lines, *(f"note      {note}" for note in self.notes)])
 
 
-def make_plan(
-    query: str,
-    tree: Tree,
-    resolver: Resolver,
+class _ResolvedLeaf(NamedTuple):
+    tree: Examples | Named
+    examples: tuple[Example, ...]
+    resolved: tuple[Resolved, ...]
+    unknown: tuple[str, ...]
+
+    @property
+    def rows(self) -> np.ndarray:
+        return np.array([row.vector for row in self.resolved])
+
+    @property
+    def weights(self) -> np.ndarray:
+        return np.array([example.weight for example in self.examples])
+
+
+def make_plans(
+    queries: Sequence[str],
+    source: QuerySource,
     logic: Logic,
     *,
-    named: NamedSets | None = None,
+    sets: NamedSets | None = None,
     skip_unknown: bool = False,
-) -> Plan:
-    """Return the plan of a parsed query; with `skip_unknown` examples without a vector are left out and listed."""
+) -> list[Plan]:
+    """Return the plans of queries; with `skip_unknown`, examples without a vector are left out and listed.
+
+    >>> import softset
+    >>> make_plans(["{red, blue}"], softset.load_words(), Logic("product"))[0].sets
+    (GradedSubspace(...),)
+    """
+    trees = [parse(query) for query in queries]
+    for tree in trees:
+        _refuse_constant(tree)
+    examples = {leaf: _examples_of(leaf, sets or {}) for tree in trees for leaf in leaves(tree)}
+    texts = dict.fromkeys(example.text for group in examples.values() for example in group)
+    vectors = source.resolve_many(texts)
+    if not skip_unknown:
+        vectors |= {text: source.resolve(text) for text in texts if text not in vectors}  # which raises an error
+    resolved = {tree: _resolve_leaf(tree, group, vectors, source) for tree, group in examples.items()}
+    members = _build_sets(list(resolved.values()), source, logic)
+    return [_make_plan(query, tree, logic, resolved, members) for query, tree in zip(queries, trees, strict=True)]
+
+
+def _refuse_constant(tree: Tree) -> None:
     values = truth_values(tree)
     if len(values) == 1:
-        what = "everything belongs to this query alike" if True in values else "nothing can belong to this query"
-        raise InputError(f"{what}, whatever its sets: {tree}")
-    unknown: list[str] = []
-    made = {leaf: _leaf(leaf, resolver, logic, named or {}, unknown if skip_unknown else None) for leaf in leaves(tree)}
-    notes: list[str] = []
-    combined = None
-    if logic.on_sets:
-        combined = combined_set(logic, tree, {leaf: one.members for leaf, one in made.items()}, notes)
-        _refuse_nothing_and_everything(tree, combined, notes)
-    return Plan(query, tree, logic, tuple(made.values()), combined, tuple(notes), tuple(dict.fromkeys(unknown)))
+        claim = "everything belongs to this query alike" if True in values else "nothing can belong to this query"
+        raise InputError(f"{claim}, whatever its sets: {tree}")
 
 
-def _refuse_nothing_and_everything(tree: Tree, combined: Any, notes: list[str]) -> None:
+def _examples_of(tree: Examples | Named, sets: NamedSets) -> tuple[Example, ...]:
+    if isinstance(tree, Examples):
+        return tree.items
+    if tree.name not in sets:
+        known = f"known are {', '.join(sorted(sets)[:20])}" if sets else "there are no named sets: use --named-sets"
+        raise InputError(f"there is no set named @{tree.name}; {known}")
+    texts = sets[tree.name]
+    return tuple(Example(text) for text in ([texts] if isinstance(texts, str) else texts))
+
+
+def _resolve_leaf(
+    tree: Examples | Named, examples: tuple[Example, ...], vectors: Mapping[str, Resolved], source: QuerySource
+) -> _ResolvedLeaf:
+    known = tuple(example for example in examples if example.text in vectors)
+    unknown = tuple(example.text for example in examples if example.text not in vectors)
+    if not known:
+        raise InputError(f"no example of {tree} has a vector here: give other examples")
+    leaf = _ResolvedLeaf(tree, known, tuple(vectors[example.text] for example in known), unknown)
+    if not leaf.rows.any():
+        applied = getattr(source, "preprocessing", "none")
+        cause = "" if applied == "none" else f" after {applied} (--preprocessing none leaves vectors unchanged)"
+        raise InputError(f"every example of {tree} has the zero vector, which has no direction{cause}: give others")
+    return leaf
+
+
+def _build_sets(
+    resolved: Sequence[_ResolvedLeaf], source: QuerySource, logic: Logic
+) -> dict[Examples | Named, LeafSet]:
+    """Return the set of each leaf; thresholds of all centroids are computed in one batch."""
+    if logic.name != "logistic":
+        return {leaf.tree: leaf_set(logic, leaf.rows, leaf.weights) for leaf in resolved}
+    directions = np.array([mean_direction(leaf.rows, leaf.weights) for leaf in resolved])
+    for leaf, direction in zip(resolved, directions, strict=True):
+        if not direction.any():
+            raise InputError(f"the examples of {leaf.tree} cancel out: give other examples, or choose another --logic")
+    thresholds = source.thresholds(directions).tolist() if resolved else []
+    return {
+        leaf.tree: Centroid(direction, max(threshold, MIN_THRESHOLD))
+        for leaf, direction, threshold in zip(resolved, directions, thresholds, strict=True)
+    }
+
+
+def _make_plan(
+    query: str,
+    tree: Tree,
+    logic: Logic,
+    resolved: Mapping[Examples | Named, _ResolvedLeaf],
+    members: Mapping[Examples | Named, LeafSet],
+) -> Plan:
+    used = [resolved[leaf] for leaf in dict.fromkeys(leaves(tree))]
+    plan_leaves = tuple(Leaf(leaf.tree, leaf.examples, leaf.resolved, members[leaf.tree]) for leaf in used)
+    unknown = tuple(dict.fromkeys(text for leaf in used for text in leaf.unknown))
+    if not logic.on_sets:
+        return Plan(query, tree, logic, plan_leaves, None, (), unknown)
+    combined, notes = combined_set(logic, tree, {leaf.tree: leaf.members for leaf in plan_leaves})
     if not combined:
         raise InputError("nothing belongs to this query: " + (notes[-1] if notes else f"{tree} is empty"))
     if combined.chance > 1 - 1e-9:
         raise InputError(f"everything belongs to this query alike: {tree} is the whole space")
-
-
-def _leaf(
-    tree: Examples | Named, resolver: Resolver, logic: Logic, named: NamedSets, unknown: list[str] | None
-) -> Leaf:
-    examples = examples_of(tree, named)
-    kept: list[tuple[Example, Resolved]] = []
-    for example in examples:
-        if unknown is not None and not resolver.can_resolve(example.text):
-            unknown.append(example.text)
-        else:
-            kept.append((example, resolver.resolve(example.text)))
-    if not kept:
-        raise InputError(f"no example of {tree} has a vector here: give others")
-    texts, found = zip(*kept, strict=True)
-    rows = np.array([one.vector for one in found])
-    if not rows.any():
-        done = getattr(resolver, "preprocessing", "none")
-        after = "" if done == "none" else f" after {done} (--preprocessing none leaves vectors as they are)"
-        raise InputError(f"every example of {tree} has the zero vector, which has no direction{after}: give others")
-    weights = np.array([example.weight for example in texts])
-    if logic.name == "logistic":
-        middle = Centroid.of(rows, weights)
-        if not middle.direction.any():
-            raise InputError(
-                f"the examples of {tree} point opposite ways and have no middle: give others, or a --logic"
-            )
-        return Leaf(tree, texts, found, middle)
-    return Leaf(tree, texts, found, leaf_set(logic, rows, weights))
-
-
-def examples_of(tree: Examples | Named, named: NamedSets) -> tuple[Example, ...]:
-    """Return the examples of a set: its own, or those that its name stands for.
-
-    >>> examples_of(Named("colours"), {"colours": ["red"]})[0].text
-    'red'
-    """
-    if isinstance(tree, Examples):
-        return tree.items
-    if tree.name not in named:
-        known = f"known are {', '.join(sorted(named)[:20])}" if named else "there are no named sets: use --named-sets"
-        raise InputError(f"there is no set named @{tree.name}; {known}")
-    given = named[tree.name]
-    return tuple(Example(text) for text in ([given] if isinstance(given, str) else given))
+    return Plan(query, tree, logic, plan_leaves, combined, tuple(notes), unknown)

@@ -1,293 +1,175 @@
-"""The approximate engine: probes find candidates in an inverted file (faiss), and the exact score ranks them.
+"""The approximate engine: an inverted file of faiss finds candidates, and their exact scores rank them.
 
-`probing.py` says what the probes are. 341,479 GloVe vectors of 100 dimensions, sets of 5 words, top 100,
-as `python -m benchmarks --case engines` compares them, on two cores:
-
-=========================  ==========  ============  ==========
-index                      build, s    a set, ms     recall
-=========================  ==========  ============  ==========
-faiss IVF, coded           4.6         0.09          .983
-hnswlib, M 16, ef 200      35.9        0.20          1.000
-usearch, connectivity 16   58.4        0.37          1.000
-=========================  ==========  ============  ==========
-
-The graphs find a little more, but take seven times as long to build and more; an inverted file can be built when it is
-first needed. Of many items it holds four bits a number, of what differs from the middle of their list: a sixth of the
-memory, and half the time of faiss's own part. Half as many candidates again make up for what they blur. Where that is
-not enough, as around items that are nearly the same, it looks further (`_are_settled`); where it is mostly not enough,
-the vectors themselves are held instead (`_tells_apart`).
+The index holds 4 bits for each number of a vector (product quantization), which faiss scans 10 times as fast as the
+vectors themselves. The vectors of the source refine the candidates, so that the index needs no second copy of them.
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from secrets import token_hex
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from softset.errors import FileError, MissingExtraError
+from softset.algebra.arrays import unit_rows
+from softset.errors import FileError, InputError, MissingExtraError
 from softset.io.registry import cache_folder
-from softset.query.plan import Plan
-from softset.search.exact import Items, Ranking, best_of, exact_scores, search
-from softset.search.probing import SPARE, probes_of, units
-from softset.search.thresholds import FEW, NOT_FINITE, rank_among
+from softset.query.expression import And, Minus, Not, Or, Tree, positive_leaves
+from softset.query.plan import Leaf, Plan
+from softset.query.thresholds import NOT_FINITE
+from softset.search.exact import Ranking, rescore, search
+from softset.search.source import VectorSource
 
-__all__ = ["FURTHER", "Approximate"]
+__all__ = ["ApproximateIndex", "probes_of"]
 
-TRAINING_ROWS_PER_LIST = 64  # faiss wants at least 39
-SHARE_PROBED, LEAST_PROBED = 24, 24  # one list in so many is read for a probe, but at least
-LEAST_PROBED_OF_FEW = 32  # where there are few items: reading more takes little
-ONE_BY_ONE = 11  # faiss's way of reading lists for each probe by itself: a tenth quicker, for one as for twenty
-AT_ONCE = 128  # codes of the sample that are looked at together: a tenth quicker than with 32, which is usual
-FURTHER = 1.5  # times as many candidates as are wanted, where vectors are coded
-LEAST_WANTED, LEAST_BEST = 64, 32  # of them, so that there are enough to see whether codes tell them apart
-MOST_LATE = 1 / 8  # of the best may come in the last third; with more, so many times as many are looked at:
-MUCH_FURTHER = 4
-TRIED, NEIGHBOURS_TRIED = 256, 2_048  # items, and neighbours of each, that show whether codes are good enough
-TOLD_APART = 0.98  # of the nearest are to be among the candidates
-SAMPLE_FURTHER = 4  # times as many of the sample as the border's rank
-LEAST_DIMENSIONS = 64  # below, a product with the sample is as quick, and codes are coarse
-LEAST_SAMPLE = 2_048  # items of the sample that are not hidden: enough to learn codes from
-ROWS_AT_ONCE = 65_536
-LEAST_WORTH_KEEPING = 10_000  # items; below, making the index takes less than reading the file
-MOST_KEPT = 16
-VERSION = 3
+# Measured with 341,479 and with 2,000,000 GloVe vectors of 100 dimensions, 64 sets of 5 words, top 100.
+CANDIDATES = 512  # at least; items with the same code, such as near duplicates, are told apart by their vectors
+LISTS_PER_PROBE, MIN_LISTS = 1 / 24, 32  # of all sqrt(n) lists: recall .97
+MIN_QUANTIZED = 65_536  # items; fewer are scanned as fast without quantization
+TRAINING_ROWS_PER_LIST = 64  # faiss asks for at least 39
+ROWS_PER_BLOCK = 65_536
+MIN_CACHED = 10_000  # items; a smaller index is built faster than it is read
+MAX_CACHED = 16  # index files; the oldest are deleted
+VERSION = 4  # of the cache files
 
 
-class Searched(Items, Protocol):
-    """What the index needs to know of the items beside their vectors."""
+class ApproximateIndex:
+    """An inverted file over the unit vectors of all items that are not hidden.
 
-    @property
-    def checksum(self) -> str:
-        """A SHA-256 of the stored vectors, or ""."""
-
-    @property
-    def signature(self) -> str:
-        """What results depend on."""
-
-    @property
-    def hidden(self) -> frozenset[int]:
-        """The places that no search may return."""
-
-    @property
-    def sample(self) -> tuple[np.ndarray, np.ndarray]:
-        """Some of many items, scaled to length 1 (m, d), and their places (m,)."""
-
-    def thresholds(self, directions: np.ndarray) -> np.ndarray:
-        """Return where the sets of some directions (k, d) end."""
-
-
-class Approximate:
-    """An inverted file over the directions of all items that a search may return.
-
-    It is made at the first use, and kept in the user's cache for items that lie in files.
-
-    Attributes:
-        index: faiss's own, which knows items by their places.
-        coded: whether it holds codes, or the vectors themselves.
+    It is built at the first use. For sources with a checksum it is kept in the user's cache folder.
     """
 
-    def __init__(self, items: Searched) -> None:
-        self._items = items
-        self.index = _kept(items, "items", len(items) - len(items.hidden)) or _built(items)
-        self.coded = not isinstance(self.index, _faiss().IndexIVFFlat)
-        least = LEAST_PROBED if len(items) > FEW else LEAST_PROBED_OF_FEW
-        self.index.nprobe = max(least, self.index.nlist // SHARE_PROBED)
-        if self.coded:
-            self.index.implem = ONE_BY_ONE
-
-    # Where sets end
-
-    def thresholds(self, directions: np.ndarray) -> np.ndarray:
-        """Return where the sets of some directions (k, d) end, which is nearly always where the exact engine says.
-
-        Of many items it asks the same sample: codes find the nearest of them, and their own cosines tell the border.
-        """
-        if self._sample is None:
-            return self._items.thresholds(directions)
-        index, rows, rank = self._sample
-        found = []
-        for probe in directions.astype(np.float32):  # one by one: faiss 1.9 knows larger blocks for one probe only
-            near = index.search(probe[None], SAMPLE_FURTHER * rank)[1][0]
-            found.append(np.partition(rows.take(near, axis=0) @ probe, -rank)[-rank])
-        return np.array([min(max(float(border), 0.0), 1.0) for border in found])
-
-    @cached_property
-    def _sample(self) -> tuple[Any, np.ndarray, int] | None:
-        """An index of the sample, its rows, and the border's rank; None where codes do not help, or few are left."""
-        if not self.coded or self._items.dimensions < LEAST_DIMENSIONS:
-            return None
-        rows, places = self._items.sample
-        _finite(rows)  # whatever the index was made of
-        if self._items.hidden:
-            rows = rows[~np.isin(places, list(self._items.hidden))]
-        m, d = rows.shape
-        rank = rank_among(m, len(self._items) - len(self._items.hidden)) if m else 0
-        if m < LEAST_SAMPLE or SAMPLE_FURTHER * rank > m:
-            return None
-        index = _kept(self._items, "sample", m)
-        if index is None:
-            index = _made(d, f"PQ{d}x4fs_{AT_ONCE}", rows)
-            index.add(rows)
-            _keep(self._items, "sample", index)
-        return index, rows, rank
-
-    # What belongs to them
+    def __init__(self, source: VectorSource) -> None:
+        self._source = source
+        self.index = _cached(source) or _build(source)
+        self.index.nprobe = max(MIN_LISTS, round(self.index.nlist * LISTS_PER_PROBE))
 
     def search(self, plans: Sequence[Plan], top: int, *, excluded: Sequence[frozenset[int]]) -> list[Ranking]:
-        """Return about the `top` items of each plan: those of the candidates, by their exact scores."""
-        return [self._search(plan, top, out) for plan, out in zip(plans, excluded, strict=True)]
+        """Return about the `top` items of each plan: the best candidates by their exact scores."""
+        return [self._search(plan, top, indices) for plan, indices in zip(plans, excluded, strict=True)]
 
     def _search(self, plan: Plan, top: int, excluded: frozenset[int]) -> Ranking:
         if not self.index.ntotal:
             return Ranking.empty()
-        others = excluded - self._items.hidden  # what is hidden is not in the index
-        probes, wanted = probes_of(plan, top + len(others), "search exactly (without --approximate)")
-        for count in self._rounds(wanted):
-            found = self.index.search(probes, count)[1]
-            places = _candidates(found, others)
-            if len(places) < min(top, len(self._items) - len(excluded)):  # not enough near by: look at all
-                return search(self._items, [plan], top, excluded=[excluded])[0]
-            scores = exact_scores(self._items, plan, places)
-            best = best_of(places, scores, max(top, LEAST_BEST))
-            if (len(probes) == 1 and not self.coded) or _are_settled(found, places, scores, best):
-                break
-        return Ranking(best.indices[:top], best.scores[:top])
-
-    def _rounds(self, wanted: int) -> Iterator[int]:
-        """Yield how many neighbours of a probe to look at; most often, the first number will do."""
-        count = int(FURTHER * max(wanted, LEAST_WANTED)) if self.coded else wanted
-        while count < self.index.ntotal:
-            yield count
-            count *= MUCH_FURTHER
-        yield self.index.ntotal
+        probes = probes_of(plan, "search exactly (without --approximate)")
+        count = min(max(CANDIDATES, 2 * (top + len(excluded))), self.index.ntotal)
+        found = self.index.search(probes, count)[1]
+        found = found[0] if len(probes) == 1 else np.unique(found)
+        candidates = found[np.isin(found, [-1, *excluded], invert=True)]  # -1 fills short lists of neighbours
+        if len(candidates) < min(top, self.index.ntotal - len(excluded)):
+            return search(self._source, [plan], top, excluded=[excluded])[0]
+        return rescore(self._source, plan, candidates, top)
 
 
-def _candidates(found: np.ndarray, others: frozenset[int]) -> np.ndarray:
-    """Return the places that were found for some probes (k, count), without others; of one probe in their order.
+# Probes: the vectors whose neighbours are candidates
 
-    >>> _candidates(np.array([[7, 3, 5, -1]]), frozenset({3})).tolist()
-    [7, 5]
+
+def probes_of(plan: Plan, advice: str) -> np.ndarray:
+    """Return unit vectors (k, d) whose nearest neighbours contain the best items of a plan.
+
+    For a single centroid it is the centroid. For other queries these are, for each set that is not negated, its
+    examples, its first two principal directions, its mean and, because membership in a subspace ignores the sign, their
+    opposites; and the mean of all sets, because an item of an intersection may be far from each of them.
+
+    Raises:
+        InputError: the query is, or contains the union with, a complement, which has no near neighbours.
     """
-    kept = found[np.isin(found, [-1, *others], invert=True)]  # -1 stands for nothing
-    return kept if len(found) == 1 else np.unique(kept)
+    if plan.centroid is not None:
+        return plan.centroid.factor().astype(np.float32)
+    if not _has_neighbours(plan.tree):
+        raise InputError(f"one side of {plan.tree} holds nearly everything, so it has no near candidates: {advice}")
+    positive = set(positive_leaves(plan.tree))
+    leaves = [leaf for leaf in plan.leaves if leaf.tree in positive]
+    means = unit_rows(np.stack([unit_rows(leaf.vectors).mean(axis=0) for leaf in leaves]))
+    probes = np.concatenate([*map(_leaf_probes, leaves), means.mean(axis=0, keepdims=True)])
+    return np.ascontiguousarray(unit_rows(probes), dtype=np.float32)
 
 
-def _are_settled(found: np.ndarray, places: np.ndarray, scores: np.ndarray, best: Ranking) -> bool:
-    """Tell whether the best were found first: if some of them came late, there may be more of them further out.
-
-    Items that are nearly the same have the same codes, so that a third of the best come in the last third; of words,
-    less than a tenth do. What is best in sets that are joined need not be nearest to either.
-    """
-    first = int(found.shape[1] / FURTHER)
-    late = scores[first:] if len(found) == 1 else scores[np.isin(places, found[:, :first], invert=True)]
-    return int(np.count_nonzero(late >= best.scores[-1:])) <= MOST_LATE * len(best.scores)
+def _leaf_probes(leaf: Leaf) -> np.ndarray:
+    rows = unit_rows(leaf.vectors)
+    mean = rows.mean(axis=0)
+    directions = np.linalg.svd(rows, full_matrices=False)[2][:2]
+    directions = directions * np.where(directions @ mean < 0, -1, 1)[:, None]
+    return np.concatenate([rows, directions, [mean, -mean], -directions[:1]])
 
 
-# Making and keeping indexes
+def _has_neighbours(tree: Tree, *, negated: bool = False) -> bool:
+    """Return whether each item of a tree is near some leaf: not so for complements and for unions with one."""
+    match tree:
+        case Not(inner):
+            return _has_neighbours(inner, negated=not negated)
+        case And(left, right) | Or(left, right) | Minus(left, right):
+            negated_right = negated != isinstance(tree, Minus)
+            sides = (_has_neighbours(left, negated=negated), _has_neighbours(right, negated=negated_right))
+            is_intersection = isinstance(tree, Or) == negated  # by De Morgan, a negated union is an intersection
+            return any(sides) if is_intersection else all(sides)
+    return not negated
 
 
-def _made(d: int, kind: str, rows: np.ndarray) -> Any:
-    """Return an index without items, of cosines, that has learnt from rows (m, d).
-
-    On one thread: codes are learnt number by number, and threads that meet thousands of times wait each time for
-    whoever else uses the machine. Few rows and few rounds are enough to learn 16 levels.
-    """
-    faiss = _faiss()
-    index = faiss.index_factory(d, kind, faiss.METRIC_INNER_PRODUCT)
-    if hasattr(index, "pq"):
-        index.pq.cp.niter, index.pq.cp.max_points_per_centroid = 8, 64
-    threads = faiss.omp_get_max_threads()
-    faiss.omp_set_num_threads(1)
-    try:
-        index.train(rows)
-    finally:
-        faiss.omp_set_num_threads(threads)
-    return index
+# Building and caching
 
 
-def _built(items: Searched) -> Any:
-    """Return a new index of all items that are not hidden, and keep it."""
-    d = items.dimensions
-    index = _filled(items, f"PQ{d}x4fsr") if len(items) > FEW else None
-    if index is None or not _tells_apart(items, index):
-        index = _filled(items, "Flat")
-    if len(items) >= LEAST_WORTH_KEEPING:
-        _keep(items, "items", index)
-    return index
-
-
-def _filled(items: Searched, kind: str) -> Any:
-    n = len(items)
+def _build(source: VectorSource) -> Any:
+    faiss, n, d = _faiss(), len(source), source.dimensions
     lists = int(max(1, min(n**0.5, n / TRAINING_ROWS_PER_LIST)))
+    kind = f"PQ{d}x4fsr" if n > MIN_QUANTIZED else "Flat"
+    index = faiss.index_factory(d, f"IVF{lists},{kind}", faiss.METRIC_INNER_PRODUCT)
+    if (
+        n > MIN_QUANTIZED
+    ):  # 16 centroids for each number: with fewer rows and rounds, training takes a fifth of the time
+        index.pq.cp.niter, index.pq.cp.max_points_per_centroid = 8, 64
     sample = np.random.default_rng(0).choice(n, min(n, TRAINING_ROWS_PER_LIST * lists), replace=False)
-    index = _made(items.dimensions, f"IVF{lists},{kind}", _finite(units(items.take(np.sort(sample)))))
-    for start in range(0, n, ROWS_AT_ONCE):
-        places = np.setdiff1d(np.arange(start, min(start + ROWS_AT_ONCE, n)), list(items.hidden))
-        if len(places):
-            index.add_with_ids(_finite(units(items.take(places))), places)
+    index.train(_units(source, np.sort(sample)))
+    for start in range(0, n, ROWS_PER_BLOCK):
+        indices = np.setdiff1d(np.arange(start, min(start + ROWS_PER_BLOCK, n)), list(source.hidden))
+        if len(indices):
+            index.add_with_ids(_units(source, indices), indices)
+    if n >= MIN_CACHED and source.checksum:
+        _write_cache(source, index)
     return index
 
 
-def _tells_apart(items: Searched, index: Any) -> bool:
-    """Tell whether the nearest of many neighbours of some items are among the first by their codes."""
-    places = np.random.default_rng(1).choice(len(items), TRIED, replace=False)
-    probes, shares = units(items.take(np.sort(places))), []
-    index.nprobe = LEAST_PROBED
-    for probe, found in zip(probes, index.search(probes, min(NEIGHBOURS_TRIED, index.ntotal))[1], strict=True):
-        cosines = np.nan_to_num(items.cosines(probe[None].astype(np.float64), found[found >= 0])[0])
-        nearest = np.argsort(-cosines, kind="stable")
-        shares += [np.mean(nearest[:top] < FURTHER * (top + SPARE)) for top in (10, 100) if len(nearest) >= top]
-    return bool(shares) and bool(np.mean(shares) >= TOLD_APART)
-
-
-def _finite(rows: np.ndarray) -> np.ndarray:
+def _units(source: VectorSource, indices: np.ndarray) -> np.ndarray:
+    rows = source.take(indices)
     if not np.isfinite(rows).all():
         raise FileError(NOT_FINITE)
-    return rows
+    return np.ascontiguousarray(unit_rows(rows), dtype=np.float32)
 
 
-def _file(items: Searched, what: str) -> Path:
-    key = sha256(f"{items.checksum}|{items.signature}|{what}|{VERSION}".encode()).hexdigest()
+def _cache_file(source: VectorSource) -> Path:
+    key = sha256(f"{source.checksum}|{source.signature}|{VERSION}".encode()).hexdigest()
     return cache_folder("approximate") / f"{key}.faiss"
 
 
-def _kept(items: Searched, what: str, count: int) -> Any:
-    """Return the index of so many rows that an earlier process has kept, or None."""
-    faiss, file = _faiss(), _file(items, what)
-    if not items.checksum or not file.is_file():
+def _cached(source: VectorSource) -> Any:
+    """Return the cached index, or None if there is none or it is damaged."""
+    faiss, file = _faiss(), _cache_file(source)
+    if not source.checksum or not file.is_file():
         return None
-    try:
+    with suppress(RuntimeError, OSError):
         index = faiss.read_index(str(file))
-    except RuntimeError:  # cut short, or of another version: it is made again
-        return None
-    with suppress(OSError):
         os.utime(file)
-    return index if (index.d, index.ntotal) == (items.dimensions, count) else None
+        if (index.d, index.ntotal) == (source.dimensions, len(source) - len(source.hidden)):
+            return index
+    return None
 
 
-def _keep(items: Searched, what: str, index: Any) -> None:
-    """Write an index beside its place and rename it, if the items have a checksum to know it by.
-
-    Of all that are kept, only the latest stay.
-    """
-    if not items.checksum:
-        return
-    file = _file(items, what)
-    with suppress(OSError, RuntimeError):  # faiss's; a cache that cannot be written is no reason to fail
+def _write_cache(source: VectorSource, index: Any) -> None:
+    """Write the index to the cache atomically; a cache that cannot be written is not an error."""
+    file = _cache_file(source)
+    temporary = file.with_suffix(f".{token_hex(8)}")
+    with suppress(OSError, RuntimeError):
         file.parent.mkdir(parents=True, exist_ok=True)
-        beside = file.with_suffix(f".{token_hex(8)}")
-        try:  # not as bytes, which `write_atomically` wants: that would be the index twice more in memory
-            _faiss().write_index(index, str(beside))
-            beside.replace(file)
+        try:
+            _faiss().write_index(index, str(temporary))
+            temporary.replace(file)
         finally:
-            beside.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
         by_age = sorted(file.parent.glob("*.faiss"), key=lambda path: path.stat().st_mtime, reverse=True)
-        for old in by_age[MOST_KEPT:]:
+        for old in by_age[MAX_CACHED:]:
             old.unlink(missing_ok=True)
 
 

@@ -1,270 +1,222 @@
-"""The exact engine: every item is scored, block by block.
+"""The exact engine: it scores every item, block by block, so that memory does not depend on the number of items.
 
-Memory is that of a block, whatever the number of items; only who asks for many sets again and again has the items'
-codes in memory as well (`coding.py`).
-
-The pass over all items is in float32. What may be among the best is then scored again in float64, alone, so that equal
-vectors have equal scores (a product of matrices rounds its last rows otherwise), ties are in the items' order, and NOT
-of a membership near 1 has its digits.
-
-Of many sets that are asked for by themselves, it is known from their borders which cosines can be among the best: their
-pass looks for those only (`_near`). All others are scored and ranked block by block (`_pass`).
+The pass over all items is in float32. The best candidates are then scored again in float64, each by itself, so that
+equal vectors have equal scores (a matrix product may round its last rows differently), ties are in the order of the
+items, and NOT of a membership near 1 keeps its digits.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
-from typing import Any, Protocol
 
 import numpy as np
 
-from softset.query.centroid import MIN_THRESHOLD, Centroid, expected_size
-from softset.query.expression import Examples, Named
-from softset.query.plan import Members, Plan
-from softset.runtime.threads import in_threads
-from softset.search.coding import Codes, Coding, Screen
-from softset.search.products import FEW_COLUMNS, ROUNDING, Along, Beyond
+from softset.query.centroid import Centroid
+from softset.query.plan import LeafSet, Plan
+from softset.query.thresholds import kth_largest
+from softset.search.source import VectorSource, run_blocks
 
-__all__ = ["Items", "Ranking", "best_of", "exact_scores", "rescored", "search"]
+__all__ = ["Ranking", "exact_scores", "largest", "rescore", "search"]
 
 BLOCK_BYTES = 16 * 2**20
-NEAR_SETS, NEAR_ROWS = 256, 8_192  # in one product: 8 MB of cosines
-ROOM = 1.5  # so many times as many items as are wanted shall lie beyond a border, for it is known from a sample
-TRIED = 512  # items that show whether codes tell enough of them apart
-MOST_COLUMNS = 2_048  # directions of all sets that share a pass: 8 KB for an item
-
-
-class Items(Protocol):
-    """Vectors that can be read in blocks, and know how much of each lies along some directions."""
-
-    @property
-    def dimensions(self) -> int:
-        """The length d of the vectors."""
-
-    @property
-    def norms(self) -> np.ndarray:
-        """The lengths (n,) of all vectors."""
-
-    def rows(self, start: int, stop: int) -> np.ndarray:
-        """Return the vectors (stop - start, d) of consecutive items."""
-
-    def take(self, places: Sequence[int] | np.ndarray) -> np.ndarray:
-        """Return the vectors (k, d) of items at some places."""
-
-    def projections(self, directions: np.ndarray, start: int, stop: int) -> np.ndarray:
-        """Return the coordinates (k, n) of consecutive items, each scaled to length 1, along k directions (k, d)."""
-
-    def along(self, directions: np.ndarray) -> Along:
-        """Return what gives, of the items from start to stop, what these coordinates are made of."""
-
-    @property
-    def coding(self) -> Coding:
-        """Codes of what `along` multiplies."""
-
-    def cosines(self, directions: np.ndarray, places: np.ndarray) -> np.ndarray:
-        """Return the coordinates (k, m) of items at m places in float64; NaN of an item without a direction."""
-
-    def __len__(self) -> int: ...
+MAX_DIRECTIONS = 2_048  # directions of all sets in one pass: 8 KB of coordinates for each item
+MAX_CANDIDATES = 2**20  # candidates of all plans, after which the worst are dropped: 20 MB
 
 
 @dataclass(frozen=True)
 class Ranking:
-    """The best items of one query, best first: their places and scores; ties in the items' order."""
+    """The indices and scores of the best items of one query, best first; ties are in the order of the items.
+
+    >>> Ranking.of(np.array([4, 2, 7]), np.array([0.5, 0.5, 0.9]), top=2).indices.tolist()
+    [7, 2]
+    """
 
     indices: np.ndarray
     scores: np.ndarray
 
     @classmethod
-    def empty(cls) -> "Ranking":
-        """Return a ranking of nothing."""
-        return cls(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32))
+    def of(cls, indices: np.ndarray, scores: np.ndarray, top: int) -> "Ranking":
+        """Return the best of the given items; scores that differ only after the 12th digit are ties."""
+        order = np.lexsort((indices, -scores.round(12)))[:top]
+        return cls(indices[order], scores[order])
 
-    def merged(self, start: int, scores: np.ndarray, top: int, left_out: np.ndarray) -> "Ranking":
-        """Return the best of this ranking and of later items, consecutive from `start` on, but for those left out."""
-        here = left_out[(left_out >= start) & (left_out < start + len(scores))] - start
-        scores = _without(scores, here, -np.inf)
-        least = self.scores[-1] if len(self.indices) == top else -np.inf
-        at = np.flatnonzero(scores > least)
-        if len(at) > top:  # only those that can be among the best
-            some = scores[at]
-            at = at[some >= np.partition(some, len(at) - top)[len(at) - top]]
-        places, scores = np.concatenate([self.indices, at + start]), np.concatenate([self.scores, scores[at]])
-        order = np.lexsort((places, -scores))[:top]
-        return Ranking(places[order], scores[order])
+    @classmethod
+    def empty(cls) -> "Ranking":
+        """Return a ranking without items."""
+        return cls(np.zeros(0, dtype=np.int64), np.zeros(0))
 
 
 def search(
-    items: Items, plans: Sequence[Plan], top: int, *, excluded: Sequence[frozenset[int]], stop: int | None = None
+    source: VectorSource,
+    plans: Sequence[Plan],
+    top: int,
+    *,
+    excluded: Sequence[frozenset[int]],
+    stop: int | None = None,
 ) -> list[Ranking]:
-    """Return the `top` items of each plan among the first `stop`, as many plans in one pass as their sets allow."""
-    n = len(items) if stop is None else min(stop, len(items))
-    # Float32 scores are good to about 1e-6, those under a NOT to 1e-3: a margin for the order in float64.
-    margin = top + max(64, top // 2)
-    rankings = _near(items, plans, top, margin, excluded, n)
-    rest = [at for at in range(len(plans)) if at not in rankings]
-    for first, last in _batches([plans[at] for at in rest]):
-        these = rest[first:last]
-        found = _pass(items, [plans[at] for at in these], margin, [excluded[at] for at in these], n)
-        rankings |= dict(zip(these, found, strict=True))
-    return [rescored(items, plan, rankings[at].indices, top) for at, plan in enumerate(plans)]
+    """Return the `top` items of each plan among the first `stop` items, without hidden and excluded items."""
+    n = len(source) if stop is None else min(stop, len(source))
+    # Scores in float32 are accurate to 1e-6, those under a NOT to 1e-3: a margin for the order in float64.
+    count = top + max(64, top // 2)
+    rankings = []
+    for first, last in _batches(plans):
+        candidates = _scan(source, plans[first:last], count, excluded[first:last], n)
+        pairs = zip(plans[first:last], candidates, strict=True)
+        rankings += [rescore(source, plan, indices, top) for plan, indices in pairs]
+    return rankings
 
 
 def _batches(plans: Sequence[Plan]) -> Iterator[tuple[int, int]]:
-    """Cut plans into runs whose sets have at most so many directions together."""
-    first, columns = 0, 0
-    for at, plan in enumerate(plans):
-        size = sum(min(one.dim, one.ambient - one.dim) for one in plan.sets)
-        if at > first and columns + size > MOST_COLUMNS:
-            yield first, at
-            first, columns = at, 0
-        columns += size
+    """Yield the bounds of runs of plans whose sets have at most `MAX_DIRECTIONS` directions together."""
+    first, total = 0, 0
+    for index, plan in enumerate(plans):
+        size = sum(min(leaf.dim, leaf.ambient - leaf.dim) for leaf in plan.sets)
+        if index > first and total + size > MAX_DIRECTIONS:
+            yield first, index
+            first, total = index, 0
+        total += size
     if plans:
         yield first, len(plans)
 
 
-def _near(
-    items: Items, plans: Sequence[Plan], top: int, margin: int, excluded: Sequence[frozenset[int]], n: int
-) -> dict[int, Ranking]:
-    """Return what may be among the best of those plans that are one set each, if enough items lie beyond its border."""
-    expected = expected_size(len(items)) * n / max(len(items), 1)
-    near = {at: one for at, plan in enumerate(plans) if (one := _alone(plan)) is not None and expected > ROOM * margin}
-    if len(near) < FEW_COLUMNS:
-        return {}
-    rankings, codes = {}, items.coding.codes()
-    for start in range(0, len(near), NEAR_SETS):
-        some = dict(islice(near.items(), start, start + NEAR_SETS))
-        for at, (places, scores) in zip(some, _beyond_borders(items, list(some.values()), n, codes), strict=True):
-            kept = ~np.isin(places, list(excluded[at]))
-            places, scores = places[kept], scores[kept]
-            if len(places) >= margin:  # else the border was too high, and all are looked at
-                kept = scores >= np.partition(scores, -top)[-top] - ROUNDING
-                rankings[at] = Ranking(places[kept], scores[kept])
-    return rankings
+def rescore(source: VectorSource, plan: Plan, indices: np.ndarray, top: int) -> Ranking:
+    """Return the best of the items at the given indices by their scores in float64."""
+    return Ranking.of(indices, exact_scores(source, plan, indices), top)
 
 
-def _beyond_borders(
-    items: Items, sets: Sequence[Centroid], n: int, codes: Codes | None
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield for each set the places of the items beyond its border, and their cosines."""
-    directions = np.stack([one.direction for one in sets])
-    least = np.array([one.threshold for one in sets], dtype=np.float32)
-
-    along = items.along(directions)
-    screen = None if codes is None else Screen(codes, along.directions)
-    if screen is not None:
-        middle = n // 2
-        tried = along.block(middle, min(middle + TRIED, n))
-        screen = screen if screen.pays(tried, middle, least) else None
-
-    def block(start: int) -> Beyond:
-        products = along.block(start, min(start + NEAR_ROWS, n))
-        found = products.beyond(least) if screen is None else screen.beyond(products, start, least)
-        return found._replace(places=found.places + start)
-
-    parts = list(in_threads(block, range(0, n, NEAR_ROWS)))
-    which, places, scores = (np.concatenate(some) for some in zip(*parts, strict=True))
-    order = np.argsort(which.astype(np.uint16), kind="stable")  # few bits are sorted by counting
-    ends = np.cumsum(np.bincount(which, minlength=len(sets)))[:-1]
-    return zip(np.split(places[order], ends), np.split(scores[order], ends), strict=True)
-
-
-def _alone(plan: Plan) -> Centroid | None:
-    """Return the set of a plan that asks for nothing else, if it has a border that is more than the least of all."""
-    members = plan.sets[0]
-    if not isinstance(plan.tree, Examples | Named) or not isinstance(members, Centroid):
-        return None
-    return members if members.threshold > MIN_THRESHOLD else None
-
-
-def _pass(items: Items, plans: Sequence[Plan], top: int, excluded: Sequence[frozenset[int]], n: int) -> list[Ranking]:
-    """Return the best items of some plans, scored in blocks and ranked in their order."""
-    left_out = [np.array(sorted(places), dtype=np.int64) for places in excluded]
-    rankings = [Ranking.empty() for _ in plans]
-    # Of one set alone, chances and cosines have one order: what counts is scored again anyway.
-    plain = [isinstance(plan.tree, Examples | Named) for plan in plans for _ in plan.sets]
-    scorer = Scorer([one for plan in plans for one in plan.sets], plain)
-    size = max(BLOCK_BYTES // (4 * (items.dimensions + scorer.columns)), 256)
-    all_norms = items.norms
-
-    def block(start: int) -> tuple[int, list[np.ndarray]]:
-        memberships = iter(scorer(items, start, min(start + size, n)))
-        nowhere = np.flatnonzero(~(all_norms[start : min(start + size, n)] > 0))
-        found = [np.asarray(plan.score([next(memberships) for _ in plan.sets])) for plan in plans]
-        return start, [_without(scores, nowhere, -1.0) for scores in found]  # below all that have a direction
-
-    # With few directions a block is one product, which has threads of its own; with many, there is more to do.
-    blocks = (map if scorer.columns < FEW_COLUMNS else in_threads)(block, range(0, n, size))
-    for start, found in blocks:
-        for i, scores in enumerate(found):
-            rankings[i] = rankings[i].merged(start, scores, top, left_out[i])
-    return rankings
-
-
-def _without(scores: np.ndarray, places: np.ndarray, value: float) -> np.ndarray:
-    """Return scores (n,) with another value at some places."""
-    if not len(places):
-        return scores
-    scores = scores.copy()
-    scores[places] = value
-    return scores
-
-
-def rescored(items: Items, plan: Plan, places: np.ndarray, top: int) -> Ranking:
-    """Return the best of the items at some places by their scores in float64."""
-    return best_of(places, exact_scores(items, plan, places), top)
-
-
-def best_of(places: np.ndarray, scores: np.ndarray, top: int) -> Ranking:
-    """Return the best of items with these scores; what differs only in the last digits is in the items' order.
-
-    >>> best_of(np.array([4, 2, 7]), np.array([0.5, 0.5, 0.9]), top=2).indices.tolist()
-    [7, 2]
-    """
-    order = np.lexsort((places, -scores.round(12)))[:top]
-    return Ranking(places[order], scores[order])
-
-
-def exact_scores(items: Items, plan: Plan, places: np.ndarray) -> np.ndarray:
-    """Return the scores (m,) in float64 of the items at m places; one without a direction has 0."""
-    middles = [one for one in plan.sets if isinstance(one, Centroid)]
-    if len(middles) == len(plan.sets):
-        cosines = items.cosines(np.array([one.direction for one in middles]), places)
-        nowhere = np.isnan(cosines[0])
-        if nowhere.any():
-            cosines = np.where(nowhere, 0.0, cosines)
-        scores = plan.score([one.probability(row) for one, row in zip(middles, cosines, strict=True)])
+def exact_scores(source: VectorSource, plan: Plan, indices: np.ndarray) -> np.ndarray:
+    """Return the scores (m,) in float64 of the items at m indices; zero vectors score 0."""
+    centroids = [leaf for leaf in plan.sets if isinstance(leaf, Centroid)]
+    if len(centroids) == len(plan.sets):
+        cosines = source.cosines(np.array([leaf.direction for leaf in centroids]), indices)
+        zero = np.isnan(cosines[0])
+        pairs = zip(centroids, np.nan_to_num(cosines), strict=True)
+        scores = plan.score([leaf.probability(row) for leaf, row in pairs])
     else:
-        rows = items.take(places).astype(np.float64)
-        nowhere = ~rows.any(axis=1)
-        scores = plan.score([np.asarray(one.membership(rows)) for one in plan.sets])
-    found: np.ndarray = scores
-    found[nowhere] = 0.0
-    return found
+        rows = source.take(indices).astype(np.float64)
+        zero = ~rows.any(axis=1)
+        scores = plan.score([np.asarray(leaf.membership(rows)) for leaf in plan.sets])
+    return np.where(zero, 0.0, scores)
 
 
-class Scorer:
-    """Memberships in many sets at once: sets with few directions share one matrix product."""
+# The pass in float32
 
-    def __init__(self, sets: Sequence[Members], alone: Sequence[bool]) -> None:
-        self.sets, self.alone = list(sets), list(alone)
-        self.factors = [one.factor() for one in sets]
-        stacked = [factor for factor in self.factors if factor is not None]
-        self.stacked: Any = np.concatenate(stacked).astype(np.float32) if stacked else None
-        self.columns = 0 if self.stacked is None else len(self.stacked)
 
-    def __call__(self, items: Items, start: int, stop: int) -> list[np.ndarray]:
-        """Return for each set the memberships (n,) of consecutive items."""
-        coordinates: Any = items.projections(self.stacked, start, stop) if self.columns else None
-        rows = items.rows(start, stop) if any(factor is None for factor in self.factors) else None
-        found, at = [], 0
-        for one, factor, alone in zip(self.sets, self.factors, self.alone, strict=True):
-            if factor is None:
-                found.append(np.asarray(one.membership(rows)))
-                continue
-            part = coordinates[at : at + len(factor)]
-            at += len(factor)
-            if isinstance(one, Centroid):
-                found.append(np.maximum(part[0], 0) if alone else one.probability(part[0]))
-            else:
-                found.append(np.minimum(np.sqrt(np.einsum("ij,ij->j", part, part)), 1))
-        return found
+@dataclass(frozen=True)
+class _Candidates:
+    """Items that may be among the best, in any order of plans: the plan's number, the item's index, its score."""
+
+    plan: np.ndarray
+    index: np.ndarray
+    score: np.ndarray
+
+
+def _scan(
+    source: VectorSource, plans: Sequence[Plan], count: int, excluded: Sequence[frozenset[int]], n: int
+) -> list[np.ndarray]:
+    """Return the indices of the `count` best items of each plan, by their scores in float32."""
+    scorer = _BlockScorer(source, plans, excluded)
+    size = max(BLOCK_BYTES // (4 * (source.dimensions + scorer.directions)), 256)
+    # The first block gives each plan a lower bound, and few items of later blocks are above it.
+    scores = scorer(0, min(size, n))
+    scores[np.isnan(scores)] = -np.inf  # from a damaged file; later comparisons are false for NaN
+    bounds = np.array([kth_largest(row, count) if len(row) > count else -np.inf for row in scores])
+    found = [_select((scores >= bounds[:, None]) & (scores > -np.inf), scores, 0)]
+
+    def scan_block(start: int, stop: int) -> _Candidates:
+        scores = scorer(start + size, stop + size)
+        return _select(scores > bounds[:, None], scores, start + size)
+
+    limit = max(MAX_CANDIDATES, 2 * count * len(plans))
+    for candidates in run_blocks(scan_block, max(n - size, 0), size, scorer.directions):
+        found.append(candidates)
+        if sum(len(part.index) for part in found) > limit:
+            found = [_prune(found, len(plans), count)]
+            bounds = np.maximum(bounds, _lowest(found[0], len(plans), count))
+    best = _prune(found, len(plans), count)
+    return np.split(best.index, np.cumsum(np.bincount(best.plan, minlength=len(plans)))[:-1])
+
+
+def _select(mask: np.ndarray, scores: np.ndarray, start: int) -> _Candidates:
+    """Return the scores (plans, n) where the mask is true; the first item has the index `start`."""
+    plan, item = divmod(np.flatnonzero(mask), mask.shape[1] or 1)
+    return _Candidates(plan, item + start, scores[plan, item])
+
+
+def _prune(parts: Sequence[_Candidates], plans: int, count: int) -> _Candidates:
+    """Return the `count` best candidates of each plan, plan by plan; of ties, the first."""
+    columns = ([getattr(part, name) for part in parts] for name in ("plan", "index", "score"))
+    plan, index, score = map(np.concatenate, columns)
+    order = np.argsort(plan.astype(np.uint16), kind="stable")  # 16 bits are sorted by counting
+    groups = np.split(order, np.cumsum(np.bincount(plan, minlength=plans))[:-1])
+    kept = np.concatenate([group[largest(score[group], count)[0]] for group in groups])
+    return _Candidates(plan[kept], index[kept], score[kept])
+
+
+def largest(values: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the sorted positions of the `count` largest values, of equal ones the first, and these values.
+
+    >>> largest(np.array([0.5, 0.1, 0.9, 0.5]), 2)[0].tolist()
+    [0, 2]
+    """
+    if len(values) <= count:
+        return np.arange(len(values)), values
+    bound = np.partition(values, -count)[-count] if count else np.inf
+    above, equal = np.flatnonzero(values > bound), np.flatnonzero(values == bound)
+    positions = np.sort(np.concatenate([above, equal[: count - len(above)]]))
+    return positions, values[positions]
+
+
+def _lowest(candidates: _Candidates, plans: int, count: int) -> np.ndarray:
+    """Return the lowest score (plans,) of each plan that has `count` candidates, and -inf for the others."""
+    lowest = np.full(plans, np.inf)
+    np.minimum.at(lowest, candidates.plan, candidates.score)
+    return np.where(np.bincount(candidates.plan, minlength=plans) == count, lowest, -np.inf)
+
+
+class _BlockScorer:
+    """Scores of consecutive items for many plans; the directions of all sets share one matrix product."""
+
+    def __init__(self, source: VectorSource, plans: Sequence[Plan], excluded: Sequence[frozenset[int]]) -> None:
+        self.source, self.plans = source, plans
+        factors = [[leaf.factor() for leaf in plan.sets] for plan in plans]
+        self.sizes = [[None if factor is None else len(factor) for factor in row] for row in factors]
+        stacked = [factor for row in factors for factor in row if factor is not None]
+        self.directions = sum(len(factor) for factor in stacked)
+        self.project = source.projector(np.concatenate(stacked).astype(np.float32)) if stacked else None
+        self.has_complements = any(None in row for row in self.sizes)
+        pairs = sorted((index, plan) for plan, indices in enumerate(excluded) for index in indices)
+        self.excluded = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+        self.hidden = np.array(sorted(source.hidden), dtype=np.int64)
+
+    def __call__(self, start: int, stop: int) -> np.ndarray:
+        """Return the scores (plans, n): -1 for zero vectors, -inf for items that must not be found."""
+        coordinates = self.project(start, stop) if self.project is not None else np.zeros((0, stop - start))
+        rows = self.source.rows(start, stop) if self.has_complements else np.zeros((0, 0))
+        scores, used = np.empty((len(self.plans), stop - start), dtype=np.float32), 0
+        for row, plan, sizes in zip(scores, self.plans, self.sizes, strict=True):
+            memberships = []
+            for leaf, size in zip(plan.sets, sizes, strict=True):
+                if size is None:
+                    memberships.append(np.asarray(leaf.membership(rows)))
+                else:
+                    memberships.append(_memberships(leaf, plan, coordinates[used : used + size]))
+                    used += size
+            row[:] = plan.score(memberships)
+        scores[:, ~(self.source.norms[start:stop] > 0)] = -1
+        scores[:, _between(self.hidden, start, stop) - start] = -np.inf
+        first, last = np.searchsorted(self.excluded[0], [start, stop])
+        scores[self.excluded[1, first:last], self.excluded[0, first:last] - start] = -np.inf
+        return scores
+
+
+def _memberships(leaf: LeafSet, plan: Plan, coordinates: np.ndarray) -> np.ndarray:
+    """Return the memberships (n,) in one set; for a single centroid its cosines, which have the same order."""
+    if isinstance(leaf, Centroid):
+        return np.maximum(coordinates[0], 0) if plan.centroid is leaf else leaf.probability(coordinates[0])
+    memberships: np.ndarray = np.minimum(np.sqrt(np.einsum("ij,ij->j", coordinates, coordinates)), 1)
+    return memberships
+
+
+def _between(indices: np.ndarray, start: int, stop: int) -> np.ndarray:
+    first, last = np.searchsorted(indices, [start, stop])
+    return indices[first:last]

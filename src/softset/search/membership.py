@@ -1,21 +1,25 @@
-"""How much given texts belong to a query: the other question, where `find` asks which items do."""
+"""The memberships of given texts in a query, whether the texts are among the searched items or not."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from softset.io.text import printable
-from softset.query.plan import Plan, Resolved
-from softset.search.results import LeafMembership, explain_leaves, share_lines, shares_to_dicts
+from softset.query.plan import EXACT_MATCH, Plan, Resolved
+from softset.search.results import LeafMembership, explain_leaves, leaf_lines, to_json
 
 __all__ = ["ItemMembership", "MembershipResult", "compute_memberships"]
 
 
-class ItemMembership(NamedTuple):
-    """A text's membership in a query, None if it has no vector, and what stands for it if that is not itself."""
+@dataclass(frozen=True)
+class ItemMembership:
+    """The membership of one text; None if it has no vector. `resolved_as` says how it was found if not exactly.
+
+    >>> ItemMembership("red", 0.5).to_dict()
+    {'id': 'red', 'membership': 0.5}
+    """
 
     id: str
     membership: float | None
@@ -23,18 +27,15 @@ class ItemMembership(NamedTuple):
     leaves: tuple[LeafMembership, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what programs read."""
-        shown: dict[str, Any] = {"id": self.id, "membership": self.membership}
-        if self.resolved_as is not None:
-            shown["resolved_as"] = self.resolved_as
-        if self.leaves:
-            shown["leaves"] = shares_to_dicts(self.leaves)
-        return shown
+        """Return the membership as plain values for JSON; empty fields are left out."""
+        optional = {"resolved_as": self.resolved_as, "leaves": [leaf.to_dict() for leaf in self.leaves]}
+        required = {"id": self.id, "membership": self.membership}
+        return {**required, **{name: value for name, value in optional.items() if value}}
 
 
 @dataclass(frozen=True)
 class MembershipResult:
-    """The memberships of some texts in one query, in their order, with all that they depend on."""
+    """The memberships of texts in one query, in the order of the texts."""
 
     query: str
     logic: str
@@ -49,53 +50,47 @@ class MembershipResult:
     def __len__(self) -> int:
         return len(self.items)
 
-    def __getitem__(self, at: int) -> ItemMembership:
-        return self.items[at]
+    def __getitem__(self, index: int) -> ItemMembership:
+        return self.items[index]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what programs read."""
-        return {
-            "query": self.query,
-            "logic": self.logic,
-            "signature": self.signature,
-            "memberships": [one.to_dict() for one in self.items],
-            **({"notes": list(self.notes)} if self.notes else {}),
-            **({"unknown": list(self.unknown)} if self.unknown else {}),
-        }
+        """Return the result as plain values for JSON; empty notes are left out."""
+        fields = {"query": self.query, "logic": self.logic, "signature": self.signature}
+        optional = {"notes": list(self.notes), "unknown": list(self.unknown)}
+        items = [item.to_dict() for item in self.items]
+        return {**fields, "memberships": items, **{name: value for name, value in optional.items() if value}}
 
     def to_json(self) -> str:
-        """Return what programs read, on one line."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
+        """Return the result as one line of JSON."""
+        return to_json(self.to_dict())
 
     def __str__(self) -> str:
-        """Return a table for a person."""
-        return "\n".join(
-            line
-            for one in self.items
-            for line in (f"{_shown(one.membership)}  {printable(one.id)}", *share_lines(one.leaves))
-        )
+        """Return the memberships as a table."""
+        lines = []
+        for item in self.items:
+            membership = "    -" if item.membership is None else f"{item.membership:.3f}"
+            lines += [f"{membership}  {printable(item.id)}", *leaf_lines(item.leaves)]
+        return "\n".join(lines)
 
     __repr__ = __str__
 
 
-def _shown(membership: float | None) -> str:
-    return "    -" if membership is None else f"{membership:.3f}"
-
-
 def compute_memberships(
-    plan: Plan, asked: Sequence[str], known: Mapping[str, Resolved], where: str, *, explain: bool
+    plan: Plan, texts: Sequence[str], vectors: Mapping[str, Resolved], signature: str, *, explain: bool
 ) -> MembershipResult:
-    """Return how much texts belong to a query; one whose vector is zero belongs to nothing."""
-    found = [(text, known[text]) for text in dict.fromkeys(asked) if text in known]
-    rows = np.stack([one.vector for _, one in found]).astype(np.float64) if found else np.zeros((0, 1))
-    scores = np.asarray(plan.score([np.asarray(one.membership(rows)) for one in plan.sets])) if found else np.zeros(0)
-    scores = np.where(rows.any(axis=1), scores, 0.0)
-    shares = explain_leaves(rows, plan) if explain and found else [()] * len(found)
-    told = {
-        text: ItemMembership(text, float(score), None if one.how == "exact match" else one.how, share)
-        for (text, one), score, share in zip(found, scores.tolist(), shares, strict=True)
-    }
-    items = tuple(told.get(text, ItemMembership(text, None)) for text in asked)
-    without = [one.id for one in items if one.membership is None]
-    left_out = tuple(dict.fromkeys([*plan.unknown, *without]))
-    return MembershipResult(plan.query, plan.logic.name, where, items, plan.notes, left_out)
+    """Return the memberships of texts, given the vectors of those that have one; a zero vector has membership 0."""
+    known = [text for text in dict.fromkeys(texts) if text in vectors]
+    by_text: dict[str, ItemMembership] = {}
+    if known:
+        rows = np.stack([vectors[text].vector for text in known]).astype(np.float64)
+        scores = np.asarray(plan.score([np.asarray(leaf.membership(rows)) for leaf in plan.sets]))
+        scores = np.where(rows.any(axis=1), scores, 0.0)
+        leaves = explain_leaves(rows, plan) if explain else [()] * len(known)
+        for text, score, text_leaves in zip(known, scores.tolist(), leaves, strict=True):
+            resolved_as = vectors[text].resolved_as
+            by_text[text] = ItemMembership(
+                text, score, None if resolved_as == EXACT_MATCH else resolved_as, text_leaves
+            )
+    items = tuple(by_text.get(text, ItemMembership(text, None)) for text in texts)
+    unknown = tuple(dict.fromkeys([*plan.unknown, *(text for text in texts if text not in vectors)]))
+    return MembershipResult(plan.query, plan.logic.name, signature, items, plan.notes, unknown)

@@ -1,9 +1,8 @@
-"""Word vectors that can be searched by set queries."""
+"""Word vectors that answer set queries."""
 
 import os
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -11,11 +10,10 @@ import numpy as np
 from softset.errors import InputError
 from softset.query.logic import Logic
 from softset.query.plan import Resolved
-from softset.search.coding import Coding
-from softset.search.exact import Ranking
+from softset.search.exact import Ranking, largest
 from softset.search.find import SearchableSource
-from softset.search.products import Along, Products, products_of
 from softset.search.results import Item
+from softset.search.source import Projector, multiply
 from softset.vectors.preprocessing import Preprocessing, can_be_whitened
 from softset.vectors.registry import vectors_folder
 from softset.vectors.vocabulary import Vocabulary
@@ -24,7 +22,7 @@ __all__ = ["WordVectors", "load_words"]
 
 
 class WordVectors(Vocabulary, SearchableSource):
-    """Words and their vectors, looked up by name and searched by sets.
+    """Words and their vectors, looked up by word and searched by set queries.
 
     >>> import softset
     >>> words = softset.load_words()
@@ -39,28 +37,30 @@ class WordVectors(Vocabulary, SearchableSource):
     """
 
     def resolve(self, text: str) -> Resolved:
-        """Return the vector that stands for a word or phrase, and how it was found.
+        """Return the vector of a word or phrase, and how it was found.
 
-        >>> load_words().resolve("Red Wine").how
+        >>> load_words().resolve("Red Wine").resolved_as
         'the mean of red, wine'
         """
-        found = self.match(text)
-        return Resolved(self.vector(found), found.resolved_as, found.indices)
+        match = self.match(text)
+        return Resolved(self.vector(match), match.resolved_as, match.indices)
 
     def resolve_many(self, texts: Iterable[str]) -> dict[str, Resolved]:
-        """Return what stands for those of some texts that have a vector; the vectors are read at once.
+        """Return the vectors of those words and phrases that have one, read in one batch.
 
         >>> sorted(load_words().resolve_many(["red", "Red Wine", "qwxz"]))
         ['Red Wine', 'red']
         """
-        found = [one for one in map(self.get_match, texts) if one is not None]
-        rows = iter(self.take([place for one in found for place in one.indices]))
-        counts = [len(one.indices) for one in found]
-        vectors = (next(rows) if count == 1 else _mean(list(islice(rows, count))) for count in counts)
-        return {one.text: Resolved(row, one.resolved_as, one.indices) for one, row in zip(found, vectors, strict=True)}
+        matches = [match for match in map(self.get_match, texts) if match is not None]
+        rows = self.take([index for match in matches for index in match.indices])
+        groups = np.split(rows, np.cumsum([len(match.indices) for match in matches])[:-1])
+        return {
+            match.text: Resolved(group[0] if len(group) == 1 else group.mean(axis=0), match.resolved_as, match.indices)
+            for match, group in zip(matches, groups, strict=False)
+        }
 
     def preprocessed(self, preprocessing: str | None, logic: Logic) -> "WordVectors":
-        """Return these words with their vectors as a search wants them; what was done to them already stays.
+        """Return the words with a preprocessing, by default that of the logic; vectors are not preprocessed twice.
 
         >>> load_words().preprocessed(None, Logic()).preprocessing
         'whiten(0.2)@33753'
@@ -71,115 +71,84 @@ class WordVectors(Vocabulary, SearchableSource):
         if preprocessing == "none":
             return self
         if preprocessing not in self._views:
-            view = (self.original if raw else self).preprocess(preprocessing)
-            view._stored_words = self.original  # noqa: SLF001 (a view of itself, which shares its codes)
-            self._views[preprocessing] = view
+            self._views[preprocessing] = (self.original if raw else self).preprocess(preprocessing)
         return self._views[preprocessing]
 
     @cached_property
     def _views(self) -> "dict[str, WordVectors]":
         return {}
 
-    def along(self, directions: np.ndarray) -> Along:
-        """Return what gives, of consecutive words, what their coordinates along k directions (k, d) are made of.
+    # Coordinates of whitened words: the directions are transformed instead of the words
 
-        Of whitened words they come from those of the words as they are stored, so that none has to be whitened.
+    def projector(self, directions: np.ndarray) -> Projector:
+        """Return a function from `start, stop` to the coordinates (k, n) of these words along k directions (k, d).
 
-        >>> load_words().along(np.eye(300)[:2]).block(0, 5).coordinates().shape
+        >>> load_words().projector(np.eye(300)[:2])(0, 5).shape
         (2, 5)
         """
-        done = self._whitening
-        if done is None:
-            return super().along(directions)
-        Q = directions @ done.matrix
-        offsets, (scales, shifts) = Q @ done.mean, self._whitened_scales
+        whitening = self._whitening
+        if whitening is None:
+            return super().projector(directions)
+        Q = directions @ whitening.matrix
+        offsets = (Q @ whitening.mean)[:, None].astype(np.float32)
+        stored, (scales, shifts) = self.original, self._whitened_scales
 
-        def products(start: int, stop: int) -> Products:
-            rows = self._stored_words.rows(start, stop)
-            if scales is not None:
-                return Products(rows, Q, scales[start:stop], shifts[start:stop], offsets.astype(rows.dtype))
-            # Lengths of the stored words, which are odd, cannot be one with those after whitening.
-            raw = products_of(rows, self._stored_words.norms[start:stop], Q)
-            after = shifts[start:stop]
-            return raw._replace(scales=raw.scales * after, shifts=after, offsets=offsets.astype(rows.dtype))
+        def project(start: int, stop: int) -> np.ndarray:
+            products = multiply(stored.rows(start, stop), Q)
+            products *= scales[start:stop]
+            products -= offsets * shifts[start:stop]
+            return products
 
-        return Along(Q, products)
+        return project
 
-    @cached_property
-    def coding(self) -> Coding:
-        """Codes of what `along` multiplies, for searches of many sets: the words as they are stored, if whitened.
-
-        >>> load_words().coding.codes() is None  # the first time
-        True
-        """
-        return Coding(self) if self._whitening is None else self._stored_words.coding
-
-    def cosines(self, directions: np.ndarray, places: np.ndarray) -> np.ndarray:
-        """Return the cosines (k, m) of words at m places with unit vectors (k, d), in float64.
-
-        They are NaN of a word without a direction. Those of whitened words come from the words as they are stored, and
-        their lengths after whitening.
+    def cosines(self, directions: np.ndarray, indices: np.ndarray) -> np.ndarray:
+        """Return the cosines (k, m) of m words with k unit vectors (k, d) in float64; NaN for zero vectors.
 
         >>> words = load_words().preprocess("whiten")
         >>> king = words["king"] / np.linalg.norm(words["king"])
-        >>> places = np.array([words.words.get_index(word) for word in ("king", "queen")])
-        >>> words.cosines(king[None], places).round(2)
-        array([[1.  , 0.6...]])
+        >>> words.cosines(king[None], np.array([words.words.get_index("queen")])).round(1)
+        array([[0.7]])
         """
-        done = self._whitening
-        if done is None:
-            return super().cosines(directions, places)
-        mean, matrix = done.parameters(np.dtype(np.float64))
+        whitening = self._whitening
+        if whitening is None:
+            return super().cosines(directions, indices)
+        mean, matrix = whitening.parameters(np.dtype(np.float64))
         Q = directions @ matrix
-        rows = self._stored_words.take(places).astype(np.float64)
-        before, after = np.sqrt(np.vecdot(rows, rows)), self.norms[places].astype(np.float64)
-        after[after == 0] = np.nan
-        before[before == 0] = 1.0  # such a row has no length after whitening either
-        found: np.ndarray = (Q @ rows.T / before - (Q @ mean)[:, None]) / after
-        return found
+        rows = self.original.take(indices).astype(np.float64)
+        before, after = np.sqrt(np.vecdot(rows, rows)), self.norms[indices].astype(np.float64)
+        cosines: np.ndarray = Q @ (rows / np.where(before > 0, before, 1)[:, None]).T - (Q @ mean)[:, None]
+        return cosines / np.where(after > 0, after, np.nan)
 
     @property
     def _whitening(self) -> Preprocessing | None:
-        """What whitens the words as they are stored, if these are whitened: directions can be turned instead."""
-        done = self._preprocessing
-        return done if done is not None and done.unit and not self._unit else None
+        """The whitening that maps the stored words to these, if there is one."""
+        applied = self._preprocessing
+        return applied if applied is not None and applied.unit and not self._unit else None
 
     @cached_property
-    def _stored_words(self) -> "WordVectors":
-        return self.original
-
-    @cached_property
-    def _whitened_scales(self) -> tuple[np.ndarray | None, np.ndarray]:
-        """What products with the stored words, and with their unit vectors, are multiplied by, (n,) each."""
-        before, after = self._stored_words.norms.astype(np.float64), self.norms.astype(np.float64)
+    def _whitened_scales(self) -> tuple[np.ndarray, np.ndarray]:
+        """The factors (n,) of products with the stored words and with their unit vectors; 0 for zero vectors."""
+        before, after = self.original.norms.astype(np.float64), self.norms.astype(np.float64)
         shifts = np.where(after > 0, 1 / np.where(after > 0, after, 1), 0)
-        odd = (before > 0) & ~((before > 1e-15) & (before < 1e15))  # products of such rows overflow or vanish
-        scales = None if odd.any() else (shifts / np.where(before > 0, before, 1)).astype(np.float32)
-        return scales, shifts.astype(np.float32)
+        return (shifts / np.where(before > 0, before, 1)).astype(np.float32), shifts.astype(np.float32)
 
-    def can_resolve(self, text: str) -> bool:
-        """Tell whether a word or phrase has a vector.
+    # Items
 
-        >>> load_words().can_resolve("red wine")
-        True
-        """
-        return text in self
-
-    def item(self, place: int) -> Item:
-        """Return the word at a place; it has neither text nor metadata.
+    def item(self, index: int) -> Item:
+        """Return the word at an index.
 
         >>> load_words().item(0).id
         'the'
         """
-        return Item(self.words[place])
+        return Item(self.words[index])
 
-    def items(self, places: Sequence[int]) -> list[Item]:
-        """Return the words at some places.
+    def items(self, indices: Sequence[int]) -> list[Item]:
+        """Return the words at several indices.
 
-        >>> [one.id for one in load_words().items([1, 0])]
+        >>> [item.id for item in load_words().items([1, 0])]
         ['and', 'the']
         """
-        return list(map(Item, self.words.take(places)))
+        return [Item(word) for word in self.words.take(indices)]
 
     def most_similar(
         self,
@@ -188,55 +157,53 @@ class WordVectors(Vocabulary, SearchableSource):
         topn: int = 10,
         restrict_vocab: int | None = None,
     ) -> list[tuple[str, float]]:
-        """Return the words nearest, by cosine, to the mean of unit vectors and negatives of others, as gensim does.
+        """Return the words with the largest cosine with the mean of unit vectors, as gensim does.
 
-        Each side may be a word, several, (word, weight) pairs, or vectors.
+        Negative words count with the opposite vector. Each side may be a word, a vector, a list of either, or a list of
+        (word, weight) pairs.
 
         >>> import softset
         >>> [word for word, _ in softset.load_words().most_similar("banana", topn=3)]
         ['bananas', 'pineapple', 'coconut']
         """
         if topn < 1 or (restrict_vocab is not None and restrict_vocab < 1):
-            raise InputError(f"topn and restrict_vocab must be from 1 on, but {topn} and {restrict_vocab} were given")
-        given = [*_signed(positive, 1.0), *_signed(negative, -1.0)]
-        if not given:
+            raise InputError(f"topn and restrict_vocab must be at least 1, but {topn} and {restrict_vocab} were given")
+        weighted = [*_weighted(positive, 1.0), *_weighted(negative, -1.0)]
+        if not weighted:
             raise InputError("most_similar needs at least one positive or negative word")
-        found = [(self.match(one), weight) for one, weight in given if isinstance(one, str)]
-        vectors = [(self.vector(one), weight) for one, weight in found]
-        vectors += [(np.asarray(one, dtype=np.float32), weight) for one, weight in given if not isinstance(one, str)]
-        mean = sum(weight * _unit(vector) for vector, weight in vectors)
+        words = {key: self.match(key) for key, _ in weighted if isinstance(key, str)}
+        vectors = [
+            self.vector(words[key]) if isinstance(key, str) else np.asarray(key, np.float32) for key, _ in weighted
+        ]
+        mean = sum(weight * _unit(vector) for vector, (_, weight) in zip(vectors, weighted, strict=True))
         n = min(restrict_vocab or len(self), len(self))
-        scores = self.matrix[:n] @ _unit(np.asarray(mean)) / np.where(self.norms[:n] > 0, self.norms[:n], 1)
-        left_out = np.array([place for one, _ in found for place in one.indices], dtype=np.int64)
-        best = Ranking.empty().merged(0, scores, topn, left_out)
+        cosines = self.matrix[:n] @ _unit(np.asarray(mean)) / np.where(self.norms[:n] > 0, self.norms[:n], 1)
+        excluded = [index for match in words.values() for index in match.indices if index < n]
+        cosines[excluded] = -np.inf
+        best = Ranking.of(*largest(cosines, min(topn, n - len(set(excluded)))), topn)
         return list(zip(self.words.take(best.indices.tolist()), best.scores.tolist(), strict=True))
 
 
-def _mean(rows: list[np.ndarray]) -> np.ndarray:
-    mean: np.ndarray = np.stack(rows).mean(axis=0)
-    return mean
-
-
-def _signed(given: Any, sign: float) -> list[tuple[Any, float]]:
-    """Return words or vectors with their weights, from all that gensim takes: one, several, pairs, or None."""
-    if given is None:
+def _weighted(keys: Any, sign: float) -> list[tuple[Any, float]]:
+    """Return words or vectors with their weights: one, several, pairs, or None, as gensim accepts them."""
+    if keys is None:
         return []
-    if isinstance(given, str) or (isinstance(given, np.ndarray) and given.ndim == 1):
-        given = [given]
-    pairs = [one if isinstance(one, tuple) else (one, 1.0) for one in given]
-    return [(one, sign * float(weight)) for one, weight in pairs]
+    if isinstance(keys, str) or (isinstance(keys, np.ndarray) and keys.ndim == 1):
+        keys = [keys]
+    pairs = [key if isinstance(key, tuple) else (key, 1.0) for key in keys]
+    return [(key, sign * float(weight)) for key, weight in pairs]
 
 
 def _unit(vector: np.ndarray) -> np.ndarray:
-    length = float(np.linalg.norm(vector))
-    if not length:
-        raise InputError("a word or their mean has the zero vector, which has no neighbours")
-    unit: np.ndarray = vector / length
+    norm = float(np.linalg.norm(vector))
+    if not norm:
+        raise InputError("a word, or the mean of all words, has the zero vector, which has no neighbours")
+    unit: np.ndarray = vector / norm
     return unit
 
 
 def load_words(name: str | os.PathLike[str] | None = None) -> WordVectors:
-    """Return word vectors by name: the bundled GloVe, an import's, or a folder's.
+    """Return word vectors by name or folder, or the bundled GloVe vectors.
 
     >>> load_words()["king"].shape
     (300,)

@@ -5,19 +5,21 @@ from typing import Any
 
 import numpy as np
 
+from softset.algebra.arrays import unit_rows
 from softset.collections.id_collection import IdCollection
 from softset.collections.segment import Embed
 from softset.errors import InputError
-from softset.query.centroid import expected_size
 from softset.query.plan import Plan, Resolved
-from softset.search.exact import Ranking, rescored
-from softset.search.probing import probes_of, units
+from softset.query.thresholds import expected_size
+from softset.search.approximate import probes_of
+from softset.search.exact import Ranking, rescore
 from softset.search.results import Item
 from softset.stores.protocol import Neighbours, Record, Store
 from softset.stores.threshold import Bounds
 
 __all__ = ["Stored"]
 
+SPARE, NEIGHBOURS = 8, 200  # neighbours beyond those of a direction, and of each probe
 FURTHER = 4  # times as many neighbours in the next round
 SETTLED = 0.01  # of the best items may be new in a round that is the last
 ADVICE = "a store has only neighbours to offer; search a local collection exactly"
@@ -97,14 +99,14 @@ class Stored(IdCollection):
     def thresholds(self, directions: np.ndarray) -> np.ndarray:
         """Return where sets end: the cosine of the ceil(sqrt(n))-th neighbour, or the last that the engine gives."""
         count = min(expected_size(len(self)), self._store.most)
-        rows = units(directions)
+        rows = unit_rows(directions, np.float32)
         found = self._store.nearest(rows, count, None)
         self._lists = {row.tobytes(): one for row, one in zip(rows, found, strict=True)}
         return np.clip([float(one.cosines[-1]) if len(one.cosines) else 0.0 for one in found], 0.0, 1.0)
 
     def _nearest(self, directions: np.ndarray, count: int) -> list[Neighbours]:
         """Return the neighbours of directions that the filter lets through; without one, `borders` may have them."""
-        rows = units(directions)
+        rows = unit_rows(directions, np.float32)
         known = [self._lists.get(row.tobytes()) for row in rows] if self._where is None else []
         if known and all(one is not None and len(one.ids) >= count for one in known):
             return [Neighbours(one.ids[:count], one.cosines[:count]) for one in known if one is not None]
@@ -128,7 +130,8 @@ class Stored(IdCollection):
         raise InputError(f"recall cannot be measured here, for {ADVICE}")
 
     def _best(self, plan: Plan, top: int, excluded: frozenset[int]) -> Ranking:
-        probes, wanted = probes_of(plan, top + len(excluded), ADVICE)
+        probes, needed = probes_of(plan, ADVICE), top + len(excluded)
+        wanted = needed + SPARE if plan.centroid is not None else max(NEIGHBOURS, 2 * needed)
         if Bounds.apply_to(plan):
             return self._by_bounds(plan, top, excluded, wanted)
         return self._by_probes(plan, top, excluded, probes, wanted)
@@ -169,7 +172,7 @@ class Stored(IdCollection):
     def _scored(self, plan: Plan, top: int, excluded: frozenset[int], ids: Iterable[str]) -> Ranking:
         """Return the best of some items, which are fetched."""
         kept = np.array(sorted(set(self._fetched(ids)) - excluded), dtype=np.int64)
-        return rescored(self, plan, kept, top) if len(kept) else Ranking.empty()
+        return rescore(self, plan, kept, top) if len(kept) else Ranking.empty()
 
 
 def _is_full(best: Ranking, top: int, score: float) -> bool:

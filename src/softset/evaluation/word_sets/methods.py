@@ -35,8 +35,8 @@ from softset.algebra import GradedSubspace, SoftSet, Subspace, and_min, and_prod
 from softset.algebra.arrays import unit_rows
 from softset.errors import InputError
 from softset.evaluation.word_sets.data import Concepts, SetTask
-from softset.query.centroid import MIN_THRESHOLD, expected_size, probability
 from softset.query.logic import Logic
+from softset.query.thresholds import MIN_THRESHOLD, expected_size, probability
 
 __all__ = [
     "BASELINE",

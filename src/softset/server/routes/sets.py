@@ -60,6 +60,7 @@ def set_routes(service: Service) -> APIRouter:
         def work() -> Any:
             service.check_queries([body.query], body.sets)
             options = {**_search_options(body), "threads": service.search_threads}
+            del options["explain"]
             return source(body).map(body.query, **options).to_dict()
 
         return await service.respond(request, work)

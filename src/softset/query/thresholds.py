@@ -1,0 +1,86 @@
+"""Thresholds: the cosine at which the membership of a set reaches one half.
+
+A set is expected to hold the ceil(sqrt(n)) items, of all n, that are nearest to the centroid of its examples. Its
+threshold t is the cosine of the last of them. An item with the cosine c has the membership 1 / (1 + exp(2 - 2 c / t)):
+one half at the threshold and 0.12 for an item with nothing in common with the set, whatever the scale of the cosines.
+"""
+
+from math import ceil, isnan, sqrt
+from typing import Any
+
+import numpy as np
+
+from softset.errors import FileError
+
+__all__ = [
+    "MIN_THRESHOLD",
+    "NOT_FINITE",
+    "expected_size",
+    "kth_largest",
+    "probability",
+    "rank_in_sample",
+    "thresholds_of",
+]
+
+MIN_THRESHOLD = 0.1  # with a lower one, every item of a small collection would be a member
+NOT_FINITE = "a vector has a number that is not finite: its file was changed after it was written; create it again"
+GROUP = 32  # values whose maxima are compared first
+
+
+def expected_size(n: int) -> int:
+    """Return how many of n items a set is expected to hold.
+
+    >>> expected_size(33_753)
+    184
+    """
+    return ceil(sqrt(n))
+
+
+def probability(cosines: np.ndarray, threshold: Any) -> np.ndarray:
+    """Return the memberships of items with the given cosines; negative cosines count as 0.
+
+    >>> probability(np.array([0.4, 0.2, -1.0]), 0.2).round(2).tolist()
+    [0.88, 0.5, 0.12]
+    """
+    memberships: np.ndarray = 1 / (1 + np.exp(2 - 2 * np.minimum(np.maximum(cosines, 0.0), 1.0) / threshold))
+    return memberships
+
+
+def rank_in_sample(m: int, n: int) -> int:
+    """Return the rank, among m sampled cosines, that estimates the threshold for n items.
+
+    >>> rank_in_sample(32_768, 341_479)
+    56
+    """
+    return max(1, round(expected_size(n) * m / n))
+
+
+def thresholds_of(cosines: np.ndarray, n: int) -> np.ndarray:
+    """Return the thresholds (k,) of k sets from the cosines (k, m) with a sample of m of the n items.
+
+    >>> thresholds_of(np.array([[0.1, 0.7, 0.3, 0.2]]), 4).tolist()
+    [0.3]
+    """
+    k, m = cosines.shape
+    if not m:
+        return np.zeros(k)
+    rank = rank_in_sample(m, n)
+    return np.clip([kth_largest(row, rank) for row in cosines], 0.0, 1.0)
+
+
+def kth_largest(values: np.ndarray, k: int) -> float:
+    """Return the k-th largest value.
+
+    At least k values reach the k-th largest maximum of groups, so all smaller values are dropped before sorting. For
+    56 of 32,768 values this takes a fifth of the time of `np.partition`.
+
+    >>> kth_largest(np.array([0.1, 0.7, 0.3]), 2)
+    0.3
+    """
+    grouped = values[: len(values) // GROUP * GROUP].reshape(GROUP, -1).max(axis=0) if len(values) >= GROUP else values
+    if len(grouped) > k:
+        values = values[values >= np.partition(grouped, -k)[-k]]
+    value = float(np.partition(values, -k)[-k]) if len(values) >= k else float("nan")
+    if isnan(value):
+        raise FileError(NOT_FINITE)
+    return value
