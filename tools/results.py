@@ -16,8 +16,8 @@ from fetching import glove_6b, mpnet, potion_words
 ROOT = Path(__file__).parent.parent
 CACHE, RESULTS = ROOT / ".cache", ROOT / "results"
 TUNING = [
-    *["--datasets", "STSB-dev,SICK-train,SICK-trial", "--metrics", "average,bertscore,subspace,subspace(weights=rare)"],
-    *["--metrics", "softset,softset(weights=none),softset(ridge=0.5),softset(ridge=2)"],
+    *["--dataset", "STSB-dev,SICK-train,SICK-trial", "--metric", "average,bertscore,subspace,subspace(weights=rare)"],
+    *["--metric", "softset,softset(weights=none),softset(ridge=0.5),softset(ridge=2)"],
 ]
 DEFAULT = ["--against", "whiten(0.2)/centroid/logistic"]
 MAIN = "cls,average,wmd,wrd,dynamax,bertscore,subspace,bertscore(weights=l2),subspace(weights=l2),softset"
@@ -42,13 +42,13 @@ class Maker:
             "sts-words": lambda: ["sts", "--model", "words", "--transport"],
             "sts-minilm-layer-4": lambda: ["sts", "--layer", "4", "--transport"],
             "sts-minilm-last": lambda: ["sts", "--transport"],
-            "sts-minilm-layer-2": lambda: ["sts", "--layer", "2", "--metrics", MAIN],
-            "sts-mpnet-last": lambda: ["sts", "--model", str(mpnet(CACHE)), "--metrics", MAIN],
+            "sts-minilm-layer-2": lambda: ["sts", "--layer", "2", "--metric", MAIN],
+            "sts-mpnet-last": lambda: ["sts", "--model", str(mpnet(CACHE)), "--metric", MAIN],
             "sts-correlations": lambda: [
-                *["sts", "--layer", "4", "--metrics", "bertscore,subspace,softset", "--all-correlations"],
+                *["sts", "--layer", "4", "--metric", "bertscore,subspace,softset", "--all-correlations"],
             ],
             "sts-paper-code": lambda: [
-                *["sts", "--layer", "4", "--metrics", "bertscore,subspace", "--paper-code", "32"],
+                *["sts", "--layer", "4", "--metric", "bertscore,subspace", "--paper-code", "32"],
             ],
             "tuning-sts-words": lambda: ["sts", "--model", "words", *TUNING],
             "tuning-sts-minilm-layer-4": lambda: ["sts", "--layer", "4", *TUNING],
@@ -70,9 +70,9 @@ class Maker:
         folder = RESULTS / name
         if name == "figure-1":
             tables = [
-                "--sts",
+                "--sts-table",
                 RESULTS / "sts-minilm-layer-4" / "sts.json",
-                "--sets",
+                "--sets-table",
                 RESULTS / "sets-glove-840b" / "sets.json",
             ]
             command = ["eval", "figure", *map(str, tables)]

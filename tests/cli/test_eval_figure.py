@@ -19,7 +19,7 @@ def tables(home: Path) -> tuple[str, str]:
 
 def test_a_picture_of_two_tables(run, tables, home: Path) -> None:
     pytest.importorskip("matplotlib")
-    code, out, err = run("eval", "figure", "--sts", tables[0], "--sets", tables[1], "--out", "figure.svg")
+    code, out, err = run("eval", "figure", "--sts-table", tables[0], "--sets-table", tables[1], "--out", "figure.svg")
     assert (code, out) == (0, "") and "wrote figure.svg" in err
     assert (home / "figure.svg").read_text().startswith("<?xml")
 
@@ -27,5 +27,5 @@ def test_a_picture_of_two_tables(run, tables, home: Path) -> None:
 def test_what_is_no_table_is_refused(run, tables, home: Path) -> None:
     (home / "broken.json").write_text("{}")
     for sts, sentence in (("broken.json", "is not a table of results"), ("absent.json", "absent.json")):
-        code, _, err = run("eval", "figure", "--sts", sts, "--sets", tables[1], "--out", "figure.svg")
+        code, _, err = run("eval", "figure", "--sts-table", sts, "--sets-table", tables[1], "--out", "figure.svg")
         assert code == 2 and sentence in err and err.count("\n") == 1 and not (home / "figure.svg").exists()

@@ -10,7 +10,7 @@ import softset
 from softset.evaluation.tables import ResultTable
 from tests.evaluation.sts_cases import WORDS, plain_folder, real_folder
 
-FEW = ("--model", "words", "--metrics", "softset,subspace+chance R,average", "--samples", "50")
+FEW = ("--model", "words", "--metric", "softset,subspace+chance R,average", "--samples", "50")
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def data(home):
 
 
 def two(data: str, *more: str) -> tuple[str, ...]:
-    return ("eval", "lengths", "--data", data, "--datasets", "STS12,SICK-R", *more)
+    return ("eval", "lengths", "--data", data, "--dataset", "STS12,SICK-R", *more)
 
 
 def test_the_table_has_a_line_a_method_and_short_columns(run, data) -> None:
@@ -127,9 +127,9 @@ def test_a_picture(run, data, home) -> None:
     ("arguments", "sentence"),
     [
         (("--data", "nowhere"), "nowhere is not a folder"),
-        (("--datasets", "STS11"), "there is no dataset 'STS11'"),
-        (("--metrics", "cosine"), "there is no metric 'cosine'"),
-        (("--metrics", "bertscore+chance"), "has no closed form"),
+        (("--dataset", "STS11"), "there is no dataset 'STS11'"),
+        (("--metric", "cosine"), "there is no metric 'cosine'"),
+        (("--metric", "bertscore+chance"), "has no closed form"),
         (("--resume",), "name it with --out"),
         (("--limit", "0"), "0 is not in the range"),
         (("--plot", "bars.gif"), "not a .png, .svg or .pdf file"),
@@ -153,15 +153,15 @@ def test_a_missing_or_broken_file_is_told_by_its_name(run, data, home) -> None:
 
 def test_the_task_is_listed(run) -> None:
     code, out, _ = run("eval", "--help")
-    assert code == 0 and "How scores move with the length" in out
+    assert code == 0 and "Measure how scores depend on the length" in out
 
 
 def test_the_real_data_in_short(run) -> None:
     folder = real_folder()
     if folder is None:
         pytest.skip("the real data are not here: set SOFTSET_DATA to their folder")
-    few = ("--metrics", "subspace P,subspace R,subspace+chance P", "--limit", "150", "--samples", "50", "--layer", "4")
-    code, out, _ = run("eval", "lengths", "--data", str(folder), "--datasets", "STSB-dev,SICK-trial", *few, "--json")
+    few = ("--metric", "subspace P,subspace R,subspace+chance P", "--limit", "150", "--samples", "50", "--layer", "4")
+    code, out, _ = run("eval", "lengths", "--data", str(folder), "--dataset", "STSB-dev,SICK-trial", *few, "--json")
     rows = {(row["method"], row["dataset"], row["metric"]): row["value"] for row in json.loads(out)}
     P, R, counted = (rows[f"subspace{one}", "unrelated", "spearman"] for one in (" P", " R", "+chance P"))
     assert code == 0 and P > counted + 0.1 and P > R + 0.2

@@ -38,11 +38,11 @@ SPLITS = ("sets_train.tsv", "sets_val.tsv", "sets_test.tsv")
 
 def test_json_rows_of_chosen_metrics(run, data, vectors) -> None:
     arguments = ("eval", "sets", "--data", str(data), "--vectors", str(vectors), *ARGUMENTS, "--json")
-    code, out, _ = run(*arguments, "--metric", "R@10", "--metric", "leak", "--split", "val", "--limit", "4")
+    code, out, _ = run(*arguments, "--column", "R@10", "--column", "leak", "--split", "val", "--limit", "4")
     rows = json.loads(out)
     assert code == 0 and {row["metric"] for row in rows} == {"R@10", "leak"}
     assert {row["n"] for row in rows if row["dataset"] == "Set"} == {4}
-    again = json.loads(run(*arguments, "--metric", "R@10", "--metric", "leak", "--split", "val", "--limit", "4")[1])
+    again = json.loads(run(*arguments, "--column", "R@10", "--column", "leak", "--split", "val", "--limit", "4")[1])
     assert [{**row, "seconds": 0} for row in rows] == [{**row, "seconds": 0} for row in again]
 
 
@@ -71,9 +71,9 @@ def test_several_vectors_are_told_apart(run, data, vectors, home) -> None:
     [
         (("--method", "near"), "no method matches 'near'"),
         (("--against", "near"), "no method matches 'near'"),
-        (("--resume",), "--resume goes on with a folder: name it with --out"),
+        (("--resume",), "--resume continues a folder: name it with --out"),
         (("--resume", "--out", "x", "--ranks", "r.png"), "--ranks needs all ranks"),
-        (("--metric", "R@7"), "is not one of"),
+        (("--column", "R@7"), "is not one of"),
     ],
 )
 def test_wrong_options_are_one_sentence(run, data, vectors, arguments, sentence) -> None:
@@ -106,7 +106,7 @@ def test_coverage_of_words(run, data, vectors, home) -> None:
     assert code == 0 and values["LDA-1k", "vocabulary"] == 87 / 90 and values["STS", "words"] == 0.75
     assert 0.9 < values["LDA-1k", "queries"] <= 1 and 0.9 < values["LDA-1k", "targets"] <= 1
     assert values["speed", "words/s"] > 0 and values["speed", "queries/s"] > 0
-    code, _, err = run("eval", "words", "--data", str(data), "--vectors", str(vectors), "--resume")
+    code, _, err = run("eval", "words", "--data", str(data), "--vectors", str(vectors), "--resume", "--out", "x")
     assert code == 2 and "takes seconds" in err
 
 

@@ -7,7 +7,7 @@ import pytest
 from softset.evaluation.tables import ResultTable
 from tests.evaluation.sts_cases import plain_folder, real_folder, senteval_folder
 
-FEW = ("--model", "words", "--metrics", "bertscore,softset,subspace P,average", "--samples", "50")
+FEW = ("--model", "words", "--metric", "bertscore,softset,subspace P,average", "--samples", "50")
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def test_the_table_has_all_datasets_their_mean_and_the_time(run, data) -> None:
 
 @pytest.mark.parametrize("form", ["--json", "--markdown", "--latex"])
 def test_every_form(run, data, form) -> None:
-    code, out, _ = run("eval", "sts", "--data", data, "--datasets", "STS12,stsb-dev", *FEW, form)
+    code, out, _ = run("eval", "sts", "--data", data, "--dataset", "STS12,stsb-dev", *FEW, form)
     assert code == 0 and "STSB-dev" in out
     if form == "--json":
         rows = json.loads(out)
@@ -37,7 +37,7 @@ def test_every_form(run, data, form) -> None:
 
 def test_all_metrics_that_the_model_can_do(run, data) -> None:
     code, out, err = run(
-        "eval", "sts", "--data", data, "--model", "words", "--datasets", "STS-B", "--samples", "9", "--json"
+        "eval", "sts", "--data", data, "--model", "words", "--dataset", "STS-B", "--samples", "9", "--json"
     )
     methods = {row["method"] for row in json.loads(out)}
     assert (
@@ -50,7 +50,7 @@ def test_all_metrics_that_the_model_can_do(run, data) -> None:
 
 
 def test_what_is_kept_tells_what_made_it(run, data, home) -> None:
-    code, _, err = run("eval", "sts", "--data", data, "--text", "tokenised", "--limit", "5", "--out", "kept", *FEW)
+    code, _, err = run("eval", "sts", "--data", data, "--text-form", "tokenised", "--limit", "5", "--out", "kept", *FEW)
     assert code == 0 and "softset: wrote kept/sts.json" in err
     assert sorted(one.name for one in (home / "kept").iterdir()) == ["sts.json", "sts.md"]
     table = ResultTable.load(home / "kept" / "sts.json")
@@ -87,7 +87,7 @@ def test_a_run_that_was_interrupted_goes_on(run, data, home, monkeypatch) -> Non
 
 
 def test_sentevals_folder_gives_the_same_table(run, data, home) -> None:
-    options = ("--datasets", "STS12,STS-B,SICK-R", *FEW, "--all-correlations", "--json")
+    options = ("--dataset", "STS12,STS-B,SICK-R", *FEW, "--all-correlations", "--json")
     tables = []
     for folder in (data, str(senteval_folder(home / "senteval"))):
         rows = json.loads(run("eval", "sts", "--data", folder, *options)[1])
@@ -99,14 +99,14 @@ def test_table_6_and_the_papers_code(run, data) -> None:
     code, out, _ = run("eval", "sts", "--data", data, "--table", "6", "--limit", "4", "--samples", "9")
     assert code == 0 and "STS-B, layer 3" in out and "STS-B, layer 6" in out
     assert [line.split()[0] for line in out.splitlines()[2:6]] == ["cls", "average", "bertscore", "subspace"]
-    few = ("--datasets", "STS-B", "--limit", "4", "--metrics", "bertscore", "--samples", "9", "--layer", "1")
+    few = ("--dataset", "STS-B", "--limit", "4", "--metric", "bertscore", "--samples", "9", "--layer", "1")
     code, out, _ = run("eval", "sts", "--data", data, *few, "--paper-code", "2")
     assert code == 0 and "paper-code(batch=2)/bertscore" in out
 
 
 def test_a_picture(run, data, home) -> None:
     pytest.importorskip("matplotlib")
-    code, _, err = run("eval", "sts", "--data", data, "--datasets", "STS-B", *FEW, "--plot", "bars.png")
+    code, _, err = run("eval", "sts", "--data", data, "--dataset", "STS-B", *FEW, "--plot", "bars.png")
     assert code == 0 and "wrote bars.png" in err and (home / "bars.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -114,12 +114,12 @@ def test_a_picture(run, data, home) -> None:
     ("arguments", "sentence"),
     [
         (("--data", "nowhere"), "nowhere is not a folder"),
-        (("--datasets", "STS11"), "there is no dataset 'STS11'"),
-        (("--metrics", "cosine"), "there is no metric 'cosine'"),
-        (("--metrics", "average+chance"), "has no closed form"),
+        (("--dataset", "STS11"), "there is no dataset 'STS11'"),
+        (("--metric", "cosine"), "there is no metric 'cosine'"),
+        (("--metric", "average+chance"), "has no closed form"),
         (("--resume",), "name it with --out"),
-        (("--table", "6", "--datasets", "STS12,STS13"), "--table 6 has one dataset"),
-        (("--table", "6", "--layer", "4"), "leave --layer"),
+        (("--table", "6", "--dataset", "STS12,STS13"), "--table 6 is for one dataset"),
+        (("--table", "6", "--layer", "4"), "leave out --layer"),
         (("--table", "6", "--model", "words"), "has no option layer"),
         (("--model", "words", "--paper-code", "8"), "--paper-code needs a model"),
         (("--plot", "bars.gif"), "not a .png, .svg or .pdf file"),
@@ -143,7 +143,7 @@ def test_the_real_data_in_short(run) -> None:
     folder = real_folder()
     if folder is None:
         pytest.skip("the real data are not here: set SOFTSET_DATA to their folder")
-    few = ("--metrics", "bertscore,subspace,average", "--limit", "60", "--samples", "50", "--layer", "4")
-    code, out, _ = run("eval", "sts", "--data", str(folder), "--datasets", "STSB-dev,SICK-trial", *few, "--json")
+    few = ("--metric", "bertscore,subspace,average", "--limit", "60", "--samples", "50", "--layer", "4")
+    code, out, _ = run("eval", "sts", "--data", str(folder), "--dataset", "STSB-dev,SICK-trial", *few, "--json")
     values = {(row["dataset"], row["method"]): row["value"] for row in json.loads(out)}
     assert code == 0 and all(0.4 < values[name, "subspace"] < 0.95 for name in ("STSB-dev", "SICK-trial"))

@@ -15,7 +15,7 @@ from softset.evaluation.translations import TranslationEvaluation, all_parts
 from softset.evaluation.translations_data import read_pair
 from tests.evaluation.translation_cases import real_data, write_pair
 
-QUICK = ("--model", "words", "--metrics", "bertscore", "--metrics", "softset,average", "--samples", "40")
+QUICK = ("--model", "words", "--metric", "bertscore", "--metric", "softset,average", "--samples", "40")
 
 
 @pytest.fixture(autouse=True)
@@ -94,8 +94,8 @@ def test_a_run_that_was_interrupted_goes_on(run, data, home, monkeypatch) -> Non
         (("--data", "nowhere", "--pair", "cs-en"), "nowhere is not a folder"),
         (("--pair", "cs-en"), "give --data DIR, or set SOFTSET_DATA"),
         (("--data", "data"), "Missing option '--pair'"),
-        (("--data", "data", "--pair", "cs-en", "--metrics", "subspaces"), "there is no metric 'subspaces'"),
-        (("--data", "data", "--pair", "cs-en", "--metrics", "bertscore+chance"), "has no closed form"),
+        (("--data", "data", "--pair", "cs-en", "--metric", "subspaces"), "there is no metric 'subspaces'"),
+        (("--data", "data", "--pair", "cs-en", "--metric", "bertscore+chance"), "has no closed form"),
         (("--data", "data", "--pair", "cs-en", "--resume"), "name it with --out"),
     ],
 )

@@ -1,17 +1,22 @@
-"""`softset compare`: systems against a baseline, and whether they differ by more than chance."""
+"""`softset compare`: compare systems with a baseline, with significance tests."""
 
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Literal
 
 import click
 
-from softset.cli.encoder_options import encoder_options
-from softset.cli.flags import told_flags
-from softset.cli.lines import read_lines
-from softset.cli.metric_options import metric_options, read_metric_options
-from softset.cli.progress import Progress
+from softset.cli.options import (
+    JSON,
+    REFERENCES,
+    SAMPLES,
+    encoder_options,
+    metrics_option,
+    read_scorer_options,
+    scorer_options,
+    seed_option,
+)
+from softset.cli.output import ProgressBar, check_stdin, note, read_lines, warn_of_flags
 from softset.errors import InputError
 
 __all__ = ["compare"]
@@ -19,33 +24,24 @@ __all__ = ["compare"]
 
 @click.command(short_help="Compare systems, with significance tests.")
 @click.argument("systems", nargs=-1, type=click.Path(allow_dash=True))
-@click.option(
-    "-r",
-    "--references",
-    multiple=True,
-    required=True,
-    type=click.Path(allow_dash=True),
-    help="A file of references; again for others.",
-)
-@click.option(
-    "--metric", "metrics", multiple=True, default=("softset",), show_default=True, help="A metric; again for others."
-)
+@REFERENCES
+@metrics_option("softset")
 @click.option(
     "--score",
     "part",
     type=click.Choice(["score", "precision", "recall"]),
     default="score",
     show_default=True,
-    help="Which score of the metrics to compare.",
+    help="Number of each metric to compare.",
 )
-@metric_options
+@scorer_options
 @encoder_options
-@click.option("--samples", type=int, default=1000, show_default=True, help="Draws of the bootstrap.")
-@click.option("--swaps", type=int, default=10_000, show_default=True, help="Draws of the randomisation test.")
-@click.option("--seed", type=int, default=12345, show_default=True, help="The same seed gives the same numbers.")
-@click.option("--confidence", type=float, default=0.95, show_default=True, help="Of the intervals around means.")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
-@click.option("--latex", "as_latex", is_flag=True, help="Print a LaTeX table, for the package booktabs.")
+@SAMPLES
+@click.option("--swaps", type=int, default=10_000, show_default=True, help="Samples of the randomisation test.")
+@seed_option(12345)
+@click.option("--confidence", type=float, default=0.95, show_default=True, help="Confidence level of the intervals.")
+@JSON
+@click.option("--latex", "as_latex", is_flag=True, help="Print a LaTeX table for the package booktabs.")
 def compare(
     systems: tuple[str, ...],
     references: tuple[str, ...],
@@ -63,10 +59,10 @@ def compare(
     idf: str | None,
     **options: Any,
 ) -> None:
-    """Compare SYSTEMS, files with one text a line, with the first of them, the baseline.
+    """Compare SYSTEMS, files with one text per line; the first one is the baseline.
 
-    For each metric: means with confidence intervals, differences to the baseline, and two p values of each difference,
-    by paired bootstrap and by approximate randomisation.
+    Prints for each metric the means with confidence intervals, the differences to the baseline, and two p values of
+    each difference: by paired bootstrap and by approximate randomisation.
 
     \b
     Examples:
@@ -82,51 +78,49 @@ def compare(
 
     if as_json and as_latex:
         raise click.UsageError("give --json or --latex, not both")
-    check_draws(samples, seed)  # before the work is done, and not after it
+    check_draws(samples, seed)
     check_draws(swaps, seed, "swaps")
     check_confidence(confidence)
-    _check_names(systems, references)
+    _check_systems(systems)
+    check_stdin((*systems, *references))
     columns = _read((*references, *systems))
-    chosen = read_metric_options(rescale, multi_reference, idf)
-    scorer = Scorer(model, metric=metrics[0], **chosen, **options)
-    scorers = [scorer.with_options(metric=one, rescale=chosen["rescale"]) for one in metrics]
-    if idf and not any(one.metric.needs_idf for one in scorers):
-        named = ", ".join(str(one.metric) for one in scorers)
-        raise click.UsageError(f"--idf has no effect on {named}: give a metric weights=idf, or leave --idf out")
-    progress = Progress("segments") if sys.stderr.isatty() else None
+    scorer_arguments = read_scorer_options(rescale, multi_reference, idf)
+    scorer = Scorer(model, metric=metrics[0], **scorer_arguments, **options)
+    scorers = [scorer.with_options(metric=name, rescale=scorer_arguments["rescale"]) for name in metrics]
+    if idf and not any(scorer.metric.needs_idf for scorer in scorers):
+        names = ", ".join(str(scorer.metric) for scorer in scorers)
+        raise click.UsageError(f"--idf has no effect on {names}: give a metric weights=idf, or leave --idf out")
     texts = dict(zip(systems, columns[len(references) :], strict=True))
     flags: Counter[str] = Counter()
-    scores, signatures = score_systems(
-        scorers, texts, columns[: len(references)], part=part, progress=progress, flags=flags
-    )
-    if progress:
-        progress.done()
+    with ProgressBar("segments") as progress:
+        scores, signatures = score_systems(
+            scorers, texts, columns[: len(references)], part=part, progress=progress, flags=flags
+        )
     tests: dict[str, Any] = {"samples": samples, "swaps": swaps, "seed": seed, "confidence": confidence}
-    compared = compare_systems(scores, **tests, signatures=signatures)
-    click.echo(compared.to_json() if as_json else compared.to_latex() if as_latex else str(compared))
-    for sentence in [*signatures.values(), *told_flags(flags)]:
-        click.echo(f"softset: {sentence}", err=True)
+    result = compare_systems(scores, **tests, signatures=signatures)
+    click.echo(result.to_json() if as_json else result.to_latex() if as_latex else str(result))
+    for signature in signatures.values():
+        note(signature)
+    warn_of_flags(flags)
 
 
-def _check_names(systems: Sequence[str], references: Sequence[str]) -> None:
-    """Refuse what cannot be compared, before any file is read."""
+def _check_systems(systems: Sequence[str]) -> None:
+    """Raise InputError for fewer than two systems and for a repeated one."""
     if len(systems) < 2:
-        given = f"only {systems[0]} was given" if systems else "none was given"
-        raise InputError(f"{given}: name the baseline's file and at least one other system's")
-    twice = next((name for name in systems if systems.count(name) > 1), None)
-    if twice is not None:
-        raise InputError(f"{twice} is there twice among the systems: name each file once")
-    if (*systems, *references).count("-") > 1:
-        raise InputError("standard input can be read only once: name files for the others")
+        given = f"only {systems[0]} was given" if systems else "no system was given"
+        raise InputError(f"{given}: name the files of the baseline and of at least one other system")
+    repeated = [name for name, count in Counter(systems).items() if count > 1]
+    if repeated:
+        raise InputError(f"{repeated[0]} is given twice: name each system once")
 
 
 def _read(paths: Sequence[str]) -> list[list[str]]:
-    """Return the lines of the files, which must be as many in each."""
+    """Return the lines of the files, which must have the same number of lines."""
     columns = [read_lines(path) for path in paths]
     for path, lines in zip(paths, columns, strict=True):
         if not lines:
-            raise InputError(f"{path} is empty: one text a line was wanted")
+            raise InputError(f"{path} is empty: one text per line was wanted")
     if len({len(lines) for lines in columns}) > 1:
-        counted = ", ".join(f"{path} has {len(lines):,}" for path, lines in zip(paths, columns, strict=True))
-        raise InputError(f"the files differ in their number of lines, {counted}: as many were wanted in each")
+        counts = ", ".join(f"{path} has {len(lines):,}" for path, lines in zip(paths, columns, strict=True))
+        raise InputError(f"the files differ in their number of lines: {counts}")
     return columns

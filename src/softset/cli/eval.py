@@ -1,4 +1,4 @@
-"""`softset eval`: how good metrics and sets are, on data with human judgements."""
+"""`softset eval`: evaluate metrics and sets on data with human judgements."""
 
 import click
 
@@ -6,7 +6,7 @@ from softset.cli import LazyGroup
 
 __all__ = ["eval"]
 
-# One line a task: the module softset.cli.eval_TASK holds a command of the same name.
+# The module softset.cli.eval_TASK holds a command of the same name.
 TASKS = ("sts", "sets", "wmt", "lengths", "words", "figure")
 
 
@@ -21,7 +21,7 @@ def eval() -> None:  # noqa: A001 (the verb's name)
 
     \b
     Examples:
-      softset eval sts --data DIR --layer 4
+      softset eval sts --data DIR
       softset eval sets --data DIR --json
       softset eval wmt --data DIR --pair cs-en
     """

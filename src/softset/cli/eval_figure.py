@@ -1,25 +1,27 @@
-"""`softset eval figure`: the paper's figure 1 from tables that were kept."""
+"""`softset eval figure`: figure 1 of the paper."""
 
 from pathlib import Path
 
 import click
 
+from softset.cli.output import note
+
 __all__ = ["figure"]
 
 
-@click.command(short_help="The paper's figure 1, from two tables.")
-@click.option("--sts", type=click.Path(), required=True, help="What `softset eval sts --out` wrote: sts.json.")
-@click.option("--sets", type=click.Path(), required=True, help="What `softset eval sets --out` wrote: sets.json.")
-@click.option("--out", type=click.Path(), required=True, help="The picture: .png, .svg or .pdf.")
-def figure(sts: str, sets: str, out: str) -> None:
-    """Draw sets of vectors beside subspaces, on similarity of texts and on retrieval of sets (the paper's figure 1).
+@click.command(short_help="Draw figure 1 of the paper from two tables.")
+@click.option("--sts-table", type=click.Path(), required=True, help="File sts.json of `softset eval sts --out`.")
+@click.option("--sets-table", type=click.Path(), required=True, help="File sets.json of `softset eval sets --out`.")
+@click.option("--out", type=click.Path(), required=True, help="Output file: .png, .svg or .pdf.")
+def figure(sts_table: str, sets_table: str, out: str) -> None:
+    """Draw single vectors and subspaces side by side, on text similarity and on set retrieval (figure 1 of the paper).
 
     \b
     Example:
-      softset eval figure --sts results/sts.json --sets results/sets.json --out figure-1.png
+      softset eval figure --sts-table results/sts.json --sets-table results/sets.json --out figure-1.png
     """
     from softset.evaluation.plots import save_figure_1
     from softset.evaluation.tables import ResultTable
 
-    save_figure_1(ResultTable.load(sts), ResultTable.load(sets), Path(out))
-    click.echo(f"softset: wrote {out}", err=True)
+    save_figure_1(ResultTable.load(sts_table), ResultTable.load(sets_table), Path(out))
+    note(f"wrote {out}")

@@ -1,42 +1,45 @@
-"""What every task of `softset eval` has in common: where data are, how the table is shown and kept."""
+"""The options that all tasks of `softset eval` share, and the output of their tables."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from softset.cli.progress import Progress
-from softset.evaluation.tables import ResultTable
+from softset.cli.options import SAMPLES, add_options, seed_option
+from softset.cli.output import note
 
-__all__ = ["Asked", "asked_options", "check_ends", "eval_options", "note", "noted", "show"]
+if TYPE_CHECKING:
+    from softset.evaluation.tables import ResultTable
 
-OPTIONS = (
-    click.option("--data", type=click.Path(), help="The folder of evaluation data.  [default: SOFTSET_DATA]"),
-    click.option("--limit", type=click.IntRange(1), help="Only the first N of each dataset, for a quick look."),
-    click.option("--samples", type=click.IntRange(1), default=1000, show_default=True, help="Draws of the bootstrap."),
-    click.option("--seed", type=click.IntRange(0), default=12345, show_default=True, help="Of all that is drawn."),
-    click.option("--json", "form", flag_value="json", help="Print a JSON list of rows."),
+__all__ = ["DATASETS", "TEXT_FORM", "TRANSPORT", "VECTORS", "EvalOptions", "eval_options", "split_commas"]
+
+DATASETS = click.option("--dataset", "datasets", multiple=True, help="Dataset, such as STS12; repeat for more.")
+TEXT_FORM = click.option(
+    "--text-form", type=click.Choice(["raw", "tokenised"]), help="Form of the sentences.  [default: raw]"
+)
+TRANSPORT = click.option("--transport", is_flag=True, help="Include wmd and wrd in all, although they are slow.")
+VECTORS = click.option("--vectors", "names", multiple=True, help="Word vectors, by name or folder; repeat for more.")
+
+_options = add_options(
+    click.option("--data", type=click.Path(), help="Folder of evaluation data.  [default: SOFTSET_DATA]"),
+    click.option("--limit", type=click.IntRange(1), help="Use only the first N rows of each dataset."),
+    SAMPLES,
+    seed_option(12345),
+    click.option("--json", "form", flag_value="json", help="Print JSON."),
     click.option("--markdown", "form", flag_value="markdown", help="Print a Markdown table."),
-    click.option("--latex", "form", flag_value="latex", help="Print a LaTeX table, for the package booktabs."),
-    click.option("--plot", type=click.Path(), help="Draw the table to a file: .png, .svg or .pdf."),
-    click.option("--out", type=click.Path(), help="Write NAME.json and NAME.md to this folder as well."),
-    click.option("--resume", is_flag=True, help="Go on with an --out that was interrupted."),
+    click.option("--latex", "form", flag_value="latex", help="Print a LaTeX table for the package booktabs."),
+    click.option("--plot", type=click.Path(), help="Write a chart to a .png, .svg or .pdf file."),
+    click.option("--out", type=click.Path(), help="Output folder for NAME.json and NAME.md."),
+    click.option("--resume", is_flag=True, help="Continue an interrupted run with the same --out."),
 )
 
 
-def eval_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options."""
-    for option in reversed(OPTIONS):
-        command = option(command)
-    return command
-
-
 @dataclass(frozen=True)
-class Asked:
-    """What the options of a long evaluation say, in one piece."""
+class EvalOptions:
+    """The values of the shared options."""
 
     data: str | None
     limit: int | None
@@ -47,66 +50,44 @@ class Asked:
     out: str | None
     resume: bool
 
-    def part(self, name: str) -> Path | None:
+    def __post_init__(self) -> None:
+        if self.plot:
+            from softset.evaluation.plots import check_plot
+
+            check_plot(Path(self.plot))
+        if self.resume and not self.out:
+            raise click.UsageError("--resume continues a folder: name it with --out")
+
+    def checkpoint_folder(self, name: str) -> Path | None:
         """Return the checkpoint folder of a table, or None if the table is not written to a file."""
         return Path(self.out, f"{name}.partial") if self.out else None
 
-    def show(self, table: ResultTable, name: str) -> None:
-        """Print a table, and keep it and its picture where that is wanted."""
-        show(table, name=name, form=self.form, plot=self.plot, out=self.out)
+    def save(self, table: "ResultTable", name: str) -> None:
+        """Write a table to the output folder, if there is one."""
+        for path in table.save(self.out, name) if self.out else []:
+            note(f"wrote {path}")
+
+    def show(self, table: "ResultTable") -> None:
+        """Print a table, and write its chart if --plot is given."""
+        if self.plot:
+            from softset.evaluation.plots import save_plot
+
+            save_plot(table, Path(self.plot))
+            note(f"wrote {self.plot}")
+        click.echo(getattr(table, f"to_{self.form or 'text'}")())
 
 
-def asked_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options, and hand them over as one `asked`; what could not be done with the table is refused first."""
+def eval_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the shared options; the command gets them as one argument `shared`."""
 
     @wraps(command)
-    def packed(**options: Any) -> Any:
-        asked = Asked(**{one.name: options.pop(one.name) for one in fields(Asked)})
-        check_ends(asked.plot, asked.out, resume=asked.resume)
-        return command(asked=asked, **options)
+    def with_shared(**options: Any) -> Any:
+        shared = EvalOptions(**{field.name: options.pop(field.name) for field in fields(EvalOptions)})
+        return command(shared=shared, **options)
 
-    return eval_options(packed)
-
-
-def check_ends(plot: str | None, out: str | None, *, resume: bool) -> None:
-    """Refuse what could not be done with a table, before the work that makes it."""
-    if plot:
-        from softset.evaluation.plots import check_plot
-
-        check_plot(Path(plot))
-    if resume and not out:
-        raise click.UsageError("--resume goes on with a folder: name it with --out")
+    return _options(with_shared)
 
 
-def note(sentence: str) -> None:
-    """Tell a person something, beside the table."""
-    click.echo(f"softset: {sentence}", err=True)
-
-
-def noted(progress: Progress | None) -> Callable[[str], None]:
-    """Return what tells a sentence below a line of progress that is done."""
-
-    def tell(sentence: str) -> None:
-        if progress is not None:
-            progress.done()
-        note(sentence)
-
-    return tell
-
-
-def show(table: ResultTable, *, name: str, form: str | None, plot: str | None, out: str | None) -> None:
-    """Print a table in one of its forms, and keep it and its picture where that is wanted."""
-    if out:
-        for path in table.save(out, name):
-            click.echo(f"softset: wrote {path}", err=True)
-    if plot:
-        from softset.evaluation.plots import save_plot
-
-        save_plot(table, Path(plot))
-        click.echo(f"softset: wrote {plot}", err=True)
-    forms: dict[str | None, Callable[[ResultTable], str]] = {
-        "json": ResultTable.to_json,
-        "markdown": ResultTable.to_markdown,
-        "latex": ResultTable.to_latex,
-    }
-    click.echo(forms.get(form, ResultTable.to_text)(table))
+def split_commas(values: tuple[str, ...]) -> list[str]:
+    """Return the parts of comma-separated values."""
+    return [part.strip() for value in values for part in value.split(",")]

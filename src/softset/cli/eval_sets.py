@@ -1,87 +1,73 @@
-"""`softset eval sets`: how well sets of words are expanded, joined, intersected and told apart."""
+"""`softset eval sets`: retrieval of word sets by examples."""
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from softset.cli.eval_options import check_ends, eval_options, show
-from softset.cli.progress import Progress
+from softset.cli.eval_options import VECTORS, EvalOptions, eval_options
+from softset.cli.output import ProgressBar, note
 
 __all__ = ["sets"]
 
 TITLE = "Text concept set retrieval on LDA-1k, {split} sets"
-METRICS = ("R@10", "R@100", "R@1k", "median", "nDCG", "A outside B", "leak", "difference", "seconds")
+COLUMNS = ("R@10", "R@100", "R@1k", "median", "nDCG", "A outside B", "leak", "difference", "seconds")
 
 
-@click.command(short_help="Sets of words: expansion, union, intersection, difference.")
-@click.option("--vectors", "names", multiple=True, help="Word vectors by name or folder; again for others.")
+@click.command(short_help="Evaluate on word sets: expansion, union, intersection, difference.")
+@VECTORS
 @click.option(
     "--split",
     type=click.Choice(["test", "val", "train"]),
     default="test",
     show_default=True,
-    help="Whose sets are asked; tune on the others.",
+    help="Split of the data; tune on val or train.",
 )
-@click.option("--method", "patterns", multiple=True, help="Only methods with such names, as 'none/crisp/*'; again.")
-@click.option("--against", help="The method that others are tested against.  [default: the paper's]")
-@click.option("--metric", "metrics", type=click.Choice(METRICS), multiple=True, help="Only these columns; again.")
-@click.option("--ranks", type=click.Path(), help="Draw where the words of Set stand: .png, .svg or .pdf.")
+@click.option("--method", "patterns", multiple=True, help="Method or pattern, such as 'none/crisp/*'; repeat for more.")
+@click.option("--against", help="Baseline method of the significance tests.  [default: the paper's]")
+@click.option(
+    "--column", "columns", type=click.Choice(COLUMNS), multiple=True, help="Column to print; repeat for more."
+)
+@click.option("--ranks", type=click.Path(), help="Write a chart of the ranks of Set to a .png, .svg or .pdf file.")
 @eval_options
 def sets(
     names: tuple[str, ...],
     split: str,
     patterns: tuple[str, ...],
     against: str | None,
-    metrics: tuple[str, ...],
+    columns: tuple[str, ...],
     ranks: str | None,
-    form: str | None,
-    plot: str | None,
-    out: str | None,
-    **options: Any,
+    shared: EvalOptions,
 ) -> None:
-    """Evaluate sets of words on text concept set retrieval (LDA-1k).
+    """Evaluate word sets on text concept set retrieval (LDA-1k).
 
-    A query shows 5 words of a set, and the others have to be found among 17,016. Methods are called
-    preprocessing/leaf/logic: what is done to the vectors, how a set is made of its words, and how sets combine.
-    Recall counts every word that is to be found, also those that have no vector. Of a difference A BUT NOT B three
-    numbers tell: what is found of A outside B, what leaks of both, and the one less the other.
+    A query gives 5 words of a set, and the other words must be found among 17,016. Methods are called
+    preprocessing/leaf/logic: the transformation of the vectors, how a set is built, and how sets are combined. Recall
+    counts all words of a set, including words without a vector. A difference A BUT NOT B has three columns: recall of
+    A outside B, leak of B, and their difference.
 
     \b
     Examples:
       softset eval sets --data DIR
-      softset eval sets --data DIR --vectors glove-6b-100d --method '*/crisp/*' --metric R@100
+      softset eval sets --data DIR --vectors glove-6b-100d --method '*/crisp/*' --column R@100
       softset eval sets --data DIR --split val --out results
     """
-    check_ends(plot, out, resume=options["resume"])
-    if ranks and options["resume"]:
-        raise click.UsageError("--ranks needs all ranks, and those of an interrupted run are lost: leave out --resume")
-    table, found = _evaluated(names, split, patterns, against, out, **options)
-    shown = tuple(row for row in table.rows if not metrics or row.metric in metrics)
-    show(replace(table, rows=shown), name="sets", form=form, plot=plot, out=None)
+    if ranks and shared.resume:
+        raise click.UsageError("--ranks needs all ranks, which an interrupted run has lost: leave out --resume")
+    table, ranks_by_method = _evaluate(names, split, patterns, against, shared)
+    shared.show(replace(table, rows=tuple(row for row in table.rows if not columns or row.metric in columns)))
     if ranks:
         from softset.evaluation.plots import save_ranks
 
-        save_ranks(found, Path(ranks))
-        click.echo(f"softset: wrote {ranks}", err=True)
+        save_ranks(ranks_by_method, Path(ranks))
+        note(f"wrote {ranks}")
 
 
-def _evaluated(
-    names: tuple[str, ...],
-    split: str,
-    patterns: tuple[str, ...],
-    against: str | None,
-    out: str | None,
-    *,
-    data: str | None,
-    limit: int | None,
-    samples: int,
-    seed: int,
-    resume: bool,
+def _evaluate(
+    names: tuple[str, ...], split: str, patterns: tuple[str, ...], against: str | None, shared: EvalOptions
 ) -> tuple[Any, dict[str, Any]]:
-    """Return the table, kept in the folder where there is one, and the ranks of Set's words by method."""
+    """Return the table, saved to the output folder, and the ranks of the words of Set by method."""
     from softset.evaluation.data import DataFolder
     from softset.evaluation.tables import ResultRow, ResultTable
     from softset.evaluation.word_sets.data import read_concepts
@@ -90,34 +76,30 @@ def _evaluated(
     from softset.io.checkpoint import checkpoint
     from softset.search.words import load_words
 
-    baseline, folder = get_method(against or BASELINE.name), DataFolder(data)
+    baseline, folder = get_method(against or BASELINE.name), DataFolder(shared.data)
     methods = choose_methods(patterns, baseline=baseline)
     concepts = read_concepts(folder)
     vectors = [load_words(name) for name in names or [None]]
+    options: dict[str, Any] = {"split": split, "limit": shared.limit, "seed": shared.seed, "samples": shared.samples}
     facts = {
-        "vectors": [one.signature for one in vectors],
-        "split": split,
-        "limit": limit,
-        "seed": seed,
-        "samples": samples,
+        "vectors": [source.signature for source in vectors],
+        **options,
         "test": "intervals by bootstrap, p by approximate randomisation, both over queries",
         "data": dict(folder.checksums),
     }
     made_by = {**facts, "methods": [method.name for method in methods], "baseline": baseline.name}
-    progress = Progress("methods") if sys.stderr.isatty() else None
     rows: list[ResultRow] = []
     ranks: dict[str, Any] = {}
-    with checkpoint(Path(out) / "sets.partial" if out else None, made_by, resume=resume) as parts:
-        for one in vectors:
-            title = one.name if len(vectors) > 1 else ""
-            evaluation = WordSetEvaluation(
-                one, concepts, split=split, limit=limit, seed=seed, samples=samples, title=title, baseline=baseline
-            )
+    with (
+        ProgressBar("methods") as progress,
+        checkpoint(shared.checkpoint_folder("sets"), made_by, resume=shared.resume) as parts,
+    ):
+        for source in vectors:
+            title = source.name if len(vectors) > 1 else ""
+            evaluation = WordSetEvaluation(source, concepts, title=title, baseline=baseline, **options)
             rows += evaluation.rows(methods, parts, progress)
-            ranks |= {f"{title}: {name}" if title else name: found for name, found in evaluation.ranks("Set").items()}
-        if progress:
-            progress.done()
+            for name, values in evaluation.ranks("Set").items():
+                ranks[f"{title}: {name}" if title else name] = values
         table = ResultTable(TITLE.format(split=split), tuple(rows), baseline.name, facts)
-        for path in table.save(out, "sets") if out else []:  # all of it, whatever columns are shown
-            click.echo(f"softset: wrote {path}", err=True)
+        shared.save(table, "sets")  # with all columns
     return table, ranks

@@ -1,124 +1,104 @@
-"""`softset eval sts`: how well metrics agree with people on how alike two sentences are."""
+"""`softset eval sts`: agreement of metrics with people on the similarity of sentences."""
 
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import click
 
-from softset.cli.encoder_options import encoder_options
-from softset.cli.eval_options import Asked, asked_options, note, noted
-from softset.cli.progress import Progress
+from softset.cli.eval_options import DATASETS, TEXT_FORM, TRANSPORT, EvalOptions, eval_options, split_commas
+from softset.cli.options import encoder_options, metrics_option
+from softset.cli.output import ProgressBar, note
 
 __all__ = ["sts"]
 
 
-@click.command(short_help="Similarity of sentences: STS12 to STS16, STS-B, SICK-R.")
-@click.option("--datasets", multiple=True, help="Some of them, as STS12,STS-B; STSB-dev and others for tuning.")
-@click.option("--text", type=click.Choice(["raw", "tokenised"]), help="How sentences are spelled.  [default: raw]")
+@click.command(short_help="Evaluate on sentence similarity: STS12 to STS16, STS-B, SICK-R.")
+@DATASETS
+@TEXT_FORM
+@metrics_option(note="  [default: all]")
+@TRANSPORT
+@click.option("--all-correlations", is_flag=True, help="Also compute Pearson's r and the mean over sub-datasets.")
+@click.option("--table", type=click.Choice(["1", "6"]), default="1", show_default=True, help="Table of the paper.")
 @click.option(
-    "--metrics", multiple=True, default=("all",), show_default="all", help="Some of them, as 'average,subspace P'."
+    "--paper-code", type=click.IntRange(1), metavar="BATCH", help="Also count special tokens and padding as tokens."
 )
-@click.option("--transport", is_flag=True, help="Let all include wmd and wrd, which take long.")
-@click.option("--all-correlations", is_flag=True, help="Pearson's r and the mean over sub-datasets as well.")
-@click.option("--table", "number", type=click.Choice(["1", "6"]), default="1", help="The paper's table 6 instead of 1.")
-@click.option("--paper-code", type=click.IntRange(1), metavar="BATCH", help="Also with marks and padding as tokens.")
 @encoder_options
-@asked_options
-def sts(
-    datasets: tuple[str, ...],
-    text: Any,
-    metrics: tuple[str, ...],
-    transport: bool,
-    all_correlations: bool,
-    number: str,
-    paper_code: int | None,
-    asked: Asked,
-    **options: Any,
-) -> None:
-    """Correlate metrics with people's judgements of pairs of sentences: Spearman's rho over all pairs of a dataset.
+@eval_options
+def sts(datasets: tuple[str, ...], text_form: Any, table: str, shared: EvalOptions, **options: Any) -> None:
+    """Correlate metrics with human judgements of sentence pairs: Spearman's rho over all pairs of a dataset.
 
-    DIR holds sts/raw/STS12.tsv and so on, or is SentEval's own folder. A metric may be followed by P or R for its
-    precision or recall, and +chance counts it from its chance level. Marks are of paired tests against bertscore.
+    DIR holds sts/raw/STS12.tsv and so on, or is SentEval's own folder. "METRIC P" and "METRIC R" are precision and
+    recall; METRIC+chance is rescaled from the chance level. Marks show paired tests against bertscore.
 
     \b
     Examples:
-      softset eval sts --data DIR --layer 4
-      softset eval sts --data DIR --datasets STSB-dev --metrics 'bertscore,subspace(weights=l2),subspace+chance'
+      softset eval sts --data DIR
+      softset eval sts --data DIR --dataset STSB-dev --metric bertscore --metric subspace+chance
       softset eval sts --data DIR --out results --resume
-      softset eval sts --data DIR --metrics bertscore,subspace --paper-code 32
+      softset eval sts --data DIR --metric bertscore --metric subspace --paper-code 32
       softset eval sts --data DIR --table 6
     """
     from softset.evaluation.data import DataFolder
-    from softset.evaluation.sts_data import choose_datasets, read_datasets, text_form
+    from softset.evaluation.sts_data import choose_datasets, read_datasets
+    from softset.evaluation.sts_data import text_form as resolve_form
+    from softset.io.checkpoint import checkpoint
 
-    folder = DataFolder(asked.data)
-    names = choose_datasets([part.strip() for one in datasets for part in one.split(",")])
-    given = read_datasets(folder, ["STS-B"] if number == "6" and not datasets else names, text, asked.limit)
-    about = {"text": text_form(folder, text), "limit": asked.limit, "data": dict(sorted(folder.checksums.items()))}
-    make = Maker(metrics, transport, all_correlations, paper_code, asked.samples, asked.seed, options)
-    name = "sts" if number == "1" else "sts-layers"
-    make_table = make.table if number == "1" else make.layers
-    with make_table(given, about, asked.part(name), asked.resume) as table:
-        asked.show(table, name)
+    folder = DataFolder(shared.data)
+    names = choose_datasets(split_commas(datasets)) if table == "1" or datasets else ["STS-B"]
+    data = read_datasets(folder, names, text_form, shared.limit)
+    facts = {
+        "text": resolve_form(folder, text_form),
+        "limit": shared.limit,
+        "data": dict(sorted(folder.checksums.items())),
+    }
+    name = "sts" if table == "1" else "sts-layers"
+    with ProgressBar("sentences") as progress:
+        evaluations = _evaluations(table, len(data), shared, progress, **options)
+        settings = [evaluation.settings(facts) for evaluation in evaluations]
+        made_by = {"evaluations": settings, "datasets": [dataset.name for dataset in data]}
+        with checkpoint(shared.checkpoint_folder(name), made_by, resume=shared.resume) as parts:
+            if table == "1":
+                result = evaluations[0].table(data, parts=parts, facts=facts)
+            else:
+                from softset.evaluation.sts import compare_layers
+
+                result = compare_layers(evaluations, data[0], parts=parts, facts=facts)
+            shared.save(result, name)
+    shared.show(result)
 
 
-@dataclass(frozen=True)
-class Maker:
-    """Makes the table that the options ask for."""
+def _evaluations(
+    table: str,
+    datasets: int,
+    shared: EvalOptions,
+    progress: ProgressBar,
+    *,
+    metrics: tuple[str, ...],
+    transport: bool,
+    all_correlations: bool,
+    paper_code: int | None,
+    **options: Any,
+) -> list[Any]:
+    """Return the evaluation of table 1, or the evaluations of the layers of table 6."""
+    from softset.encoders.loading import load_encoder
+    from softset.evaluation.methods import choose_methods
+    from softset.evaluation.sts import LAYER_METHODS, LAYERS, StsEvaluation
 
-    metrics: tuple[str, ...]
-    transport: bool
-    every: bool
-    batch: int | None
-    samples: int
-    seed: int
-    options: dict[str, Any]
-
-    @contextmanager
-    def table(self, given: Any, about: dict[str, Any], folder: Path | None, resume: bool) -> Iterator[Any]:
-        """Yield the table of metrics on datasets; its checkpoint is deleted after the block."""
-        from softset.io.checkpoint import checkpoint
-
-        run = self._run(self.metrics, self.options)
-        made_by = run.settings({**about, "datasets": [one.name for one in given]})
-        with checkpoint(folder, made_by, resume=resume) as parts:
-            yield run.table(given, parts=parts, facts=about)
-
-    @contextmanager
-    def layers(self, given: Any, about: dict[str, Any], folder: Path | None, resume: bool) -> Iterator[Any]:
-        """Yield the table of single vectors and sets of vectors on two layers; its checkpoint is deleted afterwards."""
-        from softset.evaluation.sts import LAYER_METHODS, LAYERS, compare_layers
-        from softset.io.checkpoint import checkpoint
-
-        if len(given) > 1:
-            raise click.UsageError("--table 6 has one dataset: name one with --datasets")
-        if self.options["layer"] != "last":
-            raise click.UsageError("--table 6 compares two layers of its own: leave --layer")
-        metrics = LAYER_METHODS if self.metrics == ("all",) else self.metrics
-        runs = [self._run(metrics, {**self.options, "layer": layer}) for layer in LAYERS]
-        made_by = {"layers": [run.settings(about) for run in runs], "datasets": [one.name for one in given]}
-        with checkpoint(folder, made_by, resume=resume) as parts:
-            yield compare_layers(runs, given[0], parts=parts, facts=about)
-
-    def _run(self, metrics: tuple[str, ...], options: dict[str, Any]) -> Any:
-        from softset.encoders.loading import load_encoder
-        from softset.evaluation.methods import choose_methods
-        from softset.evaluation.sts import StsEvaluation
-
-        methods = choose_methods(metrics, transport=self.transport, note=note)
-        encoder = load_encoder(**options)
-        progress = Progress("sentences") if sys.stderr.isatty() else None
-        return StsEvaluation(
-            encoder,
+    if table == "6" and datasets > 1:
+        raise click.UsageError("--table 6 is for one dataset: name it with --dataset")
+    if table == "6" and options["layer"] != "last":
+        raise click.UsageError("--table 6 compares two fixed layers: leave out --layer")
+    default = ("all",) if table == "1" else LAYER_METHODS
+    methods = choose_methods(metrics or default, transport=transport, note=note)
+    return [
+        StsEvaluation(
+            load_encoder(**{**options, "layer": layer}),
             methods,
-            self.samples,
-            self.seed,
-            noted(progress),
+            shared.samples,
+            shared.seed,
+            progress.note,
             progress,
-            all_correlations=self.every,
-            padded_batch=self.batch,
+            all_correlations=all_correlations,
+            padded_batch=paper_code,
         )
+        for layer in ([options["layer"]] if table == "1" else LAYERS)
+    ]

@@ -1,30 +1,20 @@
-"""`softset eval words`: which word vectors know the words of the evaluation data, and how fast they are."""
-
-from typing import Any
+"""`softset eval words`: coverage and speed of word vectors."""
 
 import click
 
-from softset.cli.eval_options import eval_options, show
+from softset.cli.eval_options import VECTORS, EvalOptions, eval_options
 
 __all__ = ["words"]
 
 
-@click.command(short_help="Which word vectors know the words of the data.")
-@click.option("--vectors", "names", multiple=True, help="Word vectors by name or folder; again for others.")
+@click.command(short_help="Measure the coverage and speed of word vectors.")
+@VECTORS
 @eval_options
-def words(
-    names: tuple[str, ...],
-    data: str | None,
-    limit: int | None,
-    form: str | None,
-    plot: str | None,
-    out: str | None,
-    **options: Any,
-) -> None:
-    """Tell what share of the data's words have vectors, and how fast these are looked up and searched.
+def words(names: tuple[str, ...], shared: EvalOptions) -> None:
+    """Compute the share of the data's words that have vectors, and the speed of lookup and search.
 
-    Of LDA-1k: the vocabulary, the words of the test sets' queries, and the words to be found. Of STS: all words of the
-    test pairs as they are tokenised, each occurrence counted.
+    LDA-1k: the vocabulary, the words in the test queries, and the words to be found. STS: all occurrences of words in
+    the test pairs.
 
     \b
     Example:
@@ -36,12 +26,14 @@ def words(
     from softset.evaluation.word_sets.data import read_concepts
     from softset.search.words import load_words
 
-    if options["resume"]:
+    if shared.resume:
         raise click.UsageError("--resume is for long evaluations: this one takes seconds")
-    folder = DataFolder(data)
+    folder = DataFolder(shared.data)
     concepts, texts = read_concepts(folder), sts_words(folder)
     vectors = [load_words(name) for name in names or [None]]
-    rows = [row for one in vectors for row in coverage(one, concepts, texts, limit=limit)]
-    facts = {"vectors": [one.signature for one in vectors], "limit": limit, "data": dict(folder.checksums)}
+    rows = [row for source in vectors for row in coverage(source, concepts, texts, limit=shared.limit)]
+    signatures = [source.signature for source in vectors]
+    facts = {"vectors": signatures, "limit": shared.limit, "data": dict(folder.checksums)}
     table = ResultTable("Word vectors: share of words with a vector, and speed", tuple(rows), facts=facts)
-    show(table, name="words", form=form, plot=plot, out=out)
+    shared.save(table, "words")
+    shared.show(table)

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from softset.cli.options import METRIC, encoder_options
+from softset.cli.options import METRIC, encoder_options, seed_option
 from softset.cli.output import TextFile, read_lines
 
 __all__ = ["fit"]
@@ -47,7 +47,7 @@ def idf(texts: str, out: str, model: str, **options: Any) -> None:
 @OUT
 @METRIC
 @click.option("--rounds", type=int, default=4, show_default=True, help="Number of random partners of each text.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Random seed.")
+@seed_option(0)
 @encoder_options
 def calibration(texts: str, out: str, model: str, **options: Any) -> None:
     """Score TEXTS, one per line, against random other lines, which are unrelated to them.

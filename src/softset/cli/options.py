@@ -13,6 +13,7 @@ __all__ = [
     "JSON",
     "METRIC",
     "REFERENCES",
+    "SAMPLES",
     "TEXT_FIELD",
     "THREADS",
     "TOP",
@@ -25,6 +26,7 @@ __all__ = [
     "read_query_options",
     "read_scorer_options",
     "scorer_options",
+    "seed_option",
     "source_options",
 ]
 
@@ -34,6 +36,9 @@ PATH = click.Path()
 DEFAULT_LOGIC = Logic()
 
 JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+SAMPLES = click.option(
+    "--samples", type=click.IntRange(1), default=1000, show_default=True, help="Samples of the bootstrap."
+)
 TOP = click.option("--top", type=int, default=10, show_default=True, help="Number of items to print.")
 EXPLAIN = click.option("--explain", is_flag=True, help="Show the membership in each set and the nearest examples.")
 INCLUDE_EXAMPLES = click.option(
@@ -59,6 +64,11 @@ def metrics_option(*default: str, note: str = "") -> Decorator:
     return click.option(
         "--metric", "metrics", multiple=True, default=default, show_default=bool(default), help=help_text
     )
+
+
+def seed_option(default: int) -> Decorator:
+    """Return the option --seed with a default."""
+    return click.option("--seed", type=click.IntRange(0), default=default, show_default=True, help="Random seed.")
 
 
 def add_options(*options: Decorator) -> Decorator:
