@@ -45,11 +45,11 @@ test-large: $(VENV)/.installed-extras $(VENV)/.installed-scale ## tests on large
 	  SOFTSET_GLOVE_6B=$$(ls $(GLOVE_6B) 2>/dev/null) \
 	  $(BIN)/python -m pytest -m large tests
 
-# Chromium is Debian's, and axe-core the npm registry's; where they cannot be had, the tests that need them are skipped.
-test-server: $(VENV)/.installed-server ## the server under load, by its own description, and its page in a browser
+# Chromium comes from Debian and axe-core from the npm registry. Without them, the tests that need them are skipped.
+test-server: $(VENV)/.installed-server ## test the server under load, with schemathesis, and its page in Chromium
 	@command -v chromium >/dev/null || { command -v apt-get >/dev/null && test "$$(id -u)" = 0 && \
 	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; } \
-	  || echo "There is no chromium: the page is not tested"
+	  || echo "chromium is not installed: the page is not tested"
 	@mkdir -p .cache
 	@test -f .cache/axe-core-4.10.3.tgz || ! command -v npm >/dev/null || (cd .cache && npm pack --silent axe-core@4.10.3)
 	@SOFTSET_LOAD=30 SOFTSET_SCREENS=.cache/screens SOFTSET_AXE=$$(ls .cache/axe-core-4.10.3.tgz 2>/dev/null) \
@@ -58,20 +58,20 @@ test-server: $(VENV)/.installed-server ## the server under load, by its own desc
 test-scale: $(VENV)/.installed-scale ## jobs on a Ray cluster of two processes, some of which are killed; Milvus and LanceDB
 	@$(BIN)/python -m pytest --durations=5 tests/jobs tests/stores
 
-# What the software survives: SHORT=1 for a small part of each, WRITE=1 to keep the figures in docs/reliability.md.
+# Reliability checks. SHORT=1 runs a small part of each; WRITE=1 saves the results in docs/reliability.md.
 RELIABILITY := $(BIN)/python -m reliability
 HOW := $(if $(SHORT),--short) $(if $(WRITE),--write)
 
-fuzz: $(VENV)/.installed-reliability ## whatever is typed, read or computed (half an hour)
+fuzz: $(VENV)/.installed-reliability ## fuzz queries, files, numerics and texts (30 minutes)
 	@$(RELIABILITY) fuzz $(HOW)
 
-crash: $(VENV)/.installed-reliability ## kills, full disks, two writers at once (2 minutes)
+crash: $(VENV)/.installed-reliability ## test writes with kills, full disks and concurrent writers (2 minutes)
 	@$(RELIABILITY) crash $(HOW)
 
-soak: $(VENV)/.installed-reliability ## the server under load and abuse (15 minutes)
+soak: $(VENV)/.installed-reliability ## test the server under load and with bad clients (15 minutes)
 	@$(RELIABILITY) soak $(HOW)
 
-audit: $(VENV)/.installed-reliability ## network, licences, known holes, code, bundled data
+audit: $(VENV)/.installed-reliability ## check network access, licences, vulnerabilities, code and bundled data
 	@$(RELIABILITY) audit $(HOW)
 
 results: $(VENV)/.installed-torch $(VENV)/.installed-extras ## remake the tables of results/ (an hour or two): make results DATA=DIR
