@@ -11,7 +11,7 @@ from playwright.sync_api import sync_playwright
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from tests.server.conftest import Running
+from tests.server.conftest import ServerProcess
 
 TARGET = Path(__file__).parent.parent / "docs" / "pictures"
 QUIET = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"]
@@ -20,7 +20,7 @@ SENTENCES = "#/sentences?candidate=Royalty rules.&reference=The king and the que
 
 
 def take() -> None:
-    with Running("--quiet") as server, sync_playwright() as playwright:
+    with ServerProcess("--quiet") as server, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=QUIET)
         page = browser.new_context(viewport={"width": 1000, "height": 600}).new_page()
         for name, fragment, ready, pointed in (
