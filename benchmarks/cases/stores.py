@@ -36,7 +36,7 @@ def _queries(vectors: WordVectors, count: int) -> dict[str, list[str]]:
 def fill_store(kind: str, vectors: WordVectors, folder: Path):
     """Return a collection of all words in a store of the given kind, and the seconds that it took."""
     from softset.stores import Stored, create_store
-    from softset.stores.ingesting import ingest
+    from softset.stores.ingest import ingest
 
     store = create_store(f"{kind}://{folder / kind}.db#words", vectors.dimensions, "none")
     index = {word: i for i, word in enumerate(vectors.words)}

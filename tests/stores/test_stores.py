@@ -17,8 +17,8 @@ from softset.collections.id_collection import text_encoder
 from softset.collections.items import Item
 from softset.errors import FileError, InputError, ShapeError, UnknownWordError
 from softset.stores import Record, Store, create_store, open_store
-from softset.stores.ingesting import ingest
-from softset.stores.opening import is_address
+from softset.stores.addresses import is_address
+from softset.stores.ingest import ingest
 from softset.stores.stored import Stored
 from tests.jobs.conftest import QUIET
 
@@ -72,7 +72,7 @@ def test_filters_go_through(address: str, store: Store) -> None:
     where = {"milvus": 'metadata["n"] < 100', "lance": "id in ('i8', 'i9', 'i10', 'i12')"}[address.partition(":")[0]]
     found = Stored(store, where=where).find("{i1, i2} | {i9}", 10)
     assert len(found) and all(int(hit.id[1:]) < 100 for hit in found)
-    with pytest.raises(InputError, match=r"^(Milvus|LanceDB) says"):
+    with pytest.raises(InputError, match=r"^(Milvus|LanceDB) reports"):
         Stored(store, where="no such thing ((").find("i1")
 
 
@@ -118,9 +118,9 @@ def test_what_does_not_fit_is_refused(address: str, store: Store) -> None:
         create_store(address, 17, "none")
     with pytest.raises(InputError, match="was made with none, not with other"):
         create_store(address, D, "other")
-    with pytest.raises(InputError, match=r"there is no collection 'nothing' at .*; there are: books"):
+    with pytest.raises(InputError, match=r"there is no collection 'nothing' at .*; existing: books"):
         open_store(address.replace("#books", "#nothing"))
-    with pytest.raises(InputError, match="the id 'i0' is there twice"):
+    with pytest.raises(InputError, match="two items have the id 'i0'"):
         ingest(store, [*ITEMS[:3], ITEMS[0]], given)
     assert len(store) == N
 
@@ -128,14 +128,14 @@ def test_what_does_not_fit_is_refused(address: str, store: Store) -> None:
 @pytest.mark.parametrize("address", ["milvus://", "milvus://file", "lance://#x", "other://a#b", "milvus://a#"])
 def test_addresses(address: str) -> None:
     assert not is_address("books.softset") and not is_address("C://x")
-    with pytest.raises(InputError, match="is no address of a store"):
+    with pytest.raises(InputError, match="is not the address of a store"):
         open_store(address)
 
 
 def test_a_server_that_is_not_there() -> None:
     pytest.importorskip("pymilvus")
     begun = time.monotonic()
-    with pytest.raises(InputError, match=r"Milvus says at http://127.0.0.1:1: Fail connecting"):
+    with pytest.raises(InputError, match=r"Milvus reports at http://127.0.0.1:1: Fail connecting"):
         open_store("milvus://http://127.0.0.1:1#books")
     assert time.monotonic() - begun < 30
 
@@ -217,7 +217,7 @@ def test_a_file_that_is_not_there_is_not_made(tmp_path: Path) -> None:
 def test_whole_numbers_that_milvus_cannot_hold(tmp_path: Path) -> None:
     pytest.importorskip("pymilvus")
     store = create_store(f"milvus://{tmp_path / 'm.db'}#books", D, "none")
-    with pytest.raises(InputError, match="the metadata of the item 'big' has a whole number of more than 64 bits"):
+    with pytest.raises(InputError, match="the metadata of the item 'big' has an integer of more than 64 bits"):
         store.add([Record("big", "", {"a": [1, {"b": 2**63}]}, VECTORS[0])])
     store.add([Record("good", "", {"a": [1, {"b": -(2**63)}], "c": True}, VECTORS[0])])
     assert len(store) == 1

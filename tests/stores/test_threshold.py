@@ -22,7 +22,7 @@ NAMES = [f"i{at}" for at in range(N)]
 class Exact:
     """A store that looks at everything, and counts what it gives."""
 
-    name, encoder, dimensions, most = "exact", "none", D, N
+    name, encoder, dimensions, max_neighbours = "exact", "none", D, N
 
     def __init__(self) -> None:
         self.units = ROWS / np.linalg.norm(ROWS, axis=1, keepdims=True)

@@ -69,15 +69,15 @@ def _create_collection(out: str, records: Any, embed: Any, name: str, vectors_fi
 
 def _add_to_store(out: str, records: Any, embed: Any, name: str, vectors_file: str | None) -> None:
     from softset.stores import create_store
-    from softset.stores.ingesting import ingest
+    from softset.stores.ingest import ingest
 
     if vectors_file is not None or embed is None:
         raise click.UsageError("a store needs a --model that encodes texts, and takes no --vectors-file")
     store = create_store(out, embed(["word"]).shape[1], name)
     done = ingest(store, records, embed)
-    before = f", {done.there:,} were there already" if done.there else ""
+    before = f", {done.unchanged:,} were there already" if done.unchanged else ""
     click.echo(f"{out}: {counted(done.added, 'item')} added{before}; {len(store):,} in all, encoder {store.encoder}")
-    note_blank(done.blank)
+    note_blank(done.without_vector)
 
 
 def _with_progress(embed: Any, progress: ProgressBar) -> Callable[[Sequence[str]], Any]:

@@ -1,46 +1,46 @@
-"""Milvus as a store: a file (Milvus Lite), or the address of a server or cluster; the same client for both."""
+"""Store in Milvus: a file (Milvus Lite), a server or a cluster, with the same client."""
 
 import json
 import logging
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from softset.algebra.arrays import row_norms, unit_rows
 from softset.errors import FileError, InputError, MissingExtraError
-from softset.stores.asking import asked
-from softset.stores.protocol import Neighbours, Record
+from softset.stores.base import Neighbours, Record, call_engine
 
 __all__ = ["MilvusStore"]
 
-LONGEST_ID, LONGEST_TEXT = 512, 65_535  # characters, by Milvus's own limits
-MOST = 16_384  # neighbours that Milvus returns
-AT_ONCE = 1_000  # records in one call
-EF = 512  # candidates that a search of the graph keeps: recall before speed
-PATIENCE = 10.0
-PAUSE = 0.5  # between two looks at how far an index is
+MAX_ID_BYTES, MAX_TEXT_BYTES = 512, 65_535  # limits of Milvus
+MAX_NEIGHBOURS = 16_384  # limit of Milvus
+RECORDS_PER_CALL = 1_000
+EF = 512  # candidates of a graph search: recall is more important than speed
+TIMEOUT = 10.0  # seconds
+POLL_INTERVAL = 0.5  # seconds
 PROPERTY = "softset.encoder"
 INDEX = {"index_type": "HNSW", "metric_type": "IP", "params": {"M": 16, "efConstruction": 200}}
 
 
 class MilvusStore:
-    """A collection in Milvus; vectors are kept at length 1, where inner products are cosines."""
+    """A Milvus collection; its vectors are scaled to length 1, so that inner products are cosines."""
 
-    most = MOST
+    max_neighbours = MAX_NEIGHBOURS
 
     def __init__(self, client: Any, collection: str, *, is_file: bool) -> None:
         self._client, self.name, self._is_file = client, collection, is_file
-        facts = self._told(lambda: client.describe_collection(collection))
-        fields = {one["name"]: one for one in facts["fields"]}
+        description = self._call(lambda: client.describe_collection(collection))
+        fields = {field["name"]: field for field in description["fields"]}
         try:
             self.dimensions = int(fields["vector"]["params"]["dim"])
-            self.encoder = str(facts["properties"][PROPERTY])
+            self.encoder = str(description["properties"][PROPERTY])
         except (KeyError, ValueError, TypeError):
-            raise FileError(f"the Milvus collection {collection!r} was not made by softset: name another") from None
-        self._told(lambda: client.load_collection(collection))
+            raise FileError(f"the Milvus collection {collection!r} was not made by softset: choose another") from None
+        self._call(lambda: client.load_collection(collection))
 
     @classmethod
     def open(cls, uri: str, collection: str) -> "MilvusStore":
@@ -48,69 +48,68 @@ class MilvusStore:
         if _is_file(uri) and not Path(uri).exists():
             raise InputError(f"there is no {uri}: name the file of a Milvus Lite collection, or a server's address")
         client = _client(uri)
-        if not asked("Milvus", lambda: client.has_collection(collection)):
-            known = ", ".join(sorted(asked("Milvus", client.list_collections))) or "none"
-            raise InputError(f"there is no collection {collection!r} at {uri}; there are: {known}")
+        if not call_engine("Milvus", lambda: client.has_collection(collection)):
+            existing = ", ".join(sorted(call_engine("Milvus", client.list_collections))) or "none"
+            raise InputError(f"there is no collection {collection!r} at {uri}; existing: {existing}")
         return cls(client, collection, is_file=_is_file(uri))
 
     @classmethod
     def create(cls, uri: str, collection: str, dimensions: int, encoder: str) -> "MilvusStore":
-        """Make a collection, or open one of the same encoder and dimensions, to go on with it."""
+        """Create a collection, or open an existing one."""
         from pymilvus import DataType
 
         client = _client(uri)
-        if not asked("Milvus", lambda: client.has_collection(collection)):
+        if not call_engine("Milvus", lambda: client.has_collection(collection)):
             schema = client.create_schema(auto_id=False, enable_dynamic_field=False)
-            schema.add_field("id", DataType.VARCHAR, is_primary=True, max_length=LONGEST_ID)
+            schema.add_field("id", DataType.VARCHAR, is_primary=True, max_length=MAX_ID_BYTES)
             schema.add_field("vector", DataType.FLOAT_VECTOR, dim=dimensions)
             schema.add_field("length", DataType.FLOAT)
-            schema.add_field("text", DataType.VARCHAR, max_length=LONGEST_TEXT)
+            schema.add_field("text", DataType.VARCHAR, max_length=MAX_TEXT_BYTES)
             schema.add_field("metadata", DataType.JSON)
             index = client.prepare_index_params()
             index.add_index("vector", **INDEX)
-            noted = {PROPERTY: encoder}
-            asked(
+            properties = {PROPERTY: encoder}
+            call_engine(
                 "Milvus",
-                lambda: client.create_collection(collection, schema=schema, index_params=index, properties=noted),
+                lambda: client.create_collection(collection, schema=schema, index_params=index, properties=properties),
             )
         return cls(client, collection, is_file=_is_file(uri))
 
-    def _told(self, call: Any) -> Any:
-        return asked("Milvus", call, f" in the collection {self.name!r}")
+    def _call(self, call: Any) -> Any:
+        return call_engine("Milvus", call, f" in the collection {self.name!r}")
 
     def __len__(self) -> int:
-        rows = self._told(
+        rows = self._call(
             lambda: self._client.query(self.name, filter="", output_fields=["count(*)"], consistency_level="Strong")
         )
         return int(rows[0]["count(*)"])
 
-    def nearest(self, probes: np.ndarray, count: int, where: str | None) -> list[Neighbours]:
-        """Return about the nearest items to each probe."""
-        found = self._told(
+    def nearest(self, vectors: np.ndarray, count: int, where: str | None) -> list[Neighbours]:
+        """Return the (approximately) nearest items of each vector."""
+        results = self._call(
             lambda: self._client.search(
                 self.name,
-                data=probes.astype(np.float32).tolist(),
-                limit=min(count, MOST),
+                data=vectors.astype(np.float32).tolist(),
+                limit=min(count, MAX_NEIGHBOURS),
                 filter=where or "",
                 anns_field="vector",
-                search_params={"metric_type": "IP", "params": {"ef": max(EF, min(count, MOST))}},
+                search_params={"metric_type": "IP", "params": {"ef": max(EF, min(count, MAX_NEIGHBOURS))}},
                 consistency_level="Strong",
             )
         )
         return [
             Neighbours([str(hit["id"]) for hit in hits], np.array([hit["distance"] for hit in hits], dtype=np.float64))
-            for hits in found
+            for hits in results
         ]
 
     def fetch(self, ids: Sequence[str]) -> list[Record]:
-        """Return the items of some ids."""
+        """Return the items with these ids."""
         rows: list[dict[str, Any]] = []
-        for start in range(0, len(ids), AT_ONCE):
-            some = list(ids[start : start + AT_ONCE])
-            rows += self._told(
-                lambda some=some: self._client.query(
+        for selection in _id_filters(ids):
+            rows += self._call(
+                lambda selection=selection: self._client.query(
                     self.name,
-                    filter=f"id in {json.dumps(some, ensure_ascii=False)}",  # its own get puts quotes around quotes
+                    filter=selection,
                     output_fields=["id", "vector", "length", "text", "metadata"],
                     consistency_level="Strong",
                 )
@@ -118,53 +117,53 @@ class MilvusStore:
         return [_record(row) for row in rows]
 
     def add(self, records: Sequence[Record]) -> None:
-        """Add items, or replace those of the same ids."""
-        for start in range(0, len(records), AT_ONCE):
-            rows = [_row(one) for one in records[start : start + AT_ONCE]]
-            self._told(lambda rows=rows: self._client.upsert(self.name, rows))
+        """Add items; items with the same ids are replaced."""
+        for start in range(0, len(records), RECORDS_PER_CALL):
+            rows = [_row(record) for record in records[start : start + RECORDS_PER_CALL]]
+            self._call(lambda rows=rows: self._client.upsert(self.name, rows))
 
     def remove(self, ids: Sequence[str]) -> None:
-        """Take items away."""
-        for start in range(0, len(ids), AT_ONCE):
-            some = list(ids[start : start + AT_ONCE])
-            chosen = f"id in {json.dumps(some, ensure_ascii=False)}"
-            self._told(lambda chosen=chosen: self._client.delete(self.name, filter=chosen))
+        """Delete the items with these ids."""
+        for selection in _id_filters(ids):
+            self._call(lambda selection=selection: self._client.delete(self.name, filter=selection))
 
     def finish(self) -> None:
-        """Write what was added to where it stays, and index it.
+        """Flush the added items and wait for the index.
 
-        A server goes on answering while it does, and says when it is done. Milvus Lite says so at once, and indexes in
-        the background: a file is closed to searches until its index is made.
+        A server answers searches meanwhile. Milvus Lite builds the index in the background, so that a file is released
+        until its index is complete.
         """
         if self._is_file:
-            self._told(lambda: self._client.release_collection(self.name))
-        self._told(lambda: self._client.flush(self.name))
-        while self._told(lambda: self._client.describe_index(self.name, "vector")).get("pending_index_rows", 0):
-            time.sleep(PAUSE)
+            self._call(lambda: self._client.release_collection(self.name))
+        self._call(lambda: self._client.flush(self.name))
+        while self._call(lambda: self._client.describe_index(self.name, "vector")).get("pending_index_rows", 0):
+            time.sleep(POLL_INTERVAL)
         if self._is_file:
-            self._told(lambda: self._client.load_collection(self.name))
+            self._call(lambda: self._client.load_collection(self.name))
+
+
+def _id_filters(ids: Sequence[str]) -> Iterator[str]:
+    """Yield filter expressions that select the ids, in batches; the client's own `get` does not escape quotes."""
+    for start in range(0, len(ids), RECORDS_PER_CALL):
+        yield f"id in {json.dumps(list(ids[start : start + RECORDS_PER_CALL]), ensure_ascii=False)}"
 
 
 def _row(record: Record) -> dict[str, Any]:
-    if len(record.id.encode()) > LONGEST_ID or len(record.text.encode()) > LONGEST_TEXT:
+    if len(record.id.encode()) > MAX_ID_BYTES or len(record.text.encode()) > MAX_TEXT_BYTES:
         raise InputError(f"the item {record.id[:40]!r} has an id or a text that is too long for Milvus: shorten it")
     if not _fits(record.metadata):
-        raise InputError(
-            f"the metadata of the item {record.id[:40]!r} has a whole number of more than 64 bits: shorten it"
-        )
-    length = float(np.linalg.norm(record.vector.astype(np.float64)))
-    unit = record.vector / length if length else record.vector
+        raise InputError(f"the metadata of the item {record.id[:40]!r} has an integer of more than 64 bits: shorten it")
     return {
         "id": record.id,
-        "vector": unit.astype(np.float32).tolist(),
-        "length": length,
+        "vector": unit_rows(record.vector, np.float32).tolist(),
+        "length": float(row_norms(record.vector[None, :].astype(np.float64))[0]),
         "text": record.text,
         "metadata": record.metadata,
     }
 
 
 def _fits(value: Any) -> bool:
-    """Tell whether Milvus can hold some JSON."""
+    """Tell whether Milvus can store a JSON value."""
     if isinstance(value, dict | list):
         return all(map(_fits, value.values() if isinstance(value, dict) else value))
     return not isinstance(value, int) or -(2**63) <= value < 2**63
@@ -180,19 +179,19 @@ def _is_file(uri: str) -> bool:
 
 
 def _check_writable(path: Path) -> None:
-    """Refuse what Milvus Lite would only say that it cannot open; it writes a lock, even to read."""
+    """Raise FileError if the folder is read-only: Milvus Lite writes a lock even to read, with an unclear error."""
     folder = path if path.exists() else path.parent
     if folder.is_dir() and not os.access(folder, os.W_OK):
-        raise FileError(f"{folder} may not be written (permission denied), and Milvus Lite must: name another file")
+        raise FileError(f"{folder} cannot be written to (permission denied), as Milvus Lite must: name another file")
 
 
 def _client(uri: str) -> Any:
     try:
         from pymilvus import MilvusClient
     except ImportError as error:
-        raise MissingExtraError("collections in Milvus need its client: pip install 'softset[milvus]'") from error
+        raise MissingExtraError("stores in Milvus need pymilvus: pip install 'softset[milvus]'") from error
     if _is_file(uri):
         _check_writable(Path(uri))
     for name in ("pymilvus", "milvus_lite"):
-        logging.getLogger(name).setLevel(logging.CRITICAL)  # they log what they raise, with all their frames
-    return asked("Milvus", lambda: MilvusClient(uri, timeout=PATIENCE), f" at {uri}")
+        logging.getLogger(name).setLevel(logging.CRITICAL)  # they log the exceptions that they raise
+    return call_engine("Milvus", lambda: MilvusClient(uri, timeout=TIMEOUT), f" at {uri}")

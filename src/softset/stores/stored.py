@@ -14,7 +14,7 @@ from softset.query.thresholds import expected_size
 from softset.search.approximate import probes_of
 from softset.search.exact import Ranking, rescore
 from softset.search.results import Item
-from softset.stores.protocol import Neighbours, Record, Store
+from softset.stores.base import Neighbours, Record, Store
 from softset.stores.threshold import Bounds
 
 __all__ = ["Stored"]
@@ -98,7 +98,7 @@ class Stored(IdCollection):
 
     def thresholds(self, directions: np.ndarray) -> np.ndarray:
         """Return where sets end: the cosine of the ceil(sqrt(n))-th neighbour, or the last that the engine gives."""
-        count = min(expected_size(len(self)), self._store.most)
+        count = min(expected_size(len(self)), self._store.max_neighbours)
         rows = unit_rows(directions, np.float32)
         found = self._store.nearest(rows, count, None)
         self._lists = {row.tobytes(): one for row, one in zip(rows, found, strict=True)}
@@ -163,7 +163,7 @@ class Stored(IdCollection):
 
     def _rounds(self, count: int) -> Iterator[int]:
         """Yield how many neighbours to look at in each round: as many as the engine gives in the last."""
-        limit = min(self._store.most, len(self))
+        limit = min(self._store.max_neighbours, len(self))
         while count < limit:
             yield count
             count *= FURTHER

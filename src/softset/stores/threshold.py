@@ -14,7 +14,7 @@ import numpy as np
 from softset.query.centroid import Centroid
 from softset.query.expression import Not, positive_leaves
 from softset.query.plan import Plan
-from softset.stores.protocol import Neighbours
+from softset.stores.base import Neighbours
 
 __all__ = ["Bounds", "Ceilings"]
 

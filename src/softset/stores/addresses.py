@@ -1,0 +1,59 @@
+"""Open and create stores by address: milvus://FILE_OR_URL#NAME, lance://FOLDER#NAME."""
+
+from collections.abc import Callable
+from typing import Any
+
+from softset.collections.id_collection import text_encoder
+from softset.encoders.base import Encoder
+from softset.encoders.loading import load_encoder
+from softset.errors import InputError, ShapeError
+from softset.stores.base import Store
+from softset.stores.lance import LanceStore
+from softset.stores.milvus import MilvusStore
+from softset.stores.stored import Stored
+
+__all__ = ["create_store", "is_address", "open_store"]
+
+STORES: dict[str, Any] = {"milvus": MilvusStore, "lance": LanceStore}
+
+
+def is_address(text: str) -> bool:
+    """Tell whether a text is the address of a store, not the path of a folder.
+
+    >>> is_address("milvus:///data/books.db#books"), is_address("books.softset")
+    (True, False)
+    """
+    return text.partition("://")[0] in STORES and "://" in text
+
+
+def _parse(address: str) -> tuple[Any, str, str]:
+    """Return the class of a store, the location of its database, and the name of the collection."""
+    scheme, _, location = address.partition("://")
+    uri, _, name = location.rpartition("#")
+    if scheme not in STORES or not uri or not name:
+        raise InputError(
+            f"{address!r} is not the address of a store: write milvus://FILE_OR_URL#NAME or lance://FOLDER#NAME"
+        )
+    return STORES[scheme], uri, name
+
+
+def open_store(address: str, *, where: str | None = None, load: Callable[[str], Encoder] = load_encoder) -> Stored:
+    """Open a collection in a store, with the encoder that made it; `where` is a filter in the database's syntax."""
+    store_class, uri, name = _parse(address)
+    store: Store = store_class.open(uri, name)
+    return Stored(store, embed=text_encoder(store.encoder, load)[0], where=where)
+
+
+def create_store(address: str, dimensions: int, encoder: str) -> Store:
+    """Create a collection in a store, or open one that has the same encoder and dimensions."""
+    store_class, uri, name = _parse(address)
+    store: Store = store_class.create(uri, name, dimensions, encoder)
+    if store.dimensions != dimensions:
+        raise ShapeError(
+            f"the collection {name!r} has vectors of {store.dimensions} dimensions, but these have {dimensions}"
+        )
+    if store.encoder != encoder:
+        raise InputError(
+            f"the collection {name!r} was made with {store.encoder}, not with {encoder}: choose another name"
+        )
+    return store

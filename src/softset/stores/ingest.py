@@ -1,0 +1,73 @@
+"""Add items to a store in blocks; unchanged items are skipped, so that an interrupted run can be repeated."""
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from typing import NamedTuple
+
+import numpy as np
+
+from softset.collections.items import Item
+from softset.collections.segment import Embed
+from softset.errors import InputError, NotFiniteError, SoftsetError
+from softset.stores.base import Record, Store
+
+__all__ = ["IngestReport", "ingest"]
+
+ITEMS_PER_BLOCK = 1_000
+
+
+class IngestReport(NamedTuple):
+    """The numbers of items that were added, that were in the store already, and that have no vector."""
+
+    added: int
+    unchanged: int
+    without_vector: int
+
+
+def ingest(
+    store: Store, items: Iterable[Item], embed: Embed, progress: Callable[[int], None] | None = None
+) -> IngestReport:
+    """Add the items that are not in the store with the same text and metadata, then build its index."""
+    report = IngestReport(0, 0, 0)
+    for block in _blocks(items):
+        counts = _add_block(store, block, embed)
+        report = IngestReport(*(total + count for total, count in zip(report, counts, strict=True)))
+        if progress is not None:
+            progress(sum(report))
+    if not len(store):
+        raise InputError("no item has a vector, so that nothing can be found: give texts that the encoder knows")
+    store.finish()
+    if len(store) < report.added + report.unchanged:
+        expected = report.added + report.unchanged
+        raise SoftsetError(f"the store holds {len(store):,} items after {expected:,} were added: add them again")
+    return report
+
+
+def _add_block(store: Store, block: list[Item], embed: Embed) -> IngestReport:
+    stored = {record.id: record for record in store.fetch([item.id for item in block])}
+    changed = [item for item in block if item.id not in stored or _differs(stored[item.id], item)]
+    rows = embed([item.text for item in changed]) if changed else np.zeros((0, store.dimensions), dtype=np.float32)
+    if not np.isfinite(rows).all():
+        raise NotFiniteError(f"the encoder gave a number that is not finite for a text after {block[0].id!r}")
+    records = [
+        Record(item.id, item.text, item.metadata, row) for item, row in zip(changed, rows, strict=True) if row.any()
+    ]
+    store.add(records)
+    with_vector = {record.id for record in records}
+    store.remove([item.id for item in changed if item.id in stored and item.id not in with_vector])
+    return IngestReport(len(records), len(block) - len(changed), len(changed) - len(records))
+
+
+def _blocks(items: Iterable[Item]) -> Iterator[list[Item]]:
+    """Yield blocks of items; two items with the same id raise InputError."""
+    source, seen = iter(items), set[str]()
+    while block := list(islice(source, ITEMS_PER_BLOCK)):
+        for item in block:
+            if item.id in seen:
+                raise InputError(f"two items have the id {item.id!r}: ids must be unique")
+            seen.add(item.id)
+        yield block
+
+
+def _differs(record: Record, item: Item) -> bool:
+    return record.text != item.text or record.metadata != item.metadata
