@@ -1,4 +1,4 @@
-"""Alone = in any batch: what every encoder is held to, and texts that try to break it."""
+"""Checks that a text has the same vectors alone and in any batch, and texts that are hard to encode."""
 
 import numpy as np
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""Batches: every sequence is in one of them, however they are cut."""
+"""Tests of batching: each sequence is in exactly one batch."""
 
 import numpy as np
 from hypothesis import given
@@ -10,7 +10,7 @@ LENGTHS = st.lists(st.integers(1, 300), max_size=200)
 
 
 @given(LENGTHS, st.integers(1, 600), st.sampled_from([None, 1, 3]))
-def test_no_sequence_is_lost_or_there_twice(lengths: list[int], budget: int, most: int | None) -> None:
+def test_each_sequence_is_in_exactly_one_batch(lengths: list[int], budget: int, most: int | None) -> None:
     groups = list(group_by_length(np.array(lengths, dtype=np.int64), budget, most))
     for some in (groups, split_last_batches(groups)):
         assert sorted(at for group in some for at in group.tolist()) == list(range(len(lengths)))
@@ -19,7 +19,7 @@ def test_no_sequence_is_lost_or_there_twice(lengths: list[int], budget: int, mos
 
 
 @given(LENGTHS)
-def test_what_is_cut_up_is_as_it_was_otherwise(lengths: list[int]) -> None:
+def test_splitting_the_last_batches_keeps_the_order(lengths: list[int]) -> None:
     groups = list(group_by_length(np.array(lengths, dtype=np.int64), parallel_batch_tokens(sum(lengths), 512)))
     cut = split_last_batches(groups)
     assert np.concatenate([*cut, [0]]).tolist() == np.concatenate([*groups, [0]]).tolist()

@@ -1,4 +1,4 @@
-"""Texts kept on disk: the same bits as without, whoever else writes, whatever is damaged, never more than the limit."""
+"""Tests of the disk cache: equal vectors, concurrent processes, damaged files and the limit of bytes."""
 
 import multiprocessing
 import os
@@ -83,8 +83,8 @@ def run(folder, statement, *values):
         return db.execute(statement, values).fetchall()
 
 
-def kept(folder):
-    """How many bytes are kept, as they are counted and as they are."""
+def stored_bytes(folder):
+    """Return the stored bytes, after comparing the recorded total with the rows."""
     ((counted,),) = run(folder, "SELECT bytes FROM state")
     ((real,),) = run(folder, "SELECT ifnull(sum(length(data)), 0) FROM contents")
     assert counted == real
@@ -108,7 +108,7 @@ def test_a_text_is_encoded_once(tmp_path):
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 @pytest.mark.parametrize("parts", [(), ("tokens",), ("spans", "special"), ("tokens", "spans", "special")])
-def test_every_part_comes_back_as_it_was(tmp_path, dtype, parts):
+def test_cached_sets_equal_the_original(tmp_path, dtype, parts):
     plain = Letters(dtype=dtype, parts=parts, of_sets="another")
     encoder = CachedEncoder(Letters(dtype=dtype, parts=parts, of_sets="another"), tmp_path)
     for texts in (TEXTS[1:3], TEXTS, TEXTS[::-1], [""], []):
@@ -117,7 +117,7 @@ def test_every_part_comes_back_as_it_was(tmp_path, dtype, parts):
     encoder.encode(TEXTS).vectors[:] = 1  # the caller's own
 
 
-def test_order_and_repetition_are_the_callers(tmp_path):
+def test_cached_sets_follow_the_order_of_the_texts(tmp_path):
     letters = Letters()
     encoder = CachedEncoder(letters, tmp_path)
     encoder.encode(["b"])
@@ -127,7 +127,7 @@ def test_order_and_repetition_are_the_callers(tmp_path):
     assert letters.calls == [["b"], ["c", "a"], ["c", "b", "a"]]
 
 
-def test_pooled_vectors_are_kept_apart(tmp_path):
+def test_pooled_vectors_are_cached_separately(tmp_path):
     letters = Letters()
     encoder = CachedEncoder(letters, tmp_path)
     for _ in range(2):
@@ -140,7 +140,7 @@ def test_pooled_vectors_are_kept_apart(tmp_path):
 
 @settings(max_examples=25)
 @given(st.lists(st.tuples(st.lists(st.text(max_size=5), max_size=8), st.booleans()), max_size=4))
-def test_any_calls_give_the_same_as_without(calls):
+def test_any_sequence_of_calls_equals_the_uncached_encoder(calls):
     with tempfile.TemporaryDirectory() as folder:
         letters = Letters()
         encoder = CachedEncoder(letters, folder)
@@ -156,7 +156,7 @@ def test_any_calls_give_the_same_as_without(calls):
         assert len(called) == sum(len({t for some, how in calls if how is one for t in some}) for one in (True, False))
 
 
-def test_another_encoder_finds_nothing(tmp_path):
+def test_encoders_with_other_signatures_share_no_entries(tmp_path):
     CachedEncoder(Letters("one"), tmp_path).encode(TEXTS)
     letters = Letters("two", dtype="float64")
     assert_same(CachedEncoder(letters, tmp_path).encode(TEXTS), Letters("two", dtype="float64").encode(TEXTS))
@@ -166,18 +166,18 @@ def test_another_encoder_finds_nothing(tmp_path):
     )
 
 
-def test_progress_counts_what_was_kept(tmp_path, monkeypatch):
+def test_progress_includes_cached_texts(tmp_path, monkeypatch):
     monkeypatch.setattr(cache, "TEXTS_PER_BLOCK", 2)
-    encoder, told = CachedEncoder(Letters(), tmp_path), []
+    encoder, calls = CachedEncoder(Letters(), tmp_path), []
     encoder.encode(["a", "b"])
-    encoder.encode([*"abcdefg"], progress=lambda *one: told.append(one))
-    assert sorted(set(told)) == [(2, 7), (4, 7), (6, 7), (7, 7)] and told == sorted(told)
-    told.clear()
-    encoder.encode([*"abcdefg"], progress=lambda *one: told.append(one))
-    assert told == [(7, 7)]
+    encoder.encode([*"abcdefg"], progress=lambda *one: calls.append(one))
+    assert sorted(set(calls)) == [(2, 7), (4, 7), (6, 7), (7, 7)] and calls == sorted(calls)
+    calls.clear()
+    encoder.encode([*"abcdefg"], progress=lambda *one: calls.append(one))
+    assert calls == [(7, 7)]
 
 
-def test_what_cannot_be_used_is_refused(tmp_path):
+def test_bad_arguments_are_rejected(tmp_path):
     encoder = CachedEncoder(Letters(), tmp_path)
     for call in (encoder.encode, encoder.embed):
         with pytest.raises(InputError, match=r"text 1 has a lone surrogate, U\+D83D"):
@@ -198,12 +198,12 @@ class Wrong(Letters):
         )
 
 
-def test_an_encoder_that_breaks_its_word_is_refused(tmp_path):
+def test_wrong_results_of_the_encoder_are_rejected(tmp_path):
     with pytest.raises(InputError, match="'few' returned 4 texts, but 5 were wanted"):
         CachedEncoder(Wrong("few"), tmp_path).encode(TEXTS)
     with pytest.raises(InputError, match="'types' cannot be cached: the unknown have the wrong type"):
         CachedEncoder(Wrong("types"), tmp_path).encode(TEXTS)
-    assert kept(tmp_path) == 0
+    assert stored_bytes(tmp_path) == 0
 
 
 # Damage
@@ -243,7 +243,7 @@ def test_a_damaged_row_is_encoded_again(tmp_path, harm, harmed):
     for _ in range(2):
         assert_same(encoder.encode(TEXTS), Letters().encode(TEXTS))
     assert letters.calls == [TEXTS, [TEXTS[at] for at in harmed]] and encoder.repaired == len(harmed)
-    assert kept(tmp_path) > 0
+    assert stored_bytes(tmp_path) > 0
 
 
 def cut(file):
@@ -265,7 +265,7 @@ def rename_a_table(file):
 
 
 @pytest.mark.parametrize("harm", [cut, overwrite, spoil_the_tables, rename_a_table])
-def test_a_damaged_file_is_refused(tmp_path, harm):
+def test_a_damaged_file_is_rejected(tmp_path, harm):
     encoder = CachedEncoder(Letters(), tmp_path)
     encoder.encode([f"text {n}" for n in range(50)])
     harm(tmp_path / "cache.sqlite")
@@ -278,7 +278,7 @@ def test_a_damaged_file_is_refused(tmp_path, harm):
 
 
 @pytest.mark.parametrize("statement", ["PRAGMA user_version = 2", "PRAGMA user_version = 0"])
-def test_a_database_of_another_version_or_kind_is_refused_and_left(tmp_path, statement):
+def test_a_database_of_another_version_or_kind_is_rejected_and_unchanged(tmp_path, statement):
     CachedEncoder(Letters(), tmp_path).encode(TEXTS)
     run(tmp_path, statement)
     before = (tmp_path / "cache.sqlite").read_bytes()
@@ -287,13 +287,13 @@ def test_a_database_of_another_version_or_kind_is_refused_and_left(tmp_path, sta
     assert (tmp_path / "cache.sqlite").read_bytes() == before
 
 
-def test_an_empty_database_of_another_version_is_refused(tmp_path):
+def test_an_empty_database_of_another_version_is_rejected(tmp_path):
     run(tmp_path, "PRAGMA user_version = 7")
     with pytest.raises(FileError, match=r"\(7, but 1 was wanted\)"):
         CachedEncoder(Letters(), tmp_path)
 
 
-def test_a_database_without_its_sum_is_refused(tmp_path):
+def test_a_database_without_its_total_is_rejected(tmp_path):
     encoder = CachedEncoder(Letters(), tmp_path)
     run(tmp_path, "DELETE FROM state")
     with pytest.raises(FileError, match="total number of bytes is missing"):
@@ -316,17 +316,17 @@ def limit_sqlite(monkeypatch, change):
 
 
 @pytest.mark.parametrize(("setting", "says"), [("max_page_count = 1", "full"), ("query_only = 1", "readonly")])
-def test_a_full_or_closed_disk_is_said_in_one_sentence(tmp_path, monkeypatch, setting, says):
+def test_a_full_or_readonly_disk_gives_a_clear_error(tmp_path, monkeypatch, setting, says):
     encoder = CachedEncoder(Letters(), tmp_path)
     with monkeypatch.context() as patch:
         limit_sqlite(patch, lambda db: db.execute(f"PRAGMA {setting}"))
         with pytest.raises(FileError, match=rf"cache\.sqlite cannot be used \(.*{says}.*\): check that its folder"):
             encoder.encode([f"text {n}" for n in range(100)])
-    assert kept(tmp_path) == 0
+    assert stored_bytes(tmp_path) == 0
     assert_same(encoder.encode(TEXTS), Letters().encode(TEXTS))
 
 
-def test_old_builds_of_sqlite_can_be_asked_for_many_texts(tmp_path, monkeypatch):
+def test_queries_stay_below_the_parameter_limit_of_sqlite(tmp_path, monkeypatch):
     limit_sqlite(monkeypatch, lambda db: db.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, 999))
     letters, texts = Letters(), [f"text {n}" for n in range(1200)]
     encoder = CachedEncoder(letters, tmp_path)
@@ -335,7 +335,7 @@ def test_old_builds_of_sqlite_can_be_asked_for_many_texts(tmp_path, monkeypatch)
     assert [len(call) for call in letters.calls] == [1024, 176]
 
 
-def test_a_folder_that_cannot_be_one_is_refused_at_once(tmp_path):
+def test_an_unusable_folder_is_rejected_at_once(tmp_path):
     (tmp_path / "file").write_text("x")
     for folder in (tmp_path / "file", tmp_path / "file" / "below"):
         with pytest.raises(OSError, match="file"):
@@ -345,7 +345,7 @@ def test_a_folder_that_cannot_be_one_is_refused_at_once(tmp_path):
         CachedEncoder(Letters(), tmp_path)
 
 
-def test_a_cache_that_another_holds_is_waited_for(tmp_path, monkeypatch):
+def test_a_locked_cache_is_waited_for(tmp_path, monkeypatch):
     assert cache_file.TIMEOUT >= 60
     encoder = CachedEncoder(Letters(), tmp_path)
     encoder.encode(["a"])
@@ -365,7 +365,7 @@ def test_a_cache_that_another_holds_is_waited_for(tmp_path, monkeypatch):
             assert_same(waiting.result(timeout=30), Letters().encode(["b"]))
 
 
-def test_a_cache_that_another_is_making_is_waited_for(tmp_path, monkeypatch):
+def test_a_cache_that_another_process_creates_is_waited_for(tmp_path, monkeypatch):
     with closing(sqlite3.connect(tmp_path / "cache.sqlite", isolation_level=None, check_same_thread=False)) as db:
         db.execute("BEGIN IMMEDIATE")
         with monkeypatch.context() as patch:
@@ -380,13 +380,13 @@ def test_a_cache_that_another_is_making_is_waited_for(tmp_path, monkeypatch):
             assert_same(waiting.result(timeout=30).encode(TEXTS), Letters().encode(TEXTS))
 
 
-def test_the_folder_stays_where_it_is_when_the_process_moves(tmp_path, monkeypatch):
+def test_the_folder_does_not_depend_on_the_working_directory(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     encoder = CachedEncoder(Letters(), "here")
     (tmp_path / "there").mkdir()
     monkeypatch.chdir(tmp_path / "there")
     encoder.encode(TEXTS)
-    assert kept(tmp_path / "here") > 0 and list((tmp_path / "there").iterdir()) == []
+    assert stored_bytes(tmp_path / "here") > 0 and list((tmp_path / "there").iterdir()) == []
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="the system does not say which files are open")
@@ -422,33 +422,33 @@ def size_of(text):
 
 
 @pytest.mark.parametrize("calls", [[*"0123456789"], ["0123456789"]], ids=["ten calls", "one"])
-def test_the_least_recently_used_go_first(tmp_path, calls):
+def test_the_least_recently_used_texts_are_evicted_first(tmp_path, calls):
     letters, limit = Letters(), 10 * size_of("0")
     encoder = CachedEncoder(letters, tmp_path, limit=limit)
     for texts in calls:
         encoder.encode([*texts])
-    assert kept(tmp_path) == limit
+    assert stored_bytes(tmp_path) == limit
     encoder.encode(["0"])  # used again
     encoder.encode(["a"])  # one too many: 1 goes, and 2 to make room for more
-    assert kept(tmp_path) == 9 * size_of("0")
+    assert stored_bytes(tmp_path) == 9 * size_of("0")
     encoder.encode(["b"])
     letters.calls.clear()
     encoder.encode([*"03456789ab"])
     assert letters.calls == []
     encoder.encode(["1", "2"])
     assert letters.calls == [["1", "2"]]
-    assert kept(tmp_path) <= limit
+    assert stored_bytes(tmp_path) <= limit
 
 
-def test_a_block_larger_than_the_limit_is_kept_in_part(tmp_path):
+def test_a_block_larger_than_the_limit_is_stored_partly(tmp_path):
     limit, texts = 10 * size_of("text 10"), [f"text {n}" for n in range(10, 60)]
     encoder = CachedEncoder(Letters(), tmp_path, limit=limit)
     assert_same(encoder.encode(texts), Letters().encode(texts))
-    assert 0.8 * limit <= kept(tmp_path) <= limit
+    assert 0.8 * limit <= stored_bytes(tmp_path) <= limit
     assert_same(encoder.encode(texts), Letters().encode(texts))
 
 
-def test_a_text_larger_than_the_limit_is_not_kept_and_drives_nothing_out(tmp_path, monkeypatch):
+def test_a_text_larger_than_the_limit_is_not_stored_and_evicts_nothing(tmp_path, monkeypatch):
     letters, long = Letters(), "long " * 100
     encoder = CachedEncoder(letters, tmp_path, limit=size_of(long) - 1)
     encoder.encode(TEXTS)
@@ -458,10 +458,10 @@ def test_a_text_larger_than_the_limit_is_not_kept_and_drives_nothing_out(tmp_pat
     assert letters.calls == [TEXTS, [long], [long]]
     encoder = CachedEncoder(letters, tmp_path, limit=size_of(long))  # fills all of it, so all others go
     encoder.encode([long])
-    assert kept(tmp_path) == size_of(long)
+    assert stored_bytes(tmp_path) == size_of(long)
     monkeypatch.setattr(cache_file, "MAX_ROW_BYTES", 10)  # SQLite's own limit
     CachedEncoder(letters, tmp_path).encode(TEXTS)
-    assert kept(tmp_path) == size_of(long)
+    assert stored_bytes(tmp_path) == size_of(long)
 
 
 # Other processes
@@ -484,14 +484,14 @@ def test_two_processes_write_at_the_same_time(tmp_path, limit):
     for one in writers:
         one.join(60)
     assert [one.exitcode for one in writers] == [0, 0]
-    assert 0 < kept(tmp_path) <= limit
+    assert 0 < stored_bytes(tmp_path) <= limit
     letters, texts = Letters(), [f"{whose} {n}" for whose in ("shared", "own 0", "own 1") for n in range(60)]
     encoder = CachedEncoder(letters, tmp_path, limit=limit)
     assert_same(encoder.encode(texts), Letters().encode(texts))
     assert encoder.repaired == 0 and (limit < 1 << 30 or letters.calls == [])
 
 
-def test_a_process_that_was_quicker_does_no_harm(tmp_path):
+def test_an_entry_of_another_process_is_not_overwritten(tmp_path):
     class Slow(Letters):
         def _encode(self, texts, progress):
             CachedEncoder(Letters(), tmp_path).encode(texts)
@@ -499,7 +499,7 @@ def test_a_process_that_was_quicker_does_no_harm(tmp_path):
 
     for _ in range(2):
         assert_same(CachedEncoder(Slow(), tmp_path).encode(TEXTS), Letters().encode(TEXTS))
-    assert kept(tmp_path) == sum(map(size_of, TEXTS))
+    assert stored_bytes(tmp_path) == sum(map(size_of, TEXTS))
 
 
 def write_and_hang(folder, texts, inside):
@@ -516,7 +516,7 @@ def write_and_hang(folder, texts, inside):
 
 
 @pytest.mark.parametrize("deleted", [False, True])
-def test_a_writer_that_is_killed_leaves_whole_blocks(tmp_path, deleted):
+def test_a_killed_writer_leaves_complete_blocks(tmp_path, deleted):
     context = multiprocessing.get_context("spawn")
     inside, texts = context.Event(), [f"text {n} " * 20 for n in range(700)]
     writer = context.Process(target=write_and_hang, args=(tmp_path, texts, inside))
@@ -534,7 +534,7 @@ def test_a_writer_that_is_killed_leaves_whole_blocks(tmp_path, deleted):
     assert_same(encoder.encode(texts), Letters().encode(texts))
     assert letters.calls == [texts if deleted else texts[200:]]
     encoder.encode(texts)
-    assert len(letters.calls) == 1 and encoder.repaired == 0 and kept(tmp_path) > 0
+    assert len(letters.calls) == 1 and encoder.repaired == 0 and stored_bytes(tmp_path) > 0
 
 
 class Stopping(Letters):
@@ -544,7 +544,7 @@ class Stopping(Letters):
         return super()._encode(texts, progress)
 
 
-def test_blocks_that_were_finished_are_kept(tmp_path, monkeypatch):
+def test_finished_blocks_survive_an_error(tmp_path, monkeypatch):
     monkeypatch.setattr(cache, "TEXTS_PER_BLOCK", 2)
     with pytest.raises(KeyboardInterrupt):
         CachedEncoder(Stopping(), tmp_path).encode(["a", "b", "c", "stop", "d"])

@@ -1,4 +1,4 @@
-"""Functions as encoders: every form a result may have, each mistake in one sentence, and how often they are called."""
+"""Tests of FunctionEncoder: accepted results, errors, and the number of calls."""
 
 import functools
 
@@ -46,7 +46,7 @@ class Counting:
     ],
     ids=["lists", "tuple", "generator", "float32", "int8", "TokenSets"],
 )
-def test_each_form_gives_the_same_sets(form):
+def test_all_accepted_results_give_the_same_sets(form):
     sets = FunctionEncoder(lambda texts: form(words(texts)), name="w").encode(TEXTS)
     assert sets.counts.tolist() == [3, 0, 1, 3]
     assert sets[3].tolist() == [[1, 0], [3, 1], [4, 2]] and sets[2].tolist() == [[4, 0]]
@@ -55,7 +55,7 @@ def test_each_form_gives_the_same_sets(form):
 
 @pytest.mark.torch
 @pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "int64"])
-def test_torch_tensors_are_taken_even_with_a_gradient(dtype):
+def test_torch_tensors_with_gradients_are_accepted(dtype):
     torch = pytest.importorskip("torch")
     kind = getattr(torch, dtype)
 
@@ -70,19 +70,19 @@ def test_torch_tensors_are_taken_even_with_a_gradient(dtype):
 
 
 @pytest.mark.parametrize("form", [np.array, list, lambda rows: [np.array(one) for one in rows]])
-def test_one_vector_a_text_is_a_set_of_one(form):
+def test_one_vector_per_text_is_a_set_of_one_token(form):
     encoder = FunctionEncoder(lambda texts: form([[len(text), 1.5, 0] for text in texts]))
     sets = encoder.encode(["a", "bcd"])
     assert [one.tolist() for one in sets] == [[[1, 1.5, 0]], [[3, 1.5, 0]]]
     assert encoder.embed(["bcd"]).tolist() == [[3, 1.5, 0]]
 
 
-def test_three_axes_are_sets_of_one_size():
+def test_an_array_with_three_axes_gives_sets_of_equal_size():
     sets = FunctionEncoder(lambda texts: np.ones((len(texts), 4, 2))).encode(["a", "b"])
     assert sets.counts.tolist() == [4, 4]
 
 
-def test_tokens_spans_and_what_is_kept_aside_stay():
+def test_tokens_spans_and_special_tokens_are_kept():
     def function(texts):
         made = TokenSets.from_arrays(words(texts), tokens=[text.split() for text in texts], dimensions=2)
         spans = np.arange(2 * len(made.vectors)).reshape(-1, 2)
@@ -100,7 +100,7 @@ def test_tokens_spans_and_what_is_kept_aside_stay():
 # Names
 
 
-def test_only_a_name_makes_it_stable():
+def test_only_a_named_function_is_stable():
     class Model:
         def vectors(self, texts):
             return words(texts)
@@ -119,7 +119,7 @@ def test_only_a_name_makes_it_stable():
 
 
 @given(st.lists(st.text("ab c", max_size=5), max_size=12))
-def test_each_text_has_the_set_it_has_alone(texts):
+def test_sets_do_not_depend_on_the_batch(texts):
     encoder = FunctionEncoder(words, dimensions=2)
     sets = encoder.encode(texts)
     assert len(sets) == len(texts)
@@ -127,13 +127,13 @@ def test_each_text_has_the_set_it_has_alone(texts):
         assert one.tolist() == encoder.encode([text])[0].tolist() == words([text])[0]
 
 
-def test_distinct_texts_in_blocks():
-    counting, told = Counting(), []
+def test_the_function_receives_distinct_texts_in_blocks():
+    counting, calls = Counting(), []
     many = [f"text {n}" for n in range(TEXTS_PER_BLOCK + 10)]
-    sets = FunctionEncoder(counting).encode(many + many[:5], progress=lambda *done: told.append(done))
+    sets = FunctionEncoder(counting).encode(many + many[:5], progress=lambda *done: calls.append(done))
     assert [len(call) for call in counting.calls] == [TEXTS_PER_BLOCK, 10]
     assert [text for call in counting.calls for text in call] == many
-    assert told == [(TEXTS_PER_BLOCK, TEXTS_PER_BLOCK + 10), (TEXTS_PER_BLOCK + 10, TEXTS_PER_BLOCK + 10)]
+    assert calls == [(TEXTS_PER_BLOCK, TEXTS_PER_BLOCK + 10), (TEXTS_PER_BLOCK + 10, TEXTS_PER_BLOCK + 10)]
     assert len(sets) == TEXTS_PER_BLOCK + 15 and sets[TEXTS_PER_BLOCK + 14].tolist() == sets[4].tolist()
 
 
@@ -146,7 +146,7 @@ def test_a_function_may_change_the_list_it_is_given():
     assert FunctionEncoder(function).encode(["red book"]).counts.tolist() == [2]
 
 
-def test_nothing_to_encode_does_not_call_it_where_the_dimension_is_known():
+def test_no_texts_need_no_call_if_the_dimension_is_known():
     counting = Counting()
     assert FunctionEncoder(counting, dimensions=2).encode([]).vectors.shape == (0, 2)
     assert counting.calls == []
@@ -157,7 +157,7 @@ def test_nothing_to_encode_does_not_call_it_where_the_dimension_is_known():
 # The dimension
 
 
-def test_the_dimension_is_found_once():
+def test_the_dimension_is_probed_once():
     counting = Counting()
     encoder = FunctionEncoder(counting)
     assert encoder.dimensions == encoder.dimensions == 2
@@ -168,20 +168,20 @@ def test_the_dimension_is_found_once():
     assert encoder.dimensions == 2 and counting.calls == [["pens"]]
 
 
-def test_texts_without_vectors_ask_for_the_dimension():
+def test_texts_without_vectors_probe_the_dimension():
     counting = Counting()
     assert FunctionEncoder(counting).encode([""]).vectors.shape == (0, 2)
     assert counting.calls == [[""], ["a red book"]]
     assert FunctionEncoder(lambda texts: [np.zeros((0, 7))] * len(texts)).encode([""]).dimensions == 7
 
 
-def test_a_function_that_finds_nothing_needs_dimensions():
+def test_a_function_without_vectors_needs_dimensions():
     with pytest.raises(ShapeError, match=r"no vector for 'a red book': give dimensions"):
         FunctionEncoder(lambda texts: [[]] * len(texts)).encode(["x"])
     assert FunctionEncoder(lambda texts: [[]] * len(texts), dimensions=3).embed(["x"]).tolist() == [[0, 0, 0]]
 
 
-def test_another_dimension_later_on():
+def test_a_changed_dimension_is_rejected():
     encoder = FunctionEncoder(lambda texts: [np.ones((1, len(text))) for text in texts])
     encoder.encode(["abc"])
     with pytest.raises(AmbientError, match=r"for 'ab' cannot be used: the vectors have 2 dimensions, but 3 were"):
@@ -216,12 +216,12 @@ def test_another_dimension_later_on():
         ([[[1, 2]], [[1, 2, 3]]], AmbientError, "for 'pen' cannot be used: the vectors have 3 dimensions, but 2"),
     ],
 )
-def test_what_cannot_be_used(result, error, words_of_it):
+def test_bad_results_are_rejected(result, error, words_of_it):
     with pytest.raises(error, match=words_of_it):
         FunctionEncoder(lambda _: result).encode(["a red book", "pen"])
 
 
-def test_numbers_that_are_not_finite_in_sets_made_by_hand():
+def test_token_sets_with_infinite_numbers_are_rejected():
     def function(texts):
         made = TokenSets.from_arrays([[[1, 2]]] * len(texts))
         made.vectors[1, 0] = np.inf
@@ -239,7 +239,7 @@ def test_a_failed_call_does_not_fix_the_dimension():
     assert encoder.encode(["a"]).dimensions == 3
 
 
-def test_errors_of_the_function_are_its_own():
+def test_errors_of_the_function_are_not_changed():
     def function(texts):
         raise TypeError("mine")
 
@@ -261,7 +261,7 @@ def test_errors_of_the_function_are_its_own():
         ({"function": words, "dimensions": 2.5}, "dimensions is 2.5, but"),
     ],
 )
-def test_what_cannot_be_an_encoder(given, words_of_it):
+def test_bad_arguments_are_rejected(given, words_of_it):
     with pytest.raises(InputError, match=words_of_it):
         FunctionEncoder(**given)
 

@@ -1,4 +1,4 @@
-"""Memory: what is encoded is there once, whatever is done to it, and the numbers are those of doing it at once."""
+"""Tests of peak memory: encoded vectors are held once."""
 
 import tracemalloc
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from softset.encoders.tokenizer import SubwordTokenizer
 from softset.errors import AmbientError, InputError
 from softset.vectors.rows import ROWS_PER_SUM as N
 from softset.vectors.rows import group_means
-from tests.encoders.tiny_models import table, tokeniser
+from tests.encoders.tiny_models import save_tokenizer, table
 
 D = 1024
 TEXTS = [f"{'red book ' * (at % 5 + 4)}{at}" for at in range(1500)]  # each ends with another unknown word
@@ -41,7 +41,7 @@ def network() -> Counted:
 
 @pytest.fixture
 def encoder(tmp_path: Path, network: Counted) -> Callable[..., ContextualEncoder]:
-    tokeniser(tmp_path)
+    save_tokenizer(tmp_path)
     cut = SubwordTokenizer.open(tmp_path / "tokenizer.json", threads=1)
     return lambda **options: ContextualEncoder(cut, network, PipelineOptions(**options))
 
@@ -58,7 +58,7 @@ def at_most(times: float, size_of: Callable[[], int]):
     assert peak <= times * size_of(), f"{peak / size_of():.2f} times"
 
 
-def test_a_repeated_text_costs_its_own_rows_only(encoder, network: Counted) -> None:
+def test_a_repeated_text_is_encoded_once(encoder, network: Counted) -> None:
     given, found = [*TEXTS, TEXTS[3], TEXTS[0]], []
     with at_most(1.4, lambda: found[0].vectors.nbytes + found[0].special.vectors.nbytes):
         found.append(encoder().encode(given))
@@ -77,7 +77,7 @@ def test_progress_counts_repeated_texts(encoder) -> None:
     assert seen[-1] == (4, 4)
 
 
-def test_words_are_merged_block_by_block() -> None:
+def test_group_means_need_little_memory() -> None:
     rows = np.random.default_rng(0).standard_normal((30 * N, 32)).astype(np.float32)
     begins = np.flatnonzero(np.random.default_rng(1).random(len(rows)) < 0.7)
     begins[0] = 0
@@ -89,7 +89,7 @@ def test_words_are_merged_block_by_block() -> None:
 
 
 @pytest.mark.parametrize("begins", [[], [0], [0, 1], *([0, *rest] for rest in ([N - 1], [N + 1], [1, 3 * N]))])
-def test_groups_of_any_length_have_their_mean(begins: list[int]) -> None:
+def test_group_means_equal_numpy_means(begins: list[int]) -> None:
     rows = np.random.default_rng(0).standard_normal((3 * N + 5 if begins else 0, 3))
     expected = [part.mean(axis=0) for part in np.split(rows, begins[1:])] if begins else []
     assert np.allclose(group_means(rows, begins, np.float64), np.reshape(expected, (-1, 3)))
@@ -99,7 +99,7 @@ def letters(texts: list[str]) -> list[np.ndarray]:
     return [np.full((len(text), 512), len(text), dtype=np.float32) for text in texts]
 
 
-def test_what_a_cache_gives_back_is_there_once(tmp_path: Path) -> None:
+def test_cached_sets_need_memory_once(tmp_path: Path) -> None:
     texts, found = [f"{at}" * (at % 5 + 1) for at in range(5000)], []
     expected = CachedEncoder(FunctionEncoder(letters, name="letters"), tmp_path).encode(texts)
     cached = CachedEncoder(FunctionEncoder(lambda _: pytest.fail("encoded again"), name="letters"), tmp_path)
@@ -108,7 +108,7 @@ def test_what_a_cache_gives_back_is_there_once(tmp_path: Path) -> None:
     assert np.array_equal(found[0].vectors, expected.vectors) and np.array_equal(found[0].offsets, expected.offsets)
 
 
-def test_parts_that_come_one_by_one_are_let_go() -> None:
+def test_concatenate_blocks_holds_one_block_in_memory() -> None:
     part = TokenSets.from_arrays([np.ones((4000, 64), np.float32)], tokens=[["x"] * 4000])
     found = []
     with at_most(1.3, lambda: found[0].vectors.nbytes):
@@ -117,7 +117,7 @@ def test_parts_that_come_one_by_one_are_let_go() -> None:
     assert np.array_equal(found[0].vectors, expected.vectors) and np.array_equal(found[0].tokens, expected.tokens)
 
 
-def test_parts_that_do_not_fit_are_refused() -> None:
+def test_incompatible_parts_are_rejected() -> None:
     one, wide = TokenSets.from_arrays([[[1.0, 2.0]]]), TokenSets.from_arrays([[[1.0, 2.0, 3.0]]])
     with pytest.raises(AmbientError, match="2 and 3 dimensions"):
         concatenate_blocks([one, wide])
@@ -127,7 +127,7 @@ def test_parts_that_do_not_fit_are_refused() -> None:
         concatenate_blocks([])
 
 
-def test_parts_of_two_precisions_become_the_finer_one_and_empty_ones_have_no_say() -> None:
+def test_the_widest_type_of_non_empty_parts_is_used() -> None:
     half, whole = (TokenSets.from_arrays([np.ones((1, 2), dtype)]) for dtype in (np.float16, np.float32))
     nothing = TokenSets.from_arrays([[]], dimensions=2)
     for join in (concatenate_blocks, TokenSets.concatenate):
@@ -136,6 +136,6 @@ def test_parts_of_two_precisions_become_the_finer_one_and_empty_ones_have_no_say
         assert join([nothing, nothing]).vectors.dtype == np.float32
 
 
-def test_the_pooled_vector_is_of_tokens_whatever_the_unit(encoder) -> None:
+def test_pooled_vectors_do_not_depend_on_the_unit(encoder) -> None:
     texts = ["red book", "a red-book pen.", "", "zebra"]
     assert np.array_equal(encoder(unit="word").embed(texts), encoder().embed(texts))

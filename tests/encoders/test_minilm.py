@@ -1,4 +1,4 @@
-"""The bundled encoder: all-MiniLM-L6-v2 on onnxruntime."""
+"""Tests of the bundled encoder: all-MiniLM-L6-v2 on onnxruntime."""
 
 import subprocess
 import sys
@@ -27,7 +27,7 @@ def minilm() -> softset.Encoder:
 
 @settings(max_examples=40, deadline=None)
 @given(LISTS, st.sampled_from([1, 7, 40, 1024, 100_000]), st.randoms(use_true_random=False))
-def test_alone_is_the_same_as_in_any_batch(texts: list[str], budget: int, random) -> None:
+def test_vectors_do_not_depend_on_the_batch(texts: list[str], budget: int, random) -> None:
     random.shuffle(texts)
     assert_same_alone(shared(budget), shared(1024), texts, 1e-5)
 
@@ -55,7 +55,7 @@ def test_spans_index_any_text(texts: list[str]) -> None:
     assert_spans_are_in_the_text(shared(1024).encode(texts), texts)
 
 
-def test_order_is_the_input_s_and_repeats_are_the_same(minilm: softset.Encoder) -> None:
+def test_results_follow_the_order_of_the_texts(minilm: softset.Encoder) -> None:
     texts = ["a much longer sentence than the others here", "short", "", "short", "two words"]
     sets = minilm.encode(texts)
     assert sets.counts.tolist() == [8, 1, 0, 1, 2]
@@ -63,7 +63,7 @@ def test_order_is_the_input_s_and_repeats_are_the_same(minilm: softset.Encoder) 
     assert len(minilm.encode([])) == 0 and minilm.embed([]).shape == (0, 384)
 
 
-def test_empty_space_and_unknown_characters_are_empty_sets(minilm: softset.Encoder) -> None:
+def test_texts_of_spaces_or_unknown_characters_are_empty_sets(minilm: softset.Encoder) -> None:
     sets = minilm.encode(["", "   ", "\u200b\x00", "𓀀", "ok 𓀀"])
     assert sets.empty.tolist() == [True, True, True, True, False]
     assert sets.unknown.tolist() == [0, 0, 0, 1, 1]
@@ -73,7 +73,7 @@ def test_empty_space_and_unknown_characters_are_empty_sets(minilm: softset.Encod
     assert inside.empty.tolist() == [True, True, False] and inside.tokens_of(2) == ["[CLS]", "ok", "[SEP]"]
 
 
-def test_special_tokens_are_kept_aside_or_inside(minilm: softset.Encoder) -> None:
+def test_special_tokens_are_separate_or_members(minilm: softset.Encoder) -> None:
     text = "A red book."
     out, inside = minilm.encode([text]), load_encoder("minilm", special_tokens=True).encode([text])
     assert out.special is not None and inside.tokens is not None
@@ -82,7 +82,7 @@ def test_special_tokens_are_kept_aside_or_inside(minilm: softset.Encoder) -> Non
     assert len(inside.special or []) == 1 and not (inside.special or out).counts.any()
 
 
-def test_what_looks_like_a_mark_is_text(minilm: softset.Encoder) -> None:
+def test_a_typed_special_token_is_text(minilm: softset.Encoder) -> None:
     assert minilm.encode(["[SEP]"]).tokens_of(0) == ["[", "sep", "]"]
 
 
@@ -109,7 +109,7 @@ class TestLongTexts:
         assert whole.special is not None and whole.special.tokens_of(0) == ["[CLS]", "[SEP]"]
         assert np.array_equal(whole[1], minilm.encode(["short"])[0])
 
-    def test_a_token_s_vector_is_from_the_window_with_most_context(self) -> None:
+    def test_each_vector_comes_from_the_window_with_most_context(self) -> None:
         small = load_encoder("minilm", max_length=18)  # 16 tokens of text, of which neighbours share 4
         text = " ".join("red blue green one two three four five six seven".split() * 3)  # 30 tokens
         sets = small.encode([text])
@@ -121,7 +121,7 @@ class TestLongTexts:
             alone = load_encoder("minilm").encode([" ".join(words[start:stop])])[0]
             assert np.abs(sets[0][rows.start : rows.stop] - alone[rows.start - start : rows.stop - start]).max() < 1e-5
 
-    def test_layers_without_any_context_are_cut_as_the_others(self) -> None:
+    def test_layer_zero_uses_the_same_windows(self) -> None:
         encoder = load_encoder("minilm", layer=0, max_length=18)
         encoder.encode(["red " * 30])
         assert vars(encoder)["_causal"] is False
@@ -132,7 +132,7 @@ class TestLongTexts:
         assert cut.counts.tolist() == [510, 1] and cut.truncated.tolist() == [whole - 510, 0]
         assert "1,371 tokens truncated" in repr(cut)
 
-    def test_an_error_says_what_helps(self) -> None:
+    def test_the_error_for_long_texts_names_the_options(self) -> None:
         with pytest.raises(InputError, match=r"has \d+ tokens, but the model takes 510: .*overflow='window'"):
             load_encoder("minilm", overflow="error").encode(["fine", LONG])
 
@@ -156,7 +156,7 @@ class TestLongTexts:
     ],
 )
 @pytest.mark.parametrize("name", ["minilm", "words"])
-def test_what_is_no_text_is_refused_by_name(name: str, texts: object, sentence: str) -> None:
+def test_objects_that_are_not_texts_are_rejected(name: str, texts: object, sentence: str) -> None:
     for call in (load_encoder(name).encode, load_encoder(name).embed):
         with pytest.raises(InputError, match=sentence):
             call(texts)  # type: ignore[arg-type]
@@ -198,7 +198,7 @@ def test_what_is_no_text_is_refused_by_name(name: str, texts: object, sentence: 
         ({"dtype": "bfloat16"}, "no option dtype"),
     ],
 )
-def test_bad_options_are_one_sentence(options: dict, sentence: str) -> None:
+def test_bad_options_give_a_clear_error(options: dict, sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         load_encoder("minilm", **options)
 
@@ -215,7 +215,7 @@ def test_layers_are_numbers_fractions_or_last(minilm: softset.Encoder) -> None:
     assert not np.allclose(half[0], minilm.encode(text).vectors, atol=0.1)
 
 
-def test_a_graph_that_was_cut_gives_what_the_whole_one_gives() -> None:
+def test_a_cut_graph_equals_the_whole_graph() -> None:
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -231,7 +231,7 @@ def test_a_graph_that_was_cut_gives_what_the_whole_one_gives() -> None:
         assert np.abs(sets[0] - states[layer][0]).max() < 1e-5
 
 
-def test_the_signature_says_what_decides_the_vectors() -> None:
+def test_the_signature_contains_every_option_that_changes_vectors() -> None:
     facts = parse_signature(load_encoder("minilm", layer=4).signature)
     assert facts.pop("encoder").startswith("minilm@")
     assert facts == {"layer": "4", "special": "out", "unit": "token", "overflow": "window", "max_length": "512"}
@@ -242,7 +242,7 @@ def test_the_signature_says_what_decides_the_vectors() -> None:
     assert load_encoder("minilm").encode(["a"]).signature == load_encoder("minilm").signature
 
 
-def test_one_thread_gives_what_two_give(minilm: softset.Encoder) -> None:
+def test_the_number_of_threads_does_not_change_vectors(minilm: softset.Encoder) -> None:
     texts = [*ODD, "A red book.", LONG]
     assert_close(load_encoder("minilm", threads=1).encode(texts), minilm.encode(texts), 1e-5)
 
@@ -258,7 +258,7 @@ def test_threads_may_share_an_encoder(minilm: softset.Encoder) -> None:
     assert len(found) == 4 and all(np.abs(one - expected).max() <= 1e-5 for one in found)
 
 
-def test_a_stream_gives_blocks_of_the_same_vectors(minilm) -> None:
+def test_a_stream_yields_the_vectors_of_encode(minilm) -> None:
     texts = ["one", "two words", "", "three small words", "one"]
     blocks = list(minilm.stream((text for text in texts), block=2))
     assert [len(one) for one in blocks] == [2, 2, 1]
@@ -271,14 +271,14 @@ def test_a_stream_gives_blocks_of_the_same_vectors(minilm) -> None:
         list(minilm.stream(["a", "b", None], block=2))
 
 
-def test_a_stream_reads_no_further_than_it_must(minilm) -> None:
+def test_a_stream_reads_one_block_at_a_time(minilm) -> None:
     def endless():
         yield from (f"line {n}" for n in range(10**9))
 
     assert len(next(iter(minilm.stream(endless(), block=3)))) == 3
 
 
-def test_progress_ends_with_all(minilm: softset.Encoder) -> None:
+def test_progress_ends_at_the_total(minilm: softset.Encoder) -> None:
     seen: list[tuple[int, int]] = []
     minilm.encode([f"text {n}" for n in range(300)], progress=lambda done, of: seen.append((done, of)))
     assert seen[-1] == (300, 300) and [done for done, _ in seen] == sorted(done for done, _ in seen) and len(seen) > 1
@@ -287,7 +287,7 @@ def test_progress_ends_with_all(minilm: softset.Encoder) -> None:
     assert seen[-1] == (2, 2)
 
 
-def test_meaning_is_where_it_should_be(minilm: softset.Encoder) -> None:
+def test_related_texts_are_closer_than_unrelated_ones(minilm: softset.Encoder) -> None:
     pooled = minilm.embed(["A man is playing a guitar.", "Someone plays an instrument.", "The stock market fell."])
     unit = pooled / np.linalg.norm(pooled, axis=1, keepdims=True)
     assert unit[0] @ unit[1] > 0.5 > 0.2 > unit[0] @ unit[2]
@@ -296,7 +296,7 @@ def test_meaning_is_where_it_should_be(minilm: softset.Encoder) -> None:
 
 
 @pytest.mark.parametrize("name", ["minilm", "words"])
-def test_the_second_moment_predicts_an_unrelated_membership(name: str) -> None:
+def test_the_second_moment_predicts_the_membership_of_unrelated_tokens(name: str) -> None:
     """sqrt(tr(P S)) is near the mean membership of unrelated words; sqrt(k / d) is far below it."""
     encoder = load_encoder(name, layer=4) if name == "minilm" else load_encoder(name)
     S = encoder.second_moment  # type: ignore[attr-defined]
@@ -314,7 +314,7 @@ def test_the_second_moment_predicts_an_unrelated_membership(name: str) -> None:
     assert abs(np.mean(measured) - np.mean(predicted)) < 0.12 < np.mean(predicted) - isotropic
 
 
-def test_the_asset_is_what_was_built() -> None:
+def test_the_bundled_model_matches_its_manifest() -> None:
     folder = model_folder("minilm")
     assert folder is not None
     MANIFEST.verify(folder)
@@ -344,7 +344,7 @@ def test_encoding_loads_neither_torch_nor_transformers() -> None:
 @pytest.mark.parametrize(
     "name", ["x" * 5000, "/" + "x" * 5000, "./" + "x" * 300, "a/" * 3000, "st:" + "x" * 5000, "words:" + "x" * 5000]
 )
-def test_a_name_that_no_file_can_have_is_one_short_sentence(name: str) -> None:
+def test_an_overlong_name_gives_a_short_error(name: str) -> None:
     for given_as in (name, Path(name)):
         with pytest.raises(InputError, match=r"^the model '.{40}…' is empty, too long"):
             load_encoder(given_as)
@@ -353,12 +353,12 @@ def test_a_name_that_no_file_can_have_is_one_short_sentence(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "sentence"), [("", "the model '' is empty"), ("a\0b", "that no file name"), ("\ud800", "no file name")]
 )
-def test_a_name_that_is_none(name: str, sentence: str) -> None:
+def test_an_impossible_name_is_rejected(name: str, sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         load_encoder(name)
 
 
-def test_a_path_is_a_path_and_no_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_path_is_not_looked_up_as_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from softset.vectors.vocabulary import Vocabulary
 
     monkeypatch.chdir(tmp_path)
@@ -380,12 +380,12 @@ def test_a_path_is_a_path_and_no_name(tmp_path: Path, monkeypatch: pytest.Monkey
         (lambda texts: texts, {"special_tokens": True}),
     ],
 )
-def test_options_that_would_vanish_are_refused(model, options: dict) -> None:
+def test_options_without_effect_are_rejected(model, options: dict) -> None:
     with pytest.raises(InputError, match=f"no option {next(iter(options))}"):
         load_encoder(model, **options)
 
 
-def test_names_that_are_no_encoder(tmp_path: Path) -> None:
+def test_unknown_names_are_rejected(tmp_path: Path) -> None:
     (tmp_path / "file.txt").write_text("x")
     (tmp_path / "folder").mkdir()
     for name, sentence in (

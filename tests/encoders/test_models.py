@@ -1,4 +1,4 @@
-"""Models as folders and files: their kind, their checksum, what is taken of them and what is never."""
+"""Tests of model folders: kind, checksum, and the files that an import copies."""
 
 import json
 import pickle
@@ -34,7 +34,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache" / "models"
 
 
-def test_the_bundled_model_is_whole(tmp_path: Path) -> None:
+def test_the_bundled_model_passes_verification(tmp_path: Path) -> None:
     folder = model_folder(BUNDLED)
     assert folder is not None and model_kind(folder) == "onnx" and model_folder("absent") is None
     MANIFEST.verify(folder)
@@ -56,11 +56,11 @@ def test_the_bundled_model_is_whole(tmp_path: Path) -> None:
         (["model.safetensors"], {"normalize": True}, "model2vec"),
     ],
 )
-def test_kinds(names: list[str], config: dict, kind: str) -> None:
+def test_the_kind_follows_from_the_files(names: list[str], config: dict, kind: str) -> None:
     assert choose_kind(names, config, NOWHERE) == kind
 
 
-def test_the_kind_that_is_wanted_is_taken_where_there_are_two() -> None:
+def test_the_kind_can_be_chosen() -> None:
     names, config = ["onnx/model.onnx", "model.safetensors"], {"model_type": "bert", "architectures": ["X"]}
     assert choose_kind(names, config, NOWHERE, "onnx") == "onnx"
     assert choose_kind(names, {"model_type": "bert"}, NOWHERE) == "onnx"
@@ -83,12 +83,12 @@ def test_the_kind_that_is_wanted_is_taken_where_there_are_two() -> None:
         (["2_Dense/pytorch_model.bin"], {}, "nowhere is not a model"),
     ],
 )
-def test_what_is_no_model(names: list[str], config: dict, sentence: str) -> None:
+def test_folders_without_a_model_are_rejected(names: list[str], config: dict, sentence: str) -> None:
     with pytest.raises(FileError, match=sentence):
         choose_kind(names, config, NOWHERE)
 
 
-def test_the_checksum_changes_with_the_weights_wherever_they_are(tmp_path: Path) -> None:
+def test_the_checksum_changes_with_the_weights(tmp_path: Path) -> None:
     folders = [
         onnx_model(tmp_path / "plain"),
         onnx_model(tmp_path / "apart", place="onnx", data="model.onnx_data"),
@@ -110,7 +110,7 @@ def test_the_checksum_changes_with_the_weights_wherever_they_are(tmp_path: Path)
 
 
 @pytest.mark.parametrize("make", [onnx_model, model2vec])
-def test_sums_noted_elsewhere_are_not_believed(tmp_path: Path, make) -> None:
+def test_checksums_in_a_foreign_manifest_are_not_trusted(tmp_path: Path, make) -> None:
     """Whoever hands a folder on could note the sums of another model in it."""
     folder = make(tmp_path / "m")
     MANIFEST.write(folder, {"kind": "any"})
@@ -120,7 +120,7 @@ def test_sums_noted_elsewhere_are_not_believed(tmp_path: Path, make) -> None:
     assert checksum(folder) != before
 
 
-def test_sums_of_an_import_are_not_computed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_checksums_of_an_import_are_not_computed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import_model(str(onnx_model(tmp_path / "m", data="model.onnx_data")), "mine")
     folder = REGISTRY.folder("mine") or NOWHERE
     computed = checksum(tmp_path / "m")
@@ -129,7 +129,7 @@ def test_sums_of_an_import_are_not_computed_again(tmp_path: Path, monkeypatch: p
 
 
 @pytest.mark.parametrize("place", ["", "onnx"])
-def test_onnx_weights_count_by_whatever_name_they_have(tmp_path: Path, place: str) -> None:
+def test_the_checksum_includes_external_onnx_weights(tmp_path: Path, place: str) -> None:
     folder = onnx_model(tmp_path / "m", place=place, data="numbers.bin")
     before = checksum(folder)
     (folder / place / "numbers.bin").write_bytes(table(seed=1).tobytes())
@@ -140,7 +140,7 @@ def test_onnx_weights_count_by_whatever_name_they_have(tmp_path: Path, place: st
 
 
 @pytest.mark.parametrize("where", ["../secret", "/etc/hostname", "sub/../../secret", "..\\\\secret", ""])
-def test_onnx_weights_outside_of_the_folder_are_refused(tmp_path: Path, where: str) -> None:
+def test_external_onnx_weights_outside_the_folder_are_rejected(tmp_path: Path, where: str) -> None:
     (tmp_path / "secret").write_bytes(table().tobytes())
     folder = onnx_model(tmp_path / "m", data="x")
     (folder / "model.onnx").write_bytes(onnx_bytes(table(), where or "\0"))
@@ -148,7 +148,7 @@ def test_onnx_weights_outside_of_the_folder_are_refused(tmp_path: Path, where: s
         load_encoder(folder)
 
 
-def test_weights_in_a_graph_within_a_graph_are_found() -> None:
+def test_external_weights_in_subgraphs_are_found() -> None:
     from softset.encoders.onnx_graph import weight_locations
 
     onnx = pytest.importorskip("onnx")
@@ -160,7 +160,7 @@ def test_weights_in_a_graph_within_a_graph_are_found() -> None:
     assert weight_locations(onnx.ModelProto(graph=onnx.GraphProto(node=[node])).SerializeToString()) == {"deep.bin"}
 
 
-def test_shards_that_an_index_names_count_and_stay_inside(tmp_path: Path) -> None:
+def test_the_checksum_includes_shards_inside_the_folder(tmp_path: Path) -> None:
     folder = transformers_like(tmp_path / "m")
     (folder / "parts").mkdir()
     (folder / "model.safetensors").rename(folder / "parts" / "one.safetensors")
@@ -177,14 +177,14 @@ def test_shards_that_an_index_names_count_and_stay_inside(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("name", ["tokenizer.json", "config.json"])
-def test_the_checksum_changes_with_what_reads_texts(tmp_path: Path, name: str) -> None:
+def test_the_checksum_changes_with_tokenizer_and_config(tmp_path: Path, name: str) -> None:
     folder = onnx_model(tmp_path / "m")
     before = checksum(folder)
     (folder / name).write_text((folder / name).read_text() + " ")
     assert checksum(folder) != before
 
 
-def test_shards_have_one_checksum(tmp_path: Path) -> None:
+def test_the_checksum_covers_all_shards(tmp_path: Path) -> None:
     folder = transformers_like(tmp_path / "m")
     whole = checksum(folder)
     (folder / "model.safetensors").rename(folder / "model-00001-of-00002.safetensors")
@@ -195,7 +195,7 @@ def test_shards_have_one_checksum(tmp_path: Path) -> None:
     assert len({whole, two, checksum(folder)}) == 3
 
 
-def test_an_import_is_whole_or_absent(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_import_is_complete_or_absent(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = onnx_model(tmp_path / "m")
     import_model(str(source), "mine")
     before = load_encoder("mine").encode(["red"]).vectors
@@ -223,7 +223,7 @@ def test_an_error_of_several_lines_becomes_one(tmp_path: Path, monkeypatch: pyte
         import_model(str(onnx_model(tmp_path / "m")), "mine")
 
 
-def test_the_source_may_vanish(tmp_path: Path) -> None:
+def test_an_import_does_not_need_its_source(tmp_path: Path) -> None:
     source = onnx_model(tmp_path / "m", data="model.onnx_data")
     facts = import_model(str(source), "mine")
     assert facts["source"] == "m" and facts["dimensions"] == 4
@@ -234,7 +234,7 @@ def test_the_source_may_vanish(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("place", ["", "onnx"])
-def test_weights_beside_an_onnx_file_come_along_by_any_name(tmp_path: Path, place: str) -> None:
+def test_external_onnx_weights_are_copied(tmp_path: Path, place: str) -> None:
     source = onnx_model(tmp_path / "m", place=place, data="numbers.bin")
     import_model(str(source), "mine")
     assert np.array_equal(load_encoder("mine").encode(["red"]).vectors, load_encoder(source).encode(["red"]).vectors)
@@ -244,7 +244,7 @@ def test_weights_beside_an_onnx_file_come_along_by_any_name(tmp_path: Path, plac
         import_model(str(source), "other")
 
 
-def test_signatures_tell_imports_of_other_weights_apart(tmp_path: Path) -> None:
+def test_signatures_differ_for_different_weights(tmp_path: Path) -> None:
     signatures = []
     for seed in (0, 0, 1):
         shutil.rmtree(tmp_path / "m", ignore_errors=True)
@@ -272,7 +272,7 @@ def test_pickles_are_never_read(tmp_path: Path) -> None:
     }
 
 
-def test_names_are_checked_before_anything_is_read(home: Path) -> None:
+def test_names_are_checked_first(home: Path) -> None:
     with pytest.raises(InputError, match="cannot be used as a name"):
         import_model("/no/such/folder", "../x")
     assert not home.exists()

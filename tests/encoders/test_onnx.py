@@ -1,4 +1,4 @@
-"""ONNX folders of one's own, made by copying and rewriting the bundled one."""
+"""Tests of ONNX folders, made by copying and changing the bundled model."""
 
 import json
 import shutil
@@ -42,7 +42,7 @@ def renamed(folder: Path, old: bytes, new: bytes) -> None:
     file.write_bytes(content.replace(old, new))
 
 
-def test_a_folder_of_one_s_own_is_the_same_encoder(folder: Path) -> None:
+def test_a_copied_folder_is_the_same_encoder(folder: Path) -> None:
     own, bundled = load_encoder(folder), load_encoder("minilm")
     assert own.signature == bundled.signature.replace("minilm@", "mine@")
     assert_close(own.encode(TEXTS), bundled.encode(TEXTS), 1e-6)
@@ -63,17 +63,17 @@ def test_limits_come_from_the_config(folder: Path) -> None:
     assert "max_length:512" in load_encoder(folder).signature
 
 
-def test_the_tokeniser_s_own_cutting_and_padding_are_switched_off(folder: Path) -> None:
+def test_truncation_and_padding_of_the_tokenizer_are_disabled(folder: Path) -> None:
     from tokenizers import Tokenizer
 
-    tokeniser = Tokenizer.from_file(str(folder / "tokenizer.json"))
-    tokeniser.enable_truncation(8)
-    tokeniser.enable_padding(length=16)
-    tokeniser.save(str(folder / "tokenizer.json"))
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokenizer.enable_truncation(8)
+    tokenizer.enable_padding(length=16)
+    tokenizer.save(str(folder / "tokenizer.json"))
     assert load_encoder(folder).encode(["red book " * 30]).counts.tolist() == [60]
 
 
-def test_only_the_last_layer_where_outputs_have_no_numbers(folder: Path) -> None:
+def test_a_model_with_one_output_has_only_the_last_layer(folder: Path) -> None:
     onnx = pytest.importorskip("onnx")
     model = onnx.load(folder / "model.onnx")
     keep = next(one for one in model.graph.output if one.name == "hidden_6")
@@ -88,7 +88,7 @@ def test_only_the_last_layer_where_outputs_have_no_numbers(folder: Path) -> None
         load_encoder(folder, layer=3)
 
 
-def test_weights_beside_the_file_and_other_inputs(folder: Path) -> None:
+def test_external_weights_and_other_inputs_are_supported(folder: Path) -> None:
     onnx = pytest.importorskip("onnx")
     model = onnx.load(folder / "model.onnx")
     for name in ("token_type_ids", "position_ids"):
@@ -99,7 +99,7 @@ def test_weights_beside_the_file_and_other_inputs(folder: Path) -> None:
         assert_close(load_encoder(folder, layer=layer).encode(TEXTS), expected, 1e-5)
 
 
-def test_a_tokeniser_without_what_it_needs_is_one_sentence(folder: Path) -> None:
+def test_a_broken_tokenizer_gives_a_clear_error(folder: Path) -> None:
     from tokenizers import Tokenizer, models, pre_tokenizers
 
     bare = Tokenizer(models.WordPiece({"a": 0, "red": 1}, unk_token="[UNK]"))
@@ -115,7 +115,7 @@ def test_a_tokeniser_without_what_it_needs_is_one_sentence(folder: Path) -> None
         encoder.encode(["a", "zebra"])
 
 
-def test_a_model_that_fails_when_it_is_run_is_one_sentence(folder: Path) -> None:
+def test_an_error_of_the_model_gives_a_clear_error(folder: Path) -> None:
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps({**config, "max_position_embeddings": 600}))
     encoder = load_encoder(folder)
@@ -124,13 +124,13 @@ def test_a_model_that_fails_when_it_is_run_is_one_sentence(folder: Path) -> None
             call(["red " * 700])
 
 
-def test_a_model_that_fails_while_it_is_opened_is_one_sentence(tmp_path: Path) -> None:
-    folder = onnx_model(tmp_path / "m", table(words=2))  # fewer rows than the tokeniser has words
+def test_an_error_while_opening_gives_a_clear_error(tmp_path: Path) -> None:
+    folder = onnx_model(tmp_path / "m", table(words=2))  # fewer rows than the tokenizer has words
     with pytest.raises(FileError, match=r"the model m@\w+ cannot be run on 2 texts of 14 tokens .*: supported models"):
         load_encoder(folder)
 
 
-def test_a_model_that_fails_while_its_dimension_is_asked_is_one_sentence() -> None:
+def test_an_error_while_measuring_the_dimension_gives_a_clear_error() -> None:
     class Session:
         def get_outputs(self) -> list[SimpleNamespace]:
             return [SimpleNamespace(name="hidden_0", shape=["texts", "tokens", "d"])]
@@ -145,7 +145,7 @@ def test_a_model_that_fails_while_its_dimension_is_asked_is_one_sentence() -> No
         network._find_dimensions()
 
 
-def test_a_model_that_rounds_by_batch_gets_one_text_at_a_time(folder: Path) -> None:
+def test_dynamically_quantized_models_run_one_text_per_batch(folder: Path) -> None:
     onnx = pytest.importorskip("onnx")
     quantisation = pytest.importorskip("onnxruntime.quantization")
     model = onnx.load(folder / "model.onnx")
@@ -163,7 +163,7 @@ def test_a_model_that_rounds_by_batch_gets_one_text_at_a_time(folder: Path) -> N
     assert_same_alone(encoder, encoder, TEXTS, 1e-6)
 
 
-def test_broken_folders_are_one_sentence(folder: Path) -> None:
+def test_broken_folders_give_a_clear_error(folder: Path) -> None:
     whole = (folder / "model.onnx").read_bytes()
     for content, sentence in (
         (whole[:-1000], "is not an ONNX file|cannot be opened"),
@@ -181,7 +181,7 @@ def test_broken_folders_are_one_sentence(folder: Path) -> None:
         load_encoder(folder)
 
 
-def test_a_graph_is_cut_to_what_an_output_needs(folder: Path) -> None:
+def test_a_graph_is_cut_to_the_nodes_of_an_output(folder: Path) -> None:
     content = (folder / "model.onnx").read_bytes()
     names = output_names(content)
     assert names == [f"hidden_{layer}" for layer in range(7)]
@@ -194,12 +194,12 @@ def test_a_graph_is_cut_to_what_an_output_needs(folder: Path) -> None:
 @pytest.mark.parametrize(
     "broken", [b"\x3a", b"\x3a\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", b"\x3b", b"\x3a\x05ab", b""]
 )
-def test_what_is_no_protocol_buffer_is_a_value_error(broken: bytes) -> None:
+def test_an_invalid_protocol_buffer_raises_value_error(broken: bytes) -> None:
     with pytest.raises(ValueError, match=r"a field|a number|no graph"):
         output_names(broken)
 
 
-def test_batches_run_parallel_map_and_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parallel_batches_give_the_same_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
     one, three = (load_encoder("minilm", layer=2, threads=threads) for threads in (1, 3))
     seen, running, most, lock = set(), 0, 0, Lock()
     plain = OnnxNetwork.__call__
@@ -219,14 +219,14 @@ def test_batches_run_parallel_map_and_give_the_same(monkeypatch: pytest.MonkeyPa
     texts = [f"{'a red book ' * (at % 9)} number {at}" for at in range(120)]
     expected = one.encode(texts)
     monkeypatch.setattr(OnnxNetwork, "__call__", watched)
-    told: list[tuple[int, int]] = []
-    found = three.encode(texts, progress=lambda done, of: told.append((done, of)))
+    calls: list[tuple[int, int]] = []
+    found = three.encode(texts, progress=lambda done, of: calls.append((done, of)))
     assert (found.vectors == expected.vectors).all()  # to the last digit
     assert len(seen) == most == 3
-    assert told == sorted(told) and told[-1] == (120, 120)
+    assert calls == sorted(calls) and calls[-1] == (120, 120)
 
 
-def test_a_long_text_alone_has_all_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_single_long_text_uses_all_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     opened = []
     plain = onnx_module._session
     monkeypatch.setattr(onnx_module, "_session", lambda *given: opened.append(given[-1]) or plain(*given))
@@ -244,7 +244,7 @@ def test_a_long_text_alone_has_all_threads(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.parametrize("then", ["gone", "another"])
-def test_a_model_whose_file_is_another_by_now_is_not_opened_again(folder: Path, then: str) -> None:
+def test_a_replaced_file_is_not_opened_again(folder: Path, then: str) -> None:
     encoder = load_encoder(folder, layer=1, threads=2)
     before = encoder.encode(["a book", "red " * 300])[1]
     if then == "gone":

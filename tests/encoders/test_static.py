@@ -1,4 +1,4 @@
-"""Word vectors and model2vec as encoders: looked up, so exactly the same in every batch."""
+"""Tests of word vectors and model2vec as encoders."""
 
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ WORDS = ["[PAD]", "[UNK]", "red", "book", "king", "##dom", ",", "do"]
 
 
 def model2vec_folder(folder: Path, extra: dict[str, np.ndarray] | None = None) -> Path:
-    """Make a tiny model2vec folder with its own tokeniser, whose marks must not be used."""
+    """Make a tiny model2vec folder with its own tokenizer, whose special tokens must not be used."""
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
     made = Tokenizer(models.WordPiece({word: at for at, word in enumerate(WORDS)}, unk_token="[UNK]"))
@@ -39,7 +39,7 @@ def static(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", ["words", "model2vec"])
-def test_alone_is_exactly_the_same_as_in_any_batch(static: dict[str, Any], name: str) -> None:
+def test_vectors_do_not_depend_on_the_batch(static: dict[str, Any], name: str) -> None:
     @settings(max_examples=60, deadline=None)
     @given(LISTS)
     def check(texts: list[str]) -> None:
@@ -56,7 +56,7 @@ def test_spans_index_the_original_text(static: dict[str, Any], name: str) -> Non
     assert sets.empty[:2].all() and not sets.empty[-1]
 
 
-def test_words_have_their_own_vectors() -> None:
+def test_words_get_the_vectors_of_the_vocabulary() -> None:
     words, encoder = load_words(), load_encoder("words")
     text = "A red book, state-of-the-art: New qwertyzzz don\u2019t"
     sets = encoder.encode([text])
@@ -68,14 +68,14 @@ def test_words_have_their_own_vectors() -> None:
     assert np.allclose(encoder.embed([text])[0], unit.mean(axis=0), atol=1e-6)
 
 
-def test_words_with_signs_and_words_of_other_scripts_are_whole() -> None:
+def test_combining_characters_stay_in_their_words() -> None:
     texts = ["e\u0301te\u0301", "नमस्ते", "שָׁלוֹם", "كِتَاب", "你好"]
     encoder = WordsEncoder(Vocabulary.of(texts, np.eye(len(texts))))
     sets = encoder.encode(texts)
     assert np.array_equal(sets.vectors, np.eye(5, dtype=np.float32)) and not sets.unknown.any()
 
 
-def test_imported_vectors_and_folders_of_vectors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_imported_vectors_and_folders_can_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOFTSET_CACHE", str(tmp_path / "cache"))
     (tmp_path / "v.txt").write_text("red 1 0\nbook 0 2\n")
     import_vectors(tmp_path / "v.txt", "mine")
@@ -92,13 +92,13 @@ def test_imported_vectors_and_folders_of_vectors(tmp_path: Path, monkeypatch: py
 
 
 @pytest.mark.parametrize("options", [{"layer": 2}, {"device": "cpu"}, {"dtype": "float16"}])
-def test_options_that_would_vanish_are_refused(tmp_path: Path, options: dict[str, Any]) -> None:
+def test_options_without_effect_are_rejected(tmp_path: Path, options: dict[str, Any]) -> None:
     for model in ("words", model2vec_folder(tmp_path / "tiny")):
         with pytest.raises(SoftsetError, match=f"no option {next(iter(options))}"):
             load_encoder(model, **options)
 
 
-def test_model2vec_rows_are_the_tokens(tmp_path: Path) -> None:
+def test_model2vec_tokens_get_their_rows(tmp_path: Path) -> None:
     encoder = load_encoder(model2vec_folder(tmp_path / "tiny"))
     sets = encoder.encode(["Red kingdom, zebra"])
     assert sets.tokens_of(0) == ["red", "king", "##dom", ","] and sets.unknown.tolist() == [1]
@@ -139,7 +139,7 @@ def test_model2vec_agrees_with_its_own_package(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_broken_model2vec_folders_are_one_sentence(tmp_path: Path, change: Any, sentence: str) -> None:
+def test_broken_model2vec_folders_give_a_clear_error(tmp_path: Path, change: Any, sentence: str) -> None:
     folder = model2vec_folder(tmp_path / "tiny")
     change(folder)
     with pytest.raises(SoftsetError, match=sentence):

@@ -1,4 +1,4 @@
-"""TokenSets: ragged, sliced, joined, kept; and what is refused."""
+"""Tests of TokenSets: slicing, concatenation, files, and bad input."""
 
 import json
 from pathlib import Path
@@ -49,7 +49,7 @@ def assert_same(a: TokenSets, b: TokenSets) -> None:
         assert_same(a.special, b.special)
 
 
-def test_iterating_gives_the_arrays_in_order() -> None:
+def test_iteration_yields_the_arrays_in_order() -> None:
     arrays = ragged([2, 0, 5, 1])
     sets = TokenSets.from_arrays(arrays)
     assert (
@@ -62,7 +62,7 @@ def test_iterating_gives_the_arrays_in_order() -> None:
 
 
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=8), st.data())
-def test_taking_is_picking_from_the_list(counts: list[int], data: st.DataObject) -> None:
+def test_take_equals_indexing_a_list(counts: list[int], data: st.DataObject) -> None:
     arrays = ragged(counts)
     sets = TokenSets.from_arrays(arrays, dimensions=3)
     places = data.draw(st.lists(st.integers(-len(counts), len(counts) - 1)))
@@ -78,7 +78,7 @@ def test_taking_is_picking_from_the_list(counts: list[int], data: st.DataObject)
     assert [len(one) for one in sets[mask]] == [count for count, chosen in zip(counts, mask, strict=True) if chosen]
 
 
-def test_all_parts_are_sliced_together() -> None:
+def test_all_arrays_are_sliced_together() -> None:
     sets = full_sets()
     for part in (sets[1:], sets[[1, 2]]):
         assert (
@@ -94,7 +94,7 @@ def test_all_parts_are_sliced_together() -> None:
     assert np.shares_memory(sets[1:].vectors, sets.vectors)
 
 
-def test_means_are_of_each_text_and_zero_for_none() -> None:
+def test_means_are_zero_for_empty_texts() -> None:
     arrays = ragged([2, 0, 3, 0])
     means = TokenSets.from_arrays(arrays).means()
     assert means.dtype == np.float32
@@ -104,7 +104,7 @@ def test_means_are_of_each_text_and_zero_for_none() -> None:
 
 @pytest.mark.parametrize("name", ["sets", "sets.safetensors"])
 @pytest.mark.parametrize("dtype", ["float32", "float16", "float64"])
-def test_saved_and_opened_is_the_same_and_mapped(tmp_path: Path, name: str, dtype: str) -> None:
+def test_saved_sets_are_equal_and_memory_mapped_when_opened(tmp_path: Path, name: str, dtype: str) -> None:
     sets = full_sets().astype(dtype)
     sets.save(tmp_path / name)
     opened = TokenSets.open(tmp_path / name)
@@ -115,14 +115,14 @@ def test_saved_and_opened_is_the_same_and_mapped(tmp_path: Path, name: str, dtyp
     assert_same(TokenSets.open(tmp_path / f"empty-{name}"), bare)
 
 
-def test_saving_replaces_no_folder_and_leaves_nothing_half_written(tmp_path: Path) -> None:
+def test_saving_does_not_overwrite_and_is_atomic(tmp_path: Path) -> None:
     full_sets().save(tmp_path / "sets")
     with pytest.raises(FileExistsError):
         full_sets().save(tmp_path / "sets")
     assert [path.name for path in tmp_path.iterdir()] == ["sets"]
 
 
-def test_broken_folders_are_refused(tmp_path: Path) -> None:
+def test_broken_folders_are_rejected(tmp_path: Path) -> None:
     full_sets().save(tmp_path / "sets")
     vectors = tmp_path / "sets" / "vectors.npy"
     content = vectors.read_bytes()
@@ -156,7 +156,7 @@ def test_broken_folders_are_refused(tmp_path: Path) -> None:
         ("special_offsets", np.array([0, 4])),
     ],
 )
-def test_arrays_that_do_not_fit_are_refused(tmp_path: Path, name: str, array: np.ndarray) -> None:
+def test_inconsistent_arrays_are_rejected(tmp_path: Path, name: str, array: np.ndarray) -> None:
     from softset.encoders.tokensets_file import arrays_from_sets
 
     save_file(
@@ -166,7 +166,7 @@ def test_arrays_that_do_not_fit_are_refused(tmp_path: Path, name: str, array: np
         TokenSets.open(tmp_path / "x.safetensors")
 
 
-def test_another_kind_of_file_is_refused(tmp_path: Path) -> None:
+def test_files_of_another_kind_are_rejected(tmp_path: Path) -> None:
     save_file({"vectors": np.zeros((1, 2))}, tmp_path / "x.safetensors")
     with pytest.raises(FileError, match="that softset did not write"):
         TokenSets.open(tmp_path / "x.safetensors")
@@ -191,12 +191,12 @@ def test_another_kind_of_file_is_refused(tmp_path: Path) -> None:
         ([], ShapeError, "give dimensions="),
     ],
 )
-def test_bad_arrays_are_one_sentence(arrays: list, kind: type[SoftsetError], sentence: str) -> None:
+def test_bad_arrays_give_a_clear_error(arrays: list, kind: type[SoftsetError], sentence: str) -> None:
     with pytest.raises(kind, match=sentence):
         TokenSets.from_arrays(arrays)
 
 
-def test_other_bad_input_is_one_sentence() -> None:
+def test_other_bad_input_gives_a_clear_error() -> None:
     sets = TokenSets.from_arrays([[[1.0, 2.0]]])
     with pytest.raises(ShapeError, match="text 0 has 1 vector, but 2 tokens"):
         TokenSets.from_arrays([[[1.0, 2.0]]], tokens=[["a", "b"]])
@@ -237,14 +237,14 @@ def test_other_bad_input_is_one_sentence() -> None:
         ("half \ud83d", r"token 1 of text 1 is 'half \\ud83d', with a lone surrogate"),
     ],
 )
-def test_tokens_that_could_not_be_saved_are_refused(token: object, sentence: str) -> None:
+def test_tokens_that_cannot_be_saved_are_rejected(token: object, sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         TokenSets.from_arrays(ragged([1, 2]), tokens=[["a"], ["b", token]])  # type: ignore[list-item]
     fine = TokenSets.from_arrays(ragged([1, 2]), tokens=[["a"], ["\u4f60", np.str_("\U0001f600")]])
     assert fine.tokens_of(1) == ["\u4f60", "\U0001f600"]
 
 
-def test_a_truth_value_is_no_place() -> None:
+def test_booleans_are_not_indices() -> None:
     sets = TokenSets.from_arrays(ragged([1, 2]))
     for at in (True, False, np.True_):
         with pytest.raises(InputError, match=f"{at} is not an index"):

@@ -1,4 +1,4 @@
-"""Models of a few words, made by hand: an ONNX file is a protocol buffer, and no package is needed to write one."""
+"""Tiny models for tests; the ONNX files are written as protocol buffers, without the onnx package."""
 
 import json
 from pathlib import Path
@@ -15,7 +15,7 @@ def table(d: int = 4, seed: int = 0, words: int = len(WORDS)) -> np.ndarray:
     return np.random.default_rng(seed).standard_normal((words, d)).astype(np.float32)
 
 
-def tokeniser(folder: Path) -> None:
+def save_tokenizer(folder: Path) -> None:
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
     made = Tokenizer(models.WordLevel({word: at for at, word in enumerate(WORDS)}, unk_token="[UNK]"))
@@ -30,7 +30,7 @@ def config(folder: Path, **facts) -> None:
 def onnx_model(folder: Path, rows: np.ndarray | None = None, *, place: str = "", data: str | None = None) -> Path:
     """Fill a folder with a model of one layer; its ONNX file lies in `place`, and its weights in a file `data`."""
     (folder / place).mkdir(parents=True)
-    tokeniser(folder)
+    save_tokenizer(folder)
     config(folder, model_type="bert", max_position_embeddings=8)
     rows = table() if rows is None else rows
     (folder / place / "model.onnx").write_bytes(onnx_bytes(rows, data))
@@ -41,7 +41,7 @@ def onnx_model(folder: Path, rows: np.ndarray | None = None, *, place: str = "",
 
 def model2vec(folder: Path, rows: np.ndarray | None = None) -> Path:
     folder.mkdir(parents=True)
-    tokeniser(folder)
+    save_tokenizer(folder)
     config(folder, model_type="model2vec", normalize=True)
     save_file({"embeddings": table() if rows is None else rows}, folder / "model.safetensors")
     return folder
@@ -50,7 +50,7 @@ def model2vec(folder: Path, rows: np.ndarray | None = None) -> Path:
 def transformers_like(folder: Path) -> Path:
     """Fill a folder that looks like a model of transformers; its weights are none."""
     folder.mkdir(parents=True)
-    tokeniser(folder)
+    save_tokenizer(folder)
     sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
     config(folder, model_type="bert", architectures=["BertModel"], max_position_embeddings=32, vocab_size=16, **sizes)
     save_file({"embeddings": table()}, folder / "model.safetensors")

@@ -1,4 +1,4 @@
-"""Models of transformers: tiny ones of many architectures, made here, and the full MiniLM where it is installed."""
+"""Tests of transformers models: tiny random models of many architectures, and the full MiniLM if installed."""
 
 import importlib.util
 import multiprocessing
@@ -38,7 +38,7 @@ def word_pieces() -> Any:
     return made, {"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
 
 
-def byte_pairs(*, marks: bool) -> Any:
+def byte_pairs(*, special_tokens: bool) -> Any:
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 
     made = Tokenizer(models.BPE())
@@ -49,7 +49,7 @@ def byte_pairs(*, marks: bool) -> Any:
     made.train_from_iterator(
         CORPUS, trainers.BpeTrainer(vocab_size=400, special_tokens=names, initial_alphabet=alphabet)
     )
-    if marks:
+    if special_tokens:
         made.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0), add_prefix_space=False)
         return made, {"pad_token": "<pad>", "bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"}
     made.post_processor = processors.ByteLevel(trim_offsets=False)
@@ -77,8 +77,8 @@ def architectures() -> dict[str, Any]:
     offset = {"pad_token_id": 1, "max_position_embeddings": 66}
     return {
         "bert": (word_pieces, t.BertModel, t.BertConfig(**SIZES, max_position_embeddings=64, pad_token_id=0)),
-        "roberta": (lambda: byte_pairs(marks=True), t.RobertaModel, t.RobertaConfig(**SIZES, **offset)),
-        "mpnet": (lambda: byte_pairs(marks=True), t.MPNetModel, t.MPNetConfig(**SIZES, **offset)),
+        "roberta": (lambda: byte_pairs(special_tokens=True), t.RobertaModel, t.RobertaConfig(**SIZES, **offset)),
+        "mpnet": (lambda: byte_pairs(special_tokens=True), t.MPNetModel, t.MPNetConfig(**SIZES, **offset)),
         "deberta": (
             word_pieces,
             t.DebertaV2Model,
@@ -88,17 +88,17 @@ def architectures() -> dict[str, Any]:
         ),
         "t5": (unigrams, t.T5Model, t.T5Config(**small_t5, pad_token_id=0, eos_token_id=1)),
         "bart": (
-            lambda: byte_pairs(marks=True),
+            lambda: byte_pairs(special_tokens=True),
             t.BartModel,
             t.BartConfig(**small_bart, max_position_embeddings=64, pad_token_id=1, bos_token_id=0, eos_token_id=2),
         ),
         "gpt2": (
-            lambda: byte_pairs(marks=False),
+            lambda: byte_pairs(special_tokens=False),
             t.GPT2Model,
             t.GPT2Config(n_embd=32, n_layer=3, n_head=4, n_positions=64, bos_token_id=2, eos_token_id=2),
         ),
         "llama": (
-            lambda: byte_pairs(marks=False),
+            lambda: byte_pairs(special_tokens=False),
             t.LlamaModel,
             t.LlamaConfig(**SIZES, num_key_value_heads=2, max_position_embeddings=64, bos_token_id=2, eos_token_id=2),
         ),
@@ -113,13 +113,13 @@ LONGEST = {"t5": 512}
 def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Make a tiny random model of each architecture, saved as anybody would save one."""
     made = {}
-    for name, (tokeniser, kind, config) in architectures().items():
+    for name, (tokenizer, kind, config) in architectures().items():
         folder = tmp_path_factory.mktemp("models") / name
-        backend, marks = tokeniser()
+        backend, special_tokens = tokenizer()
         config.vocab_size = backend.get_vocab_size()
         torch.manual_seed(0)
         kind(config).save_pretrained(folder)
-        transformers.PreTrainedTokenizerFast(tokenizer_object=backend, **marks).save_pretrained(folder)
+        transformers.PreTrainedTokenizerFast(tokenizer_object=backend, **special_tokens).save_pretrained(folder)
         made[name] = folder
     return made
 
@@ -134,7 +134,7 @@ def encoders(folders: dict[str, Path]) -> dict[tuple[str, int], Any]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_alone_is_the_same_as_in_any_batch(encoders: dict, name: str) -> None:
+def test_vectors_do_not_depend_on_the_batch(encoders: dict, name: str) -> None:
     @settings(max_examples=15, deadline=None)
     @given(LISTS, st.randoms(use_true_random=False))
     def check(texts: list[str], random: Any) -> None:
@@ -145,19 +145,19 @@ def test_alone_is_the_same_as_in_any_batch(encoders: dict, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_vectors_are_the_model_s_own(folders: dict[str, Path], name: str) -> None:
+def test_vectors_equal_those_of_the_model(folders: dict[str, Path], name: str) -> None:
     """Compare with transformers called by hand on one text, for every layer."""
     text = "the red king, don't you think? 你好"
-    tokeniser = transformers.AutoTokenizer.from_pretrained(folders[name])
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folders[name])
     model = transformers.AutoModel.from_pretrained(folders[name]).eval()
     model = model.get_encoder() if model.config.is_encoder_decoder else model
-    given_ids = tokeniser(text, return_tensors="pt")
+    given_ids = tokenizer(text, return_tensors="pt")
     with torch.no_grad():
         states = model(given_ids["input_ids"], attention_mask=given_ids["attention_mask"], output_hidden_states=True)
     for layer in range(4):
         sets = load_encoder(folders[name], layer=layer, special_tokens=True).encode([text])
-        names = tokeniser.convert_ids_to_tokens(given_ids["input_ids"][0])
-        members = [at for at, name in enumerate(names) if name != tokeniser.unk_token and name.strip("\u2581\u0120")]
+        names = tokenizer.convert_ids_to_tokens(given_ids["input_ids"][0])
+        members = [at for at, name in enumerate(names) if name != tokenizer.unk_token and name.strip("\u2581\u0120")]
         assert np.abs(sets[0] - states.hidden_states[layer][0].numpy()[members]).max() < 1e-5
         assert sets.tokens_of(0) == [names[at] for at in members]
 
@@ -174,7 +174,7 @@ def test_spans_index_the_original_text(folders: dict[str, Path], name: str, unit
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_longest_input_is_the_config_s_and_windows_go_beyond(folders: dict[str, Path], name: str) -> None:
+def test_the_limit_comes_from_the_config_and_windows_exceed_it(folders: dict[str, Path], name: str) -> None:
     encoder: Any = load_encoder(folders[name])
     assert f"max_length:{LONGEST.get(name, 64)}" in encoder.signature
     text = " ".join(CORPUS * 60)
@@ -185,14 +185,14 @@ def test_the_longest_input_is_the_config_s_and_windows_go_beyond(folders: dict[s
 
 
 @pytest.mark.parametrize("name", ["gpt2", "llama"])
-def test_a_decoder_s_tokens_see_only_what_is_before(encoders: dict, name: str) -> None:
+def test_decoder_tokens_see_only_earlier_tokens(encoders: dict, name: str) -> None:
     short, long = encoders[name, 1024].encode(["the red king", "the red king and the young queen"])
     assert np.abs(short - long[: len(short)]).max() < 1e-5
 
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-def test_decoders_are_known_by_what_they_do(folders: dict[str, Path], name: str, dtype: str) -> None:
+def test_decoders_are_detected_by_their_behaviour(folders: dict[str, Path], name: str, dtype: str) -> None:
     encoder: Any = load_encoder(folders[name], dtype=dtype, max_length=24)
     encoder.encode(["the red king"])
     assert "_causal" not in vars(encoder), "asked before a text needed windows"
@@ -201,7 +201,7 @@ def test_decoders_are_known_by_what_they_do(folders: dict[str, Path], name: str,
 
 
 @pytest.mark.parametrize("name", ["gpt2", "llama"])
-def test_a_decoder_s_token_is_from_the_window_with_most_before_it(folders: dict[str, Path], name: str) -> None:
+def test_decoder_vectors_come_from_the_earlier_window(folders: dict[str, Path], name: str) -> None:
     small, large = load_encoder(folders[name], max_length=16), load_encoder(folders[name], max_length=40)
     text = " ".join(["the red book of the old king and the young queen of the"] * 2)
     windowed, whole = small.encode([text])[0], large.encode([text])[0]
@@ -211,14 +211,14 @@ def test_a_decoder_s_token_is_from_the_window_with_most_before_it(folders: dict[
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
-def test_lower_precision_gives_nearly_the_same(folders: dict[str, Path], dtype: str) -> None:
+def test_lower_precision_gives_similar_vectors(folders: dict[str, Path], dtype: str) -> None:
     full, low = load_encoder(folders["bert"]), load_encoder(folders["bert"], dtype=dtype)
     a, b = (one.encode(CORPUS).vectors for one in (full, low))
     assert b.dtype == np.float32 and 1e-6 < np.abs(a - b).max() < 0.1
     assert low.signature.endswith(f"|dtype:{dtype}") and "dtype" not in full.signature
 
 
-def test_threads_are_given_back(folders: dict[str, Path]) -> None:
+def test_the_thread_setting_of_torch_is_restored(folders: dict[str, Path]) -> None:
     before = torch.get_num_threads()
     load_encoder(folders["bert"], threads=before + 1).encode(CORPUS)
     assert torch.get_num_threads() == before
@@ -248,7 +248,7 @@ def in_a_fork(job: Any) -> str:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_a_fork_after_threads_is_told_and_does_not_hang(folders: dict[str, Path]) -> None:
+def test_a_fork_after_threads_raises_instead_of_hanging(folders: dict[str, Path]) -> None:
     encoder, single = load_encoder(folders["bert"], threads=2), load_encoder(folders["bert"], threads=1)
     encoder.encode(CORPUS)
     sentence = "this process was forked from one where torch had used threads"
@@ -259,12 +259,12 @@ def test_a_fork_after_threads_is_told_and_does_not_hang(folders: dict[str, Path]
     assert len(encoder.encode(CORPUS)) == 2, "the parent goes on"
 
 
-def test_loading_says_nothing(folders: dict[str, Path], capfd: pytest.CaptureFixture[str]) -> None:
+def test_loading_prints_nothing(folders: dict[str, Path], capfd: pytest.CaptureFixture[str]) -> None:
     load_encoder(folders["bert"])
     assert capfd.readouterr() == ("", "")
 
 
-def test_bad_options_are_one_sentence(folders: dict[str, Path]) -> None:
+def test_bad_options_give_a_clear_error(folders: dict[str, Path]) -> None:
     for options, sentence in (
         ({"dtype": "int8"}, "the dtype 'int8' is not known"),
         ({"device": "cuda:99"}, "the device 'cuda:99' cannot be used"),
@@ -277,15 +277,15 @@ def test_bad_options_are_one_sentence(folders: dict[str, Path]) -> None:
 
 def made(folder: Path, kind: Any, config: Any) -> Path:
     """Save a tiny random model with the word pieces of the corpus."""
-    backend, marks = word_pieces()
+    backend, special_tokens = word_pieces()
     config.vocab_size = backend.get_vocab_size()
     torch.manual_seed(0)
     kind(config).save_pretrained(folder)
-    transformers.PreTrainedTokenizerFast(tokenizer_object=backend, **marks).save_pretrained(folder)
+    transformers.PreTrainedTokenizerFast(tokenizer_object=backend, **special_tokens).save_pretrained(folder)
     return folder
 
 
-def test_models_that_mix_texts_of_a_batch_get_one_at_a_time(tmp_path: Path) -> None:
+def test_models_that_ignore_the_mask_run_one_text_per_batch(tmp_path: Path) -> None:
     """FNet does not look at the mask, and ConvBERT convolves over padding."""
     t, sizes = transformers, {**SIZES, "max_position_embeddings": 64, "pad_token_id": 0}
     fnet = t.FNetConfig(**{key: value for key, value in sizes.items() if key != "num_attention_heads"})
@@ -297,7 +297,7 @@ def test_models_that_mix_texts_of_a_batch_get_one_at_a_time(tmp_path: Path) -> N
         assert_same_alone(encoder, encoder, [*CORPUS, "the", "red king", ""], 1e-5)
 
 
-def test_led_reads_long_texts_in_whole_windows(tmp_path: Path) -> None:
+def test_led_uses_whole_attention_windows(tmp_path: Path) -> None:
     """Its config names the positions of encoder and decoder apart, and it pads to its attention window."""
     sizes = {"encoder_layers": 2, "decoder_layers": 1, "encoder_ffn_dim": 48, "decoder_ffn_dim": 48, "d_model": 32}
     heads = {"encoder_attention_heads": 4, "decoder_attention_heads": 4, "attention_window": 16, "pad_token_id": 0}
@@ -311,7 +311,7 @@ def test_led_reads_long_texts_in_whole_windows(tmp_path: Path) -> None:
     assert sets.spans is not None and sets.spans[-1, 1] == len(text)
 
 
-def test_models_for_images_or_sounds_are_told_what_works(tmp_path: Path) -> None:
+def test_models_for_images_are_rejected(tmp_path: Path) -> None:
     t, sizes = transformers, {**SIZES, "vocab_size": 100}
     clip = t.CLIPConfig(text_config=sizes, vision_config={**SIZES, "image_size": 8, "patch_size": 4}, projection_dim=8)
     vit = t.ViTConfig(**SIZES, image_size=8, patch_size=4)
@@ -320,14 +320,14 @@ def test_models_for_images_or_sounds_are_told_what_works(tmp_path: Path) -> None
             load_encoder(made(folder, kind, config))
 
 
-def test_a_model_that_fails_when_it_is_run_is_one_sentence(folders: dict[str, Path]) -> None:
+def test_an_error_of_the_model_gives_a_clear_error(folders: dict[str, Path]) -> None:
     encoder: Any = load_encoder(folders["bert"], max_length=8)
     encoder._network.layer = 99
     with pytest.raises(FileError, match=r"the model bert@\w+ cannot be run on 2 texts of \d+ tokens .*smaller max"):
         encoder.encode(["the red king", "the queen of"])
 
 
-def test_weights_that_are_missing_are_not_made_up(folders: dict[str, Path], tmp_path: Path) -> None:
+def test_missing_weights_are_rejected(folders: dict[str, Path], tmp_path: Path) -> None:
     from safetensors.numpy import load_file, save_file
 
     for path in folders["bert"].iterdir():
@@ -338,13 +338,13 @@ def test_weights_that_are_missing_are_not_made_up(folders: dict[str, Path], tmp_
         load_encoder(tmp_path)
 
 
-def test_typed_marks_and_lone_spaces_are_no_members(folders: dict[str, Path]) -> None:
+def test_typed_special_tokens_and_spaces_are_not_members(folders: dict[str, Path]) -> None:
     sets = load_encoder(folders["t5"]).encode(["the </s> king", "\u4f60\u597d"])
     assert "</s>" not in sets.tokens_of(0) and "\u2581" not in sets.tokens_of(0)
     assert sets.empty.tolist() == [False, True]
 
 
-def test_pickled_weights_and_foreign_code_are_refused(folders: dict[str, Path], tmp_path: Path) -> None:
+def test_pickles_and_remote_code_are_rejected(folders: dict[str, Path], tmp_path: Path) -> None:
     for name in ("config.json", "tokenizer.json", "tokenizer_config.json"):
         (tmp_path / name).write_bytes((folders["bert"] / name).read_bytes())
     torch.save({"x": torch.zeros(1)}, tmp_path / "pytorch_model.bin")
@@ -373,13 +373,13 @@ def test_a_missing_extra_names_the_command(folders: dict[str, Path], monkeypatch
         load_encoder("minilmm")
 
 
-def test_a_name_that_nobody_knows(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_hub_name_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(InputError, match="there is no encoder 'nobody/nothing'"):
         load_encoder("nobody/nothing")
 
 
-def test_tokens_without_places_are_looked_for() -> None:
+def test_spans_of_slow_tokenizers_are_searched() -> None:
     from softset.encoders.tokenizer import _find_spans
 
     def shown(text: str, tokens: list[str]) -> list[str]:
@@ -414,7 +414,7 @@ class TestFullMiniLM:
     texts = (*ODD, *CORPUS, "A man is playing a guitar.", "Someone plays an instrument.", "word " * 700)
 
     @pytest.mark.parametrize("layer", range(7))
-    def test_the_bundled_vectors_point_the_same_way(self, folder: Path, layer: int) -> None:
+    def test_the_bundled_vectors_agree_with_the_original_weights(self, folder: Path, layer: int) -> None:
         full, bundled = (load_encoder(one, layer=layer).encode(self.texts) for one in (folder, "minilm"))
         assert np.array_equal(full.offsets, bundled.offsets) and np.array_equal(full.spans, bundled.spans)
         for a, b in ((full, bundled), (full.special, bundled.special)):
@@ -423,5 +423,5 @@ class TestFullMiniLM:
             cosines /= np.linalg.norm(a.vectors, axis=1) * np.linalg.norm(b.vectors, axis=1)
             assert cosines.min() > 0.998
 
-    def test_alone_is_the_same_as_in_any_batch(self, folder: Path) -> None:
+    def test_vectors_do_not_depend_on_the_batch(self, folder: Path) -> None:
         assert_same_alone(load_encoder(folder, batch_tokens=300), load_encoder(folder), list(self.texts[:-1]), 1e-5)

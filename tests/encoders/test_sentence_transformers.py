@@ -1,4 +1,4 @@
-"""Models of sentence-transformers: the same vectors as their own code gives, in any batch, on tiny random models."""
+"""Tests of sentence-transformers models: tiny random models, compared with their own code."""
 
 import json
 import shutil
@@ -33,7 +33,7 @@ written = st.lists(st.sampled_from([*WORDS[:8], "reds", "Books", "zebra", "."]),
 
 
 def transformer(folder: Path, kind: str = "Bert", **settings):
-    """Return a random model of two layers with a tokeniser of some words, saved and loaded as real ones are."""
+    """Return a random model of two layers with a tokenizer of some words, saved and loaded as real ones are."""
     import transformers
     from sentence_transformers.base.modules import Transformer
 
@@ -112,7 +112,7 @@ def cosines(a, b):
 # A SentenceTransformer: vectors
 
 
-def test_token_vectors_are_the_models_own(model):
+def test_token_vectors_equal_those_of_the_model(model):
     sets = sentence_encoder(model).encode(TEXTS)
     theirs = model.encode(TEXTS, output_value="token_embeddings", batch_size=2)
     for at, one in enumerate(sets):
@@ -124,18 +124,18 @@ def test_token_vectors_are_the_models_own(model):
     assert sets.dimensions == 16 and sets.vectors.dtype == np.float32
 
 
-def test_marks_come_in_on_request(model):
+def test_special_tokens_can_be_members(model):
     sets = sentence_encoder(model, options=PipelineOptions(special_tokens=True)).encode(TEXTS)
     for at, theirs in enumerate(model.encode(TEXTS, output_value="token_embeddings")):
         names = model.tokenizer.convert_ids_to_tokens(model.tokenizer(TEXTS[at])["input_ids"])
-        known = [name != "[UNK]" for name in names]  # those stay aside
+        known = [name != "[UNK]" for name in names]  # those are not members
         np.testing.assert_allclose(sets[at], theirs.numpy()[known], atol=1e-5)
         assert sets.tokens_of(at)[0] == names[0] and sets.tokens_of(at)[-1] == names[-1]
 
 
 @settings(max_examples=12)
 @given(texts=st.lists(written, max_size=5), budget=st.integers(1, 60))
-def test_a_text_has_one_set_in_every_batch(model, texts, budget):
+def test_sets_do_not_depend_on_the_batch(model, texts, budget):
     encoder = sentence_encoder(model, options=PipelineOptions(batch_tokens=budget))
     together, pooled = encoder.encode(texts), encoder.embed(texts)
     for at, text in enumerate(texts):
@@ -143,7 +143,7 @@ def test_a_text_has_one_set_in_every_batch(model, texts, budget):
         np.testing.assert_allclose(pooled[at], encoder.embed([text])[0], atol=1e-5)
 
 
-def test_positions_counted_from_the_padding(tmp_path):
+def test_models_with_offset_positions_have_the_right_limit(tmp_path):
     roberta = sentence_model(tmp_path, pooling(), kind="Roberta")
     roberta.max_seq_length = int(1e30)  # what transformers says where nothing is known
     encoder, seen = sentence_encoder(roberta), watched(roberta)
@@ -156,7 +156,7 @@ def test_positions_counted_from_the_padding(tmp_path):
     )
 
 
-def test_modules_that_mix_neighbours_get_each_text_alone(tmp_path):
+def test_modules_that_mix_tokens_run_one_text_per_batch(tmp_path):
     from sentence_transformers.sentence_transformer.modules import CNN
 
     mixing = sentence_model(tmp_path, CNN(16, out_channels=4, kernel_sizes=[1, 3, 5]))
@@ -166,14 +166,16 @@ def test_modules_that_mix_neighbours_get_each_text_alone(tmp_path):
     for at, text in enumerate(TEXTS[:2]):
         own = mixing.encode([text], output_value="token_embeddings")[0]
         np.testing.assert_allclose(sets[at], own[1:-1].numpy(), atol=1e-5)
-    np.testing.assert_allclose(encoder.embed(TEXTS)[3], _mean_with_marks(sets, 3), atol=1e-5)  # it has no pooling
+    np.testing.assert_allclose(
+        encoder.embed(TEXTS)[3], _mean_with_special_tokens(sets, 3), atol=1e-5
+    )  # it has no pooling
 
 
-def _mean_with_marks(sets, at):
+def _mean_with_special_tokens(sets, at):
     return np.concatenate([sets[at], sets.special[at]]).mean(axis=0)
 
 
-def test_half_precision_is_the_same_in_every_batch(folder):
+def test_half_precision_does_not_depend_on_the_batch(folder):
     half = package.SentenceTransformer(str(folder), device="cpu", model_kwargs={"dtype": torch.bfloat16})
     encoder, seen = sentence_encoder(half), watched(half)
     assert "|dtype:bfloat16" in encoder.signature
@@ -183,7 +185,7 @@ def test_half_precision_is_the_same_in_every_batch(folder):
     assert all((sets[at] == encoder.encode([text])[0]).all() for at, text in enumerate(TEXTS))
 
 
-def test_training_mode_does_not_matter(model):
+def test_training_mode_does_not_change_vectors(model):
     encoder = sentence_encoder(model)
     before = encoder.encode(TEXTS).vectors
     model.train()
@@ -193,7 +195,7 @@ def test_training_mode_does_not_matter(model):
 # A SentenceTransformer: texts
 
 
-def test_spans_are_places_in_the_text(model):
+def test_spans_index_the_original_text(model):
     sets = sentence_encoder(model).encode(TEXTS)
     for at, text in enumerate(TEXTS):
         rows = slice(sets.offsets[at], sets.offsets[at + 1])
@@ -202,7 +204,7 @@ def test_spans_are_places_in_the_text(model):
     assert sets.tokens_of(6) == ["the", "pen", "##ish"]
 
 
-def test_long_texts_go_in_windows(model):
+def test_long_texts_are_encoded_in_windows(model):
     words = LONG.split()
     sets = sentence_encoder(model).encode([LONG, "red"])
     assert sets.tokens_of(0) == words and sets.truncated.tolist() == [0, 0]
@@ -218,13 +220,13 @@ def test_long_texts_go_in_windows(model):
         sentence_encoder(model, options=PipelineOptions(overflow="error")).encode([LONG])
 
 
-def test_words_and_shorter_windows(model):
+def test_unit_and_max_length_are_supported(model):
     encoder = sentence_encoder(model, options=PipelineOptions(unit="word", max_length=6))
     assert encoder.encode(["the penish books"]).tokens_of(0) == ["the", "penish", "books"]
     assert "unit:word" in encoder.signature and "max_length:6" in encoder.signature
 
 
-def test_the_models_tokeniser_stays_as_it_is(model):
+def test_the_tokenizer_of_the_model_is_not_changed(model):
     model.encode(TEXTS)  # it cuts and pads now
     own = model.tokenizer.backend_tokenizer
     before = own.to_str(), own.truncation, own.padding, own.encode_special_tokens
@@ -237,14 +239,14 @@ def test_the_models_tokeniser_stays_as_it_is(model):
 # A SentenceTransformer: one vector a text
 
 
-def test_sentence_vectors_are_the_models_own(model):
+def test_sentence_vectors_equal_those_of_the_model(model):
     found = sentence_encoder(model).embed([*TEXTS, TEXTS[0]])
     assert found.dtype == np.float32
     np.testing.assert_allclose(cosines(found, model.encode([*TEXTS, TEXTS[0]])), 1, atol=1e-5)
 
 
 @pytest.mark.parametrize("mode", ["cls", "max", "lasttoken", "weightedmean", "mean_sqrt_len_tokens"])
-def test_whatever_the_pooling(tmp_path, mode):
+def test_sentence_vectors_follow_the_pooling_of_the_model(tmp_path, mode):
     own = sentence_model(tmp_path, pooling(mode))
     np.testing.assert_allclose(sentence_encoder(own).embed(TEXTS), own.encode(TEXTS), atol=1e-5)
 
@@ -257,14 +259,14 @@ def test_prompts_are_not_applied(tmp_path):
 
 
 def test_sentence_vectors_of_long_texts_are_the_mean_over_windows(model):
-    words, told = LONG.split(), []
-    found = sentence_encoder(model).embed(["red", LONG], progress=lambda *done: told.append(done))
+    words, calls = LONG.split(), []
+    found = sentence_encoder(model).embed(["red", LONG], progress=lambda *done: calls.append(done))
     wanted = sum(
         (one.end - one.begin) / len(words) * model.encode(" ".join(words[one.start : one.stop]))
         for one in split_windows(len(words), 22)
     )
     np.testing.assert_allclose(found[1], wanted, atol=1e-5)
-    assert told == [(2, 2)]
+    assert calls == [(2, 2)]
     cut = sentence_encoder(model, options=PipelineOptions(overflow="truncate")).embed([LONG])
     np.testing.assert_allclose(cut, model.encode([LONG]), atol=1e-5)
 
@@ -277,7 +279,7 @@ def test_empty_texts_are_empty_sets_and_zero(model):
     assert encoder.embed([]).shape == (0, 16) and encoder.encode([]).vectors.shape == (0, 16)
 
 
-def test_sentence_vectors_of_another_space_are_refused(tmp_path):
+def test_sentence_vectors_of_another_dimension_are_rejected(tmp_path):
     from sentence_transformers.base.modules import Dense
 
     own = sentence_model(tmp_path, pooling(), Dense(16, 5))
@@ -291,7 +293,7 @@ def test_sentence_vectors_of_another_space_are_refused(tmp_path):
 # What they are called
 
 
-def test_a_folder_and_its_model_are_one_encoder(folder, model):
+def test_a_folder_and_its_loaded_model_are_the_same_encoder(folder, model):
     by_path, by_object = sentence_encoder(folder), sentence_encoder(model)
     assert by_path.signature == by_object.signature == sentence_encoder(str(folder)).signature
     assert (by_path.encode(TEXTS).vectors == by_object.encode(TEXTS).vectors).all()
@@ -303,7 +305,7 @@ def test_a_folder_and_its_model_are_one_encoder(folder, model):
     assert sentence_encoder(folder, name="mine").signature == by_path.signature.replace("tiny", "mine")
 
 
-def test_the_checksum_tells_models_apart(folder, tmp_path):
+def test_the_checksum_differs_for_different_models(folder, tmp_path):
     def checksum(change):
         one = package.SentenceTransformer(str(folder), device="cpu")
         change(one)
@@ -328,7 +330,7 @@ def test_the_checksum_tells_models_apart(folder, tmp_path):
     assert sentence_encoder(sentence_model(tmp_path / "named", pooling())).signature.startswith("encoder:st(named)@")
 
 
-def test_names_are_looked_up_among_downloads_only(folder, monkeypatch):
+def test_names_are_looked_up_in_the_download_cache_only(folder, monkeypatch):
     asked = []
 
     def snapshot(name, *, local_files_only):
@@ -345,7 +347,7 @@ def test_names_are_looked_up_among_downloads_only(folder, monkeypatch):
 
 
 @pytest.mark.parametrize("role", ["document", "query"])
-def test_late_interaction_is_the_models_own(colbert, role):
+def test_late_interaction_sets_equal_those_of_the_model(colbert, role):
     texts = [*TEXTS, LONG]
     sets = sentence_encoder(colbert, role=role).encode([*texts, TEXTS[0]])
     theirs = getattr(colbert, f"encode_{role}")(texts, convert_to_numpy=True)
@@ -354,7 +356,7 @@ def test_late_interaction_is_the_models_own(colbert, role):
     assert sets.dimensions == 6 and sets.vectors.dtype == np.float32
 
 
-def test_late_interaction_tells_its_tokens(colbert):
+def test_late_interaction_sets_have_tokens(colbert):
     documents = sentence_encoder(colbert).encode(["A red book.", LONG])
     assert documents.tokens_of(0) == ["[CLS]", "[D]", "a", "red", "book", "[SEP]"]
     assert documents.counts.tolist() == [6, 20] and documents.truncated.tolist() == [0, len(LONG.split()) + 3 - 20]
@@ -365,13 +367,13 @@ def test_late_interaction_tells_its_tokens(colbert):
 
 @settings(max_examples=10)
 @given(texts=st.lists(written, max_size=5), budget=st.integers(1, 60), role=st.sampled_from(["document", "query"]))
-def test_late_interaction_is_the_same_in_every_batch(colbert, texts, budget, role):
+def test_late_interaction_does_not_depend_on_the_batch(colbert, texts, budget, role):
     encoder = sentence_encoder(colbert, role=role, options=PipelineOptions(batch_tokens=budget))
     for text, one in zip(texts, encoder.encode(texts), strict=True):
         np.testing.assert_allclose(one, encoder.encode([text])[0], atol=1e-5)
 
 
-def test_queries_that_grow_to_a_least_length(tmp_path):
+def test_queries_are_expanded_to_the_minimum_length(tmp_path):
     growing = late_model(tmp_path, query_expansion={"strategy": "min", "length": 8, "attend": True, "token": None})
     sets = sentence_encoder(growing, role="query").encode(TEXTS)
     assert sets.counts.min() == 8 < sets.counts.max()
@@ -379,7 +381,7 @@ def test_queries_that_grow_to_a_least_length(tmp_path):
         np.testing.assert_allclose(one, growing.encode_query([text], convert_to_numpy=True)[0], atol=1e-5)
 
 
-def test_late_models_that_mix_neighbours_get_no_padding(tmp_path):
+def test_late_interaction_batches_have_no_padding(tmp_path):
     from sentence_transformers.sentence_transformer.modules import CNN
 
     mixing = late_model(tmp_path, CNN(6, out_channels=2, kernel_sizes=[1, 5]))
@@ -389,7 +391,7 @@ def test_late_models_that_mix_neighbours_get_no_padding(tmp_path):
         np.testing.assert_allclose(one, mixing.encode_document([text], convert_to_numpy=True)[0], atol=1e-5)
 
 
-def test_tokens_that_the_model_merges_have_no_name(tmp_path):
+def test_merged_tokens_have_no_names(tmp_path):
     from sentence_transformers.multi_vector_encoder.modules import HierarchicalTokenPooling
 
     merging = late_model(tmp_path, HierarchicalTokenPooling(2.0))
@@ -419,17 +421,17 @@ def test_prompts_are_chosen_as_the_model_does(tmp_path, prompts, default, role, 
     np.testing.assert_allclose(sets[0], getattr(own, f"encode_{role}")(["red"], convert_to_numpy=True)[0], atol=1e-5)
 
 
-def test_blank_texts_are_empty_and_progress_is_told(colbert):
-    told = []
+def test_blank_texts_are_empty_and_progress_is_reported(colbert):
+    calls = []
     encoder = sentence_encoder(colbert)
-    sets = encoder.encode(["", "red", " \n", "a pen"], progress=lambda *done: told.append(done))
+    sets = encoder.encode(["", "red", " \n", "a pen"], progress=lambda *done: calls.append(done))
     assert sets.counts.tolist() == [0, 4, 0, 5] and sets.tokens_of(0) == []
-    assert told == [(3, 4), (4, 4)]
+    assert calls == [(3, 4), (4, 4)]
     assert not encoder.embed([""]).any() and encoder.encode([]).vectors.shape == (0, 6)
     np.testing.assert_allclose(encoder.embed(["red"])[0], sets[1].mean(axis=0), atol=1e-6)
 
 
-def test_a_late_interaction_folder_and_its_model_are_one_encoder(late_folder, colbert):
+def test_a_late_interaction_folder_and_its_loaded_model_are_the_same_encoder(late_folder, colbert):
     by_path, by_object = sentence_encoder(late_folder), sentence_encoder(colbert)
     assert by_path.signature == by_object.signature
     assert by_path.signature.startswith("encoder:st(late)@")
@@ -445,7 +447,7 @@ def test_a_late_interaction_folder_and_its_model_are_one_encoder(late_folder, co
         ("config.json", {"architectures": ["HF_ColBERT"]}),
     ],
 )
-def test_folders_of_other_late_interaction_libraries(late_folder, tmp_path, file, setting):
+def test_colbert_folders_are_supported(late_folder, tmp_path, file, setting):
     path = shutil.copytree(late_folder, tmp_path / "other")
     facts = json.loads((path / "config_sentence_transformers.json").read_text())
     del facts["model_type"]
@@ -454,7 +456,7 @@ def test_folders_of_other_late_interaction_libraries(late_folder, tmp_path, file
     assert isinstance(sentence_encoder(path), LateInteractionEncoder)
 
 
-def test_what_a_model_skips_is_in_its_checksum(tmp_path):
+def test_the_checksum_includes_the_skip_list(tmp_path):
     one, other = (late_model(tmp_path / str(at), skip=skip) for at, skip in enumerate([[], ["."]]))
     signatures = {sentence_encoder(each, name="late").signature for each in (one, other)}
     assert len(signatures) == 2
@@ -472,7 +474,7 @@ def test_late_interaction_in_half_precision(late_folder):
 # What is refused
 
 
-def test_the_package_is_missing(monkeypatch):
+def test_a_missing_package_names_the_command(monkeypatch):
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     with pytest.raises(MissingExtraError, match="pip install sentence-transformers"):
         sentence_encoder("tiny")
@@ -481,19 +483,19 @@ def test_the_package_is_missing(monkeypatch):
 @pytest.mark.parametrize(
     "options", [{"special_tokens": True}, {"unit": "word"}, {"max_length": 9}, {"overflow": "error"}]
 )
-def test_options_that_a_late_model_decides_itself(colbert, options):
+def test_late_interaction_models_reject_pipeline_options(colbert, options):
     with pytest.raises(InputError, match="defines its own token sets: give no option but batch_tokens"):
         sentence_encoder(colbert, options=PipelineOptions(**options, batch_tokens=7))
 
 
-def test_roles_and_models_that_are_not_known(model):
+def test_unknown_roles_and_models_are_rejected(model):
     with pytest.raises(InputError, match='the role \'answer\' is not known: use "document" or "query"'):
         sentence_encoder(model, role="answer")
     with pytest.raises(InputError, match="Linear was given, but a SentenceTransformer"):
         sentence_encoder(torch.nn.Linear(2, 2))
 
 
-def test_models_without_token_vectors(tmp_path):
+def test_models_without_token_vectors_are_rejected(tmp_path):
     from sentence_transformers.base.modules import Router
     from sentence_transformers.sentence_transformer.modules import StaticEmbedding
 
@@ -509,14 +511,14 @@ def test_models_without_token_vectors(tmp_path):
         sentence_encoder(package.SentenceTransformer(modules=[routed]))
 
 
-def test_models_with_a_chat_template(tmp_path):
+def test_models_with_a_chat_template_are_rejected(tmp_path):
     own = sentence_model(tmp_path, pooling())
     own[0].modality_config["message"] = own[0].modality_config["text"]
     with pytest.raises(InputError, match="adds the tokens of a chat template"):
         sentence_encoder(own)
 
 
-def test_a_module_that_nobody_has_is_one_sentence(folder, tmp_path):
+def test_an_unknown_module_gives_a_clear_error(folder, tmp_path):
     shutil.copytree(folder, tmp_path / "m")
     modules = json.loads((tmp_path / "m" / "modules.json").read_text())
     modules[-1]["type"] = "no_such_package.Module"
@@ -525,7 +527,7 @@ def test_a_module_that_nobody_has_is_one_sentence(folder, tmp_path):
         sentence_encoder(tmp_path / "m")
 
 
-def test_sentence_vectors_that_cannot_be_computed_are_one_sentence(folder, monkeypatch):
+def test_an_error_in_pooling_gives_a_clear_error(folder, monkeypatch):
     encoder = sentence_encoder(folder)
 
     def fails(*_):
@@ -536,7 +538,7 @@ def test_sentence_vectors_that_cannot_be_computed_are_one_sentence(folder, monke
         encoder.embed(["A red book."])
 
 
-def test_folders_that_cannot_be_opened(folder, tmp_path):
+def test_bad_folders_give_a_clear_error(folder, tmp_path):
     with pytest.raises(FileError, match="is neither a folder nor a downloaded model"):
         sentence_encoder(tmp_path / "nothing" / "there")
     with pytest.raises(FileError, match="cannot be opened by sentence-transformers"):
