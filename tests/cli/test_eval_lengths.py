@@ -39,7 +39,7 @@ def test_the_table_has_a_line_a_method_and_short_columns(run, data) -> None:
     names = [one.strip() for one in header.split("  ") if one.strip()]
     assert names == ["method", *(f"{kind} {one}" for kind in ("unrelated", "alike") for one in kinds)]
     assert [line.split("  ")[0] for line in lines] == ["softset (default)", "subspace+chance R", "average"]
-    assert "softset: unrelated: 160 pairs, scored in" in err and "softset: alike: 24 pairs, scored in" in err
+    assert "softset: unrelated: 160 pairs in" in err and "softset: alike: 24 pairs in" in err
 
 
 def test_rows_are_those_of_the_files(run, data, home) -> None:

@@ -103,12 +103,14 @@ def test_resumed_run_gives_the_same_table(datasets, tmp_path) -> None:
         first.table(datasets[:2], parts=parts)
         raise KeyboardInterrupt
     assert len(notes) == 2
-    other = run("bertscore", "average", "subspace+chance", seed=4).settings({})
-    with pytest.raises(InputError, match="was started with another seed"), checkpoint(path, other, resume=True):
-        pass
+    for option in ({"seed": 4}, {"all_correlations": True}, {"padded_batch": 2}):
+        other = run("bertscore", "average", "subspace+chance", **option).settings({})
+        message = f"was started with another {next(iter(option))}"
+        with pytest.raises(InputError, match=message), checkpoint(path, other, resume=True):
+            pass
     with checkpoint(path, first.settings({}), resume=True) as parts:
         resumed = first.table(datasets, parts=parts)
-    assert len(notes) == 3 and notes[2].startswith("SICK-R: 24 pairs, encoded in")
+    assert len(notes) == 3 and notes[2].startswith("SICK-R: 24 pairs in")
     tables = [
         [dataclasses.replace(row, seconds=None) for row in table.rows if row.metric != "seconds"]
         for table in (whole, resumed)

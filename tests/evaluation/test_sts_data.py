@@ -60,7 +60,7 @@ def test_text_form_and_checksums(plain, senteval) -> None:
     assert sorted(data.checksums) == ["sts/tokenised/SICK-test.tsv", "sts/tokenised/STS12.tsv"]
     assert text_form(data, "tokenised") == "tokenised" and text_form(data, None) == "raw"
     assert text_form(DataFolder(senteval), None) == "as in SentEval's folder"
-    with pytest.raises(InputError, match="--text chooses between"):
+    with pytest.raises(InputError, match="--text-form chooses between"):
         read_datasets(DataFolder(senteval), ["STS12"], "raw", None)
 
 

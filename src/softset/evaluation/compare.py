@@ -113,17 +113,8 @@ class Comparison:
             row = {"metric": metric, "system": system, "mean": mean, "low": low, "high": high}
             p_values = {"p_bootstrap": p, "p_randomisation": result.p_randomisation}
             results.append({**row, "difference": result.difference, **p_values})
-        return {
-            "signature": self.signature,
-            "signatures": dict(self.signatures),
-            "baseline": self.baseline,
-            "segments": self.segments,
-            "samples": self.samples,
-            "swaps": self.swaps,
-            "seed": self.seed,
-            "confidence": self.confidence,
-            "results": results,
-        }
+        names = ("signature", "signatures", "baseline", "segments", "samples", "swaps", "seed", "confidence")
+        return {**{name: getattr(self, name) for name in names}, "results": results}
 
     def to_json(self) -> str:
         """Return everything as JSON on one line.

@@ -21,6 +21,7 @@ from softset.evaluation.significance import check_draws, mean_statistic
 from softset.evaluation.sts_data import SentencePairs
 from softset.evaluation.tables import ResultRow, ResultTable, load_rows
 from softset.io.checkpoint import PartFolder
+from softset.io.text import counted
 from softset.similarity.idf import Idf
 from softset.similarity.pairs import blocks
 
@@ -165,7 +166,6 @@ class LengthEvaluation(MetricEvaluation):
             return []
         start = time.perf_counter()
         scores = score()
-        scored = time.perf_counter()
         values = np.stack(list(scores.values.values()))
         results: list[Result] = []
         for metric, lengths in (("spearman", references), ("spearman candidate", candidates)):
@@ -177,6 +177,5 @@ class LengthEvaluation(MetricEvaluation):
                 bucket = f"{name} {shortest}-{longest or ''}"
                 n = int(inside.sum())
                 results += self._results(bucket, scores, "mean", mean_statistic(values[:, inside]), n, n, None)
-        times = f"scored in {scored - start:.1f} s, resampled in {time.perf_counter() - scored:.1f} s"
-        self.note(f"{name}: {len(references):,} pairs, {times}")
+        self.note(f"{name}: {counted(len(references), 'pair')} in {time.perf_counter() - start:.1f} s")
         return [row for row, _ in results]

@@ -107,8 +107,9 @@ class MetricEvaluation:
         >>> MetricEvaluation(softset.load_encoder("words"), [], samples=9).facts()["samples"]
         9
         """
-        values = {one.name: getattr(self, one.name) for one in fields(self)}
-        options = {name: value for name, value in values.items() if isinstance(value, int)}
+        options = {option.name: getattr(self, option.name) for option in fields(self)}
+        for name in ("encoder", "methods", "note", "progress", "chrf"):
+            options.pop(name, None)
         return {"encoder": self.encoder.signature, **options, **self.FACTS}
 
     def settings(self, data: dict[str, Any]) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from softset.evaluation.significance import Statistic
 from softset.evaluation.sts_data import SentencePairs
 from softset.evaluation.tables import ResultRow, ResultTable
 from softset.io.checkpoint import PartFolder
+from softset.io.text import counted
 from softset.similarity.idf import Idf
 from softset.similarity.pairs import Pairs, blocks
 
@@ -86,23 +87,17 @@ class StsEvaluation(MetricEvaluation):
         padded: list[ScoringMethod],
         moment: np.ndarray | None,
     ) -> list[Result]:
-        """Return the results of one dataset and report its times."""
+        """Return the results of one dataset and report its time."""
         start = time.perf_counter()
         texts, left, right = pairs.distinct_texts
         sets = self.encoder.encode(texts, progress=self.progress)
-        encoded = time.perf_counter()
         idf = Idf.counted([sets]) if any(method.metric.needs_idf for method in methods) else None
         scores = score_blocks(methods, blocks(sets, sets, left, right, idf, moment), len(pairs), moment)
         if self.padded_batch is not None:
             padded_scores = score_blocks(padded, padded_blocks(self.encoder, pairs, self.padded_batch), len(pairs))
             scores |= padded_scores.with_prefix(f"paper-code(batch={self.padded_batch})/")
-        scored = time.perf_counter()
         results = self._correlations(pairs, scores)
-        times = (encoded - start, scored - encoded, time.perf_counter() - scored)
-        self.note(
-            f"{pairs.name}: {len(pairs):,} pairs, "
-            "encoded in {:.1f} s, scored in {:.1f} s, resampled in {:.1f} s".format(*times)
-        )
+        self.note(f"{pairs.name}: {counted(len(pairs), 'pair')} in {time.perf_counter() - start:.1f} s")
         return results
 
     def _correlations(self, pairs: SentencePairs, scores: MethodScores) -> list[Result]:
@@ -112,7 +107,7 @@ class StsEvaluation(MetricEvaluation):
             statistics["spearman-mean"] = _part_mean(pairs, rows)
         if self.all_correlations:
             statistics["pearson"] = pearson_statistic(gold, rows)
-        results = [self._results(pairs.name, scores, name, one, n, n) for name, one in statistics.items()]
+        results = [self._results(pairs.name, scores, *item, n, n) for item in statistics.items()]
         return [result for metric in results for result in metric]
 
 
@@ -153,8 +148,8 @@ def compare_layers(
         for name, evaluation in zip(names, evaluations, strict=True)
     ]
     rows = tuple(row for table in tables for row in table.rows if row.metric != "seconds")
-    signatures = {name: one.encoder.signature for name, one in zip(names, evaluations, strict=True)}
-    all_facts = {**tables[0].facts, **(facts or {}), "encoder": signatures}
+    signatures = [evaluation.encoder.signature for evaluation in evaluations]
+    all_facts = {**tables[0].facts, **(facts or {}), "encoder": dict(zip(names, signatures, strict=True))}
     title = "One vector and sets of vectors: correlation with human judgements"
     return ResultTable(title, rows, tables[0].baseline, all_facts)
 

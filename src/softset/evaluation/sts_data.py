@@ -71,13 +71,8 @@ class SentencePairs:
 
     def first(self, limit: int | None) -> "SentencePairs":
         """Return the first `limit` pairs, or all pairs if it is None."""
-        return replace(
-            self,
-            gold=self.gold[:limit],
-            references=self.references[:limit],
-            candidates=self.candidates[:limit],
-            sources=self.sources[:limit],
-        )
+        columns = ("gold", "references", "candidates", "sources")
+        return replace(self, **{name: getattr(self, name)[:limit] for name in columns})
 
 
 def choose_datasets(names: Sequence[str]) -> list[str]:
@@ -115,7 +110,7 @@ def _read(data: DataFolder, name: str, text: TextForm | None) -> SentencePairs:
     file = FILES.get(name, name)
     if folder is not None and text is not None:
         raise InputError(
-            f"--text chooses between sts/raw and sts/tokenised, but {data.path} is SentEval's folder: leave it out"
+            f"--text-form chooses between sts/raw and sts/tokenised, but {data.path} is SentEval's folder: leave it out"
         )
     if folder is None:
         rows = data.table(f"sts/{text or 'raw'}/{file}.tsv", COLUMNS, (finite_number, str, str, str))

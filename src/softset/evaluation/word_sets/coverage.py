@@ -32,8 +32,8 @@ def coverage(words: WordVectors, concepts: Concepts, texts: Mapping[str, int], *
     start = time.perf_counter()
     known = [words.get_token(word) is not None for word in concepts.words]
     seconds = time.perf_counter() - start
-    queries = [word for one in test for word in one[:QUERY_SIZE]]
-    targets = [word for one in test for word in one[QUERY_SIZE:]]
+    queries = [word for words_of_set in test for word in words_of_set[:QUERY_SIZE]]
+    targets = [word for words_of_set in test for word in words_of_set[QUERY_SIZE:]]
     occurrences = sum(texts.values())
     covered = sum(count for word, count in texts.items() if words.get_token(word) is not None)
     rows = [
@@ -54,7 +54,7 @@ def _share(known: Sequence[bool], indices: Iterable[int]) -> float:
 
 def _search_speed(words: WordVectors, concepts: Concepts, test: Sequence[Sequence[int]]) -> tuple[float, int]:
     """Return how many queries per second `find_many` answers over all vectors, and how many were timed."""
-    shown = [[concepts.words[index] for index in one[:QUERY_SIZE]] for one in test[:TIMED_QUERIES]]
+    shown = [[concepts.words[index] for index in indices[:QUERY_SIZE]] for indices in test[:TIMED_QUERIES]]
     known = [examples for examples in shown if any(word in words for word in examples)]
     queries = ["{" + ", ".join(f'"{word}"' for word in examples) + "}" for examples in known]
     if not queries:

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import groupby
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy.typing as npt
 
 from softset.evaluation.significance import Estimate, estimates, mean_statistic, randomisation_p_values
 from softset.evaluation.tables import ResultRow, load_rows
-from softset.evaluation.word_sets.data import Concepts, SetTask, draw_tasks
+from softset.evaluation.word_sets.data import TASKS, Concepts, SetTask, draw_tasks
 from softset.evaluation.word_sets.methods import BASELINE, DEFAULT, QueryScorer, SetMethod
 from softset.io.checkpoint import PartFolder
 from softset.vectors.vocabulary import Vocabulary
@@ -135,17 +136,15 @@ class WordSetEvaluation:
         done = 0
         for name, group in groupby(methods, lambda method: method.preprocessing):
             members = list(group)
-
-            def compute(members: list[SetMethod] = members, done: int = done) -> list[ResultRow]:
-                return self._group_rows(members, done, len(methods), progress)
-
+            compute = partial(self._group_rows, members, done, len(methods), progress)
             rows += load_rows(parts, f"{self.words.signature} {name}", compute)
             done += len(members)
         return rows
 
     def ranks(self, task: str) -> dict[str, Floats]:
         """Return the ranks of all targets of a task by method, for the methods that were measured in this run."""
-        return {name: np.concatenate(one.ranks[task]) for name, one in self.measured.items() if task in one.ranks}
+        ranks = {name: measurement.ranks.get(task) for name, measurement in self.measured.items()}
+        return {name: np.concatenate(values) for name, values in ranks.items() if values is not None}
 
     def vectors(self, preprocessing: str) -> npt.NDArray[np.float32]:
         """Return the vocabulary's unit rows (v, d) after a preprocessing; words without a vector have zeros."""
@@ -195,7 +194,7 @@ class WordSetEvaluation:
             values["nDCG"] = np.array([ndcg(query) for query in ranks])
         else:
             leak_ranks = target_ranks(scores, self.known, self._shown[task.name], task.leaks)
-            inside, leaked = (_recall(some, CUTOFFS["R@100"]) for some in (ranks, leak_ranks))
+            inside, leaked = (_recall(side, CUTOFFS["R@100"]) for side in (ranks, leak_ranks))
             values = {"A outside B": inside, "leak": leaked, "difference": inside - leaked}
         return {(task.name, metric): column for metric, column in values.items()}
 
@@ -210,25 +209,24 @@ class WordSetEvaluation:
         """Yield the rows by method, task and metric; all methods use the same draws."""
         baseline = self._baseline()
         measured = {name: self.measured[name] for name in methods}
-        columns = dict.fromkeys(column for one in measured.values() for column in one.values)
+        columns = dict.fromkeys(column for measurement in measured.values() for column in measurement.values)
         results = {column: self._test(column, measured, baseline) for column in columns}
         queries = sum(map(len, self.tasks))
-        for name, one in measured.items():
-            cells = {column: results[column][name] for column in one.values}
-            for task, ranks in one.ranks.items():
+        for name, measurement in measured.items():
+            cells = {column: results[column][name] for column in measurement.values}
+            for task, ranks in measurement.ranks.items():
                 if (task, "R@10") in cells:
                     cells[task, "median"] = median_rank(ranks, samples=self.samples, seed=self.seed)
-            order = sorted(cells, key=lambda column: (list(one.ranks).index(column[0]), METRICS.index(column[1])))
-            default, method = name == DEFAULT, self.prefix + name
-            for task, metric in order:
+            default, method, seconds = name == DEFAULT, self.prefix + name, measurement.seconds
+            for task, metric in sorted(cells, key=lambda column: (TASKS.index(column[0]), METRICS.index(column[1]))):
                 value, low, high, p, *_ = cells[task, metric]
-                n = len(one.ranks[task])
-                yield ResultRow("sets", task, method, metric, value, n, low, high, p, one.seconds, default)
-            yield ResultRow("sets", "all", method, "seconds", one.seconds, queries, default=default)
+                n = len(measurement.ranks[task])
+                yield ResultRow("sets", task, method, metric, value, n, low, high, p, seconds, default)
+            yield ResultRow("sets", "all", method, "seconds", seconds, queries, default=default)
 
     def _test(self, column: Column, measured: dict[str, _Measurement], baseline: _Measurement) -> dict[str, Estimate]:
         """Return the estimate of each method in one column, with a p value if the baseline has that column."""
-        names = [name for name, one in measured.items() if column in one.values]
+        names = [name for name, measurement in measured.items() if column in measurement.values]
         values = np.stack([measured[name].values[column] for name in names])
         options: dict[str, Any] = {"samples": self.samples, "seed": self.seed}
         results = dict(zip(names, estimates(mean_statistic(values), values.shape[1], **options), strict=True))

@@ -99,9 +99,9 @@ def memberships(sets: Sequence[SoftSet], V: Rows) -> Rows:
     blocks = []
     for start in range(0, len(sets), SETS_PER_BLOCK):
         block = sets[start : start + SETS_PER_BLOCK]
-        factors = [one.factor() for one in block]
+        factors = [members.factor() for members in block]
         if any(factor is None or not len(factor) for factor in factors):
-            blocks.append(np.stack([one.membership(V) for one in block]))
+            blocks.append(np.stack([members.membership(V) for members in block]))
             continue
         coordinates = np.concatenate(factors).astype(np.float32) @ V.T
         starts = np.cumsum([0, *map(len, factors[:-1])])
