@@ -206,16 +206,6 @@ def test_every_parameter_of_a_logic_is_an_option(run) -> None:
     assert "graded(aperture=3, floor=0.2)" in json.loads(out)["signature"]
 
 
-def test_progress_counts_on_standard_error(capsys) -> None:
-    from softset.cli.progress import Progress
-
-    progress = Progress()
-    progress(4096, 10_000)
-    progress.done()
-    shown = capsys.readouterr()
-    assert "4,096 words of 10,000" in shown.err and shown.out == ""
-
-
 def test_recall_is_checked_on_the_queries_that_were_answered(run, home: Path) -> None:
     pytest.importorskip("faiss")
     (home / "q.txt").write_text("{dog, cat}\n{blue\n")

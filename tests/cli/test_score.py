@@ -183,8 +183,8 @@ def test_texts_that_the_model_does_not_know_are_not_alike(run) -> None:
     [
         (("-c", "missing.txt", "-r", "r.txt"), "missing.txt: No such file or directory"),
         (("-c", "A red book.", "-r", "r.txt"), "A red book.: No such file or directory"),
-        (("-c", "c.txt", "-r", "short.txt"), "c.txt has 3 lines but short.txt has 2"),
-        (("-c", "c.txt", "-r", "r.txt", "-r", "short.txt"), "c.txt has 3 lines but short.txt has 2"),
+        (("-c", "c.txt", "-r", "short.txt"), "number of lines: c.txt has 3, short.txt has 2"),
+        (("-c", "c.txt", "-r", "r.txt", "-r", "short.txt"), "c.txt has 3, r.txt has 3, short.txt has 2"),
         (("-c", "empty.txt", "-r", "empty.txt"), "empty.txt is empty"),
         (("-c", "latin.txt", "-r", "short.txt"), "latin.txt is not UTF-8 in line 2"),
         (("-c", "-", "-r", "-"), "standard input can be read only once"),

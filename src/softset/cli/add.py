@@ -2,16 +2,14 @@
 
 import click
 
+from softset.cli import options as opt
 from softset.cli.index import count_blank, note_blank, read_vectors_file
-from softset.cli.options import item_options
-
-__all__ = ["add"]
 
 
 @click.command(short_help="Add items to a collection.")
 @click.argument("collection", type=click.Path())
 @click.argument("items", type=click.Path())
-@item_options
+@opt.item_options
 def add(collection: str, items: str, text_field: str | None, id_field: str | None, vectors_file: str | None) -> None:
     """Add ITEMS to a COLLECTION; an id that the collection already has is an error.
 

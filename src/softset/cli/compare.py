@@ -6,57 +6,37 @@ from typing import Any, Literal
 
 import click
 
-from softset.cli.options import (
-    JSON,
-    REFERENCES,
-    SAMPLES,
-    encoder_options,
-    metrics_option,
-    read_scorer_options,
-    scorer_options,
-    seed_option,
-)
-from softset.cli.output import ProgressBar, check_stdin, note, read_lines, warn_of_flags
+from softset.cli import options as opt
+from softset.cli.output import ProgressBar, note, read_columns, warn_of_flags
 from softset.errors import InputError
-
-__all__ = ["compare"]
 
 
 @click.command(short_help="Compare systems, with significance tests.")
 @click.argument("systems", nargs=-1, type=click.Path(allow_dash=True))
-@REFERENCES
-@metrics_option("softset")
-@click.option(
+@opt.REFERENCES
+@opt.metrics("softset")
+@opt.option(
     "--score",
     "part",
     type=click.Choice(["score", "precision", "recall"]),
     default="score",
-    show_default=True,
     help="Number of each metric to compare.",
 )
-@scorer_options
-@encoder_options
-@SAMPLES
-@click.option("--swaps", type=int, default=10_000, show_default=True, help="Samples of the randomisation test.")
-@seed_option(12345)
-@click.option("--confidence", type=float, default=0.95, show_default=True, help="Confidence level of the intervals.")
-@JSON
-@click.option("--latex", "as_latex", is_flag=True, help="Print a LaTeX table for the package booktabs.")
+@opt.scorer_options
+@opt.encoder_options
+@opt.SAMPLES
+@opt.option("--swaps", type=int, default=10_000, help="Samples of the randomisation test.")
+@opt.seed(12345)
+@opt.option("--confidence", type=float, default=0.95, help="Confidence level of the intervals.")
+@opt.JSON
+@opt.option("--latex", "as_latex", is_flag=True, help="Print a LaTeX table for the package booktabs.")
 def compare(
     systems: tuple[str, ...],
     references: tuple[str, ...],
     metrics: tuple[str, ...],
     part: Literal["score", "precision", "recall"],
-    samples: int,
-    swaps: int,
-    seed: int,
-    confidence: float,
     as_json: bool,
     as_latex: bool,
-    model: str,
-    rescale: str | None,
-    multi_reference: str,
-    idf: str | None,
     **options: Any,
 ) -> None:
     """Compare SYSTEMS, files with one text per line; the first one is the baseline.
@@ -74,29 +54,22 @@ def compare(
     from softset.evaluation.compare import compare as compare_systems
     from softset.evaluation.significance import check_confidence, check_draws
     from softset.evaluation.systems import score_systems
-    from softset.similarity.scorer import Scorer
 
     if as_json and as_latex:
         raise click.UsageError("give --json or --latex, not both")
-    check_draws(samples, seed)
-    check_draws(swaps, seed, "swaps")
-    check_confidence(confidence)
+    tests = {name: options.pop(name) for name in ("samples", "swaps", "seed", "confidence")}
+    check_draws(tests["samples"], tests["seed"])
+    check_draws(tests["swaps"], tests["seed"], "swaps")
+    check_confidence(tests["confidence"])
     _check_systems(systems)
-    check_stdin((*systems, *references))
-    columns = _read((*references, *systems))
-    scorer_arguments = read_scorer_options(rescale, multi_reference, idf)
-    scorer = Scorer(model, metric=metrics[0], **scorer_arguments, **options)
-    scorers = [scorer.with_options(metric=name, rescale=scorer_arguments["rescale"]) for name in metrics]
-    if idf and not any(scorer.metric.needs_idf for scorer in scorers):
-        names = ", ".join(str(scorer.metric) for scorer in scorers)
-        raise click.UsageError(f"--idf has no effect on {names}: give a metric weights=idf, or leave --idf out")
+    columns = [list(file) for file in read_columns((*references, *systems))]
+    scorers = opt.open_scorers(metrics, **options)
     texts = dict(zip(systems, columns[len(references) :], strict=True))
     flags: Counter[str] = Counter()
     with ProgressBar("segments") as progress:
         scores, signatures = score_systems(
             scorers, texts, columns[: len(references)], part=part, progress=progress, flags=flags
         )
-    tests: dict[str, Any] = {"samples": samples, "swaps": swaps, "seed": seed, "confidence": confidence}
     result = compare_systems(scores, **tests, signatures=signatures)
     click.echo(result.to_json() if as_json else result.to_latex() if as_latex else str(result))
     for signature in signatures.values():
@@ -112,15 +85,3 @@ def _check_systems(systems: Sequence[str]) -> None:
     repeated = [name for name, count in Counter(systems).items() if count > 1]
     if repeated:
         raise InputError(f"{repeated[0]} is given twice: name each system once")
-
-
-def _read(paths: Sequence[str]) -> list[list[str]]:
-    """Return the lines of the files, which must have the same number of lines."""
-    columns = [read_lines(path) for path in paths]
-    for path, lines in zip(paths, columns, strict=True):
-        if not lines:
-            raise InputError(f"{path} is empty: one text per line was wanted")
-    if len({len(lines) for lines in columns}) > 1:
-        counts = ", ".join(f"{path} has {len(lines):,}" for path, lines in zip(paths, columns, strict=True))
-        raise InputError(f"the files differ in their number of lines: {counts}")
-    return columns

@@ -2,8 +2,6 @@
 
 import click
 
-__all__ = ["delete"]
-
 
 @click.command(short_help="Delete items from a collection.")
 @click.argument("collection", type=click.Path())

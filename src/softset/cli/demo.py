@@ -2,8 +2,6 @@
 
 import click
 
-__all__ = ["demo"]
-
 QUERIES = (
     "{red, blue, green} & {apple, peach, banana}",
     "{rider, bike, bicycle} | {island, fishing, sea}",

@@ -8,19 +8,17 @@ from typing import Any
 
 import click
 
-from softset.cli.options import JSON, encoder_options
+from softset.cli import options as opt
 from softset.cli.output import ProgressBar, note, read_lines
 from softset.io.text import counted
-
-__all__ = ["encode"]
 
 
 @click.command(short_help="Encode texts as sets of token vectors.")
 @click.argument("texts", type=click.Path(allow_dash=True))
-@click.option("--out", required=True, type=click.Path(), help="Output: a new folder, or a .safetensors file.")
-@encoder_options
-@click.option("--float16", is_flag=True, help="Store vectors in half precision.")
-@JSON
+@opt.option("--out", required=True, type=click.Path(), help="Output: a new folder, or a .safetensors file.")
+@opt.encoder_options
+@opt.option("--float16", is_flag=True, help="Store vectors in half precision.")
+@opt.JSON
 def encode(texts: str, out: str, float16: bool, as_json: bool, model: str, **options: Any) -> None:
     """Encode TEXTS, one per line; `softset.TokenSets.open` reads the output.
 

@@ -4,8 +4,6 @@ import click
 
 from softset.cli import LazyGroup
 
-__all__ = ["eval"]
-
 # The module softset.cli.eval_TASK holds a command of the same name.
 TASKS = ("sts", "sets", "wmt", "lengths", "words", "figure")
 

@@ -6,8 +6,6 @@ import click
 
 from softset.cli.output import note
 
-__all__ = ["figure"]
-
 
 @click.command(short_help="Draw figure 1 of the paper from two tables.")
 @click.option("--sts-table", type=click.Path(), required=True, help="File sts.json of `softset eval sts --out`.")

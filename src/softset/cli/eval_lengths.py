@@ -4,19 +4,17 @@ from typing import Any
 
 import click
 
+from softset.cli import options as opt
 from softset.cli.eval_options import DATASETS, TEXT_FORM, TRANSPORT, EvalOptions, eval_options, split_commas
-from softset.cli.options import encoder_options, metrics_option
 from softset.cli.output import ProgressBar, note
-
-__all__ = ["lengths"]
 
 
 @click.command(short_help="Measure how scores depend on the length of texts.")
 @DATASETS
 @TEXT_FORM
-@metrics_option(note="  [default: softset, subspace, bertscore, average]")
+@opt.metrics(note="  [default: softset, subspace, bertscore, average]")
 @TRANSPORT
-@encoder_options
+@opt.encoder_options
 @eval_options
 def lengths(
     datasets: tuple[str, ...],
@@ -44,7 +42,6 @@ def lengths(
     from softset.evaluation.methods import choose_methods
     from softset.evaluation.sts_data import choose_datasets, read_datasets
     from softset.evaluation.sts_data import text_form as resolve_form
-    from softset.io.checkpoint import checkpoint
 
     methods = choose_methods(metrics or METRICS, transport=transport, note=note)
     folder = DataFolder(shared.data)
@@ -65,8 +62,5 @@ def lengths(
             progress,
             limit=shared.limit,
         )
-        checkpoint_folder = shared.checkpoint_folder("lengths")
-        with checkpoint(checkpoint_folder, evaluation.settings(facts), resume=shared.resume) as parts:
-            table = evaluation.table(data, parts=parts, facts=facts)
-            shared.save(table, "lengths")
-    shared.show(table)
+        settings = evaluation.settings(facts)
+        shared.run("lengths", settings, lambda parts: evaluation.table(data, parts=parts, facts=facts))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from softset.cli.options import SAMPLES, add_options, seed_option
+from softset.cli import options as opt
 from softset.cli.output import note
 
 if TYPE_CHECKING:
@@ -16,24 +16,24 @@ if TYPE_CHECKING:
 
 __all__ = ["DATASETS", "TEXT_FORM", "TRANSPORT", "VECTORS", "EvalOptions", "eval_options", "split_commas"]
 
-DATASETS = click.option("--dataset", "datasets", multiple=True, help="Dataset, such as STS12; repeat for more.")
-TEXT_FORM = click.option(
+DATASETS = opt.option("--dataset", "datasets", multiple=True, help="Dataset, such as STS12; repeat for more.")
+TEXT_FORM = opt.option(
     "--text-form", type=click.Choice(["raw", "tokenised"]), help="Form of the sentences.  [default: raw]"
 )
-TRANSPORT = click.option("--transport", is_flag=True, help="Include wmd and wrd in all, although they are slow.")
-VECTORS = click.option("--vectors", "names", multiple=True, help="Word vectors, by name or folder; repeat for more.")
+TRANSPORT = opt.option("--transport", is_flag=True, help="Include wmd and wrd in all, although they are slow.")
+VECTORS = opt.option("--vectors", "names", multiple=True, help="Word vectors, by name or folder; repeat for more.")
 
-_options = add_options(
-    click.option("--data", type=click.Path(), help="Folder of evaluation data.  [default: SOFTSET_DATA]"),
-    click.option("--limit", type=click.IntRange(1), help="Use only the first N rows of each dataset."),
-    SAMPLES,
-    seed_option(12345),
-    click.option("--json", "form", flag_value="json", help="Print JSON."),
-    click.option("--markdown", "form", flag_value="markdown", help="Print a Markdown table."),
-    click.option("--latex", "form", flag_value="latex", help="Print a LaTeX table for the package booktabs."),
-    click.option("--plot", type=click.Path(), help="Write a chart to a .png, .svg or .pdf file."),
-    click.option("--out", type=click.Path(), help="Output folder for NAME.json and NAME.md."),
-    click.option("--resume", is_flag=True, help="Continue an interrupted run with the same --out."),
+_options = opt.add_options(
+    opt.option("--data", type=click.Path(), help="Folder of evaluation data.  [default: SOFTSET_DATA]"),
+    opt.option("--limit", type=click.IntRange(1), help="Use only the first N rows of each dataset."),
+    opt.SAMPLES,
+    opt.seed(12345),
+    opt.option("--json", "form", flag_value="json", help="Print JSON."),
+    opt.option("--markdown", "form", flag_value="markdown", help="Print a Markdown table."),
+    opt.option("--latex", "form", flag_value="latex", help="Print a LaTeX table for the package booktabs."),
+    opt.option("--plot", type=click.Path(), help="Write a chart to a .png, .svg or .pdf file."),
+    opt.option("--out", type=click.Path(), help="Output folder for NAME.json and NAME.md."),
+    opt.option("--resume", is_flag=True, help="Continue an interrupted run with the same --out."),
 )
 
 
@@ -58,9 +58,18 @@ class EvalOptions:
         if self.resume and not self.out:
             raise click.UsageError("--resume continues a folder: name it with --out")
 
-    def checkpoint_folder(self, name: str) -> Path | None:
-        """Return the checkpoint folder of a table, or None if the table is not written to a file."""
-        return Path(self.out, f"{name}.partial") if self.out else None
+    def run(self, name: str, settings: dict[str, Any], compute: "Callable[[Any], ResultTable]") -> None:
+        """Compute a table with a checkpoint in the output folder, save it and print it."""
+        with self.checkpoint(name, settings) as parts:
+            table = compute(parts)
+            self.save(table, name)
+        self.show(table)
+
+    def checkpoint(self, name: str, settings: dict[str, Any]) -> Any:
+        """Return the checkpoint of a table; nothing is stored without --out."""
+        from softset.io.checkpoint import checkpoint
+
+        return checkpoint(Path(self.out, f"{name}.partial") if self.out else None, settings, resume=self.resume)
 
     def save(self, table: "ResultTable", name: str) -> None:
         """Write a table to the output folder, if there is one."""

@@ -9,8 +9,6 @@ import click
 from softset.cli.eval_options import VECTORS, EvalOptions, eval_options
 from softset.cli.output import ProgressBar, note
 
-__all__ = ["sets"]
-
 TITLE = "Text concept set retrieval on LDA-1k, {split} sets"
 COLUMNS = ("R@10", "R@100", "R@1k", "median", "nDCG", "A outside B", "leak", "difference", "seconds")
 
@@ -73,7 +71,6 @@ def _evaluate(
     from softset.evaluation.word_sets.data import read_concepts
     from softset.evaluation.word_sets.evaluation import WordSetEvaluation
     from softset.evaluation.word_sets.methods import BASELINE, choose_methods, get_method
-    from softset.io.checkpoint import checkpoint
     from softset.search.words import load_words
 
     baseline, folder = get_method(against or BASELINE.name), DataFolder(shared.data)
@@ -92,7 +89,7 @@ def _evaluate(
     ranks: dict[str, Any] = {}
     with (
         ProgressBar("methods") as progress,
-        checkpoint(shared.checkpoint_folder("sets"), made_by, resume=shared.resume) as parts,
+        shared.checkpoint("sets", made_by) as parts,
     ):
         for source in vectors:
             title = source.name if len(vectors) > 1 else ""

@@ -4,24 +4,22 @@ from typing import Any
 
 import click
 
+from softset.cli import options as opt
 from softset.cli.eval_options import DATASETS, TEXT_FORM, TRANSPORT, EvalOptions, eval_options, split_commas
-from softset.cli.options import encoder_options, metrics_option
 from softset.cli.output import ProgressBar, note
-
-__all__ = ["sts"]
 
 
 @click.command(short_help="Evaluate on sentence similarity: STS12 to STS16, STS-B, SICK-R.")
 @DATASETS
 @TEXT_FORM
-@metrics_option(note="  [default: all]")
+@opt.metrics(note="  [default: all]")
 @TRANSPORT
-@click.option("--all-correlations", is_flag=True, help="Also compute Pearson's r and the mean over sub-datasets.")
-@click.option("--table", type=click.Choice(["1", "6"]), default="1", show_default=True, help="Table of the paper.")
-@click.option(
+@opt.option("--all-correlations", is_flag=True, help="Also compute Pearson's r and the mean over sub-datasets.")
+@opt.option("--table", type=click.Choice(["1", "6"]), default="1", help="Table of the paper.")
+@opt.option(
     "--paper-code", type=click.IntRange(1), metavar="BATCH", help="Also count special tokens and padding as tokens."
 )
-@encoder_options
+@opt.encoder_options
 @eval_options
 def sts(datasets: tuple[str, ...], text_form: Any, table: str, shared: EvalOptions, **options: Any) -> None:
     """Correlate metrics with human judgements of sentence pairs: Spearman's rho over all pairs of a dataset.
@@ -38,9 +36,9 @@ def sts(datasets: tuple[str, ...], text_form: Any, table: str, shared: EvalOptio
       softset eval sts --data DIR --table 6
     """
     from softset.evaluation.data import DataFolder
+    from softset.evaluation.sts import compare_layers
     from softset.evaluation.sts_data import choose_datasets, read_datasets
     from softset.evaluation.sts_data import text_form as resolve_form
-    from softset.io.checkpoint import checkpoint
 
     folder = DataFolder(shared.data)
     names = choose_datasets(split_commas(datasets)) if table == "1" or datasets else ["STS-B"]
@@ -55,15 +53,10 @@ def sts(datasets: tuple[str, ...], text_form: Any, table: str, shared: EvalOptio
         evaluations = _evaluations(table, len(data), shared, progress, **options)
         settings = [evaluation.settings(facts) for evaluation in evaluations]
         made_by = {"evaluations": settings, "datasets": [dataset.name for dataset in data]}
-        with checkpoint(shared.checkpoint_folder(name), made_by, resume=shared.resume) as parts:
-            if table == "1":
-                result = evaluations[0].table(data, parts=parts, facts=facts)
-            else:
-                from softset.evaluation.sts import compare_layers
-
-                result = compare_layers(evaluations, data[0], parts=parts, facts=facts)
-            shared.save(result, name)
-    shared.show(result)
+        if table == "1":
+            shared.run(name, made_by, lambda parts: evaluations[0].table(data, parts=parts, facts=facts))
+        else:
+            shared.run(name, made_by, lambda parts: compare_layers(evaluations, data[0], parts=parts, facts=facts))
 
 
 def _evaluations(

@@ -5,18 +5,16 @@ from typing import Any
 
 import click
 
+from softset.cli import options as opt
 from softset.cli.eval_options import TRANSPORT, EvalOptions, eval_options
-from softset.cli.options import encoder_options, metrics_option
 from softset.cli.output import ProgressBar, note
-
-__all__ = ["wmt"]
 
 
 @click.command(short_help="Evaluate on judgements of translations: WMT18 to English.")
-@click.option("--pair", "pairs", multiple=True, required=True, help="Language pair such as cs-en, or all.")
-@metrics_option(note="  [default: bertscore and subspace in their variants, average]")
+@opt.option("--pair", "pairs", multiple=True, required=True, help="Language pair such as cs-en, or all.")
+@opt.metrics(note="  [default: bertscore and subspace in their variants, average]")
 @TRANSPORT
-@encoder_options
+@opt.encoder_options
 @eval_options
 def wmt(pairs: tuple[str, ...], metrics: tuple[str, ...], transport: bool, shared: EvalOptions, **options: Any) -> None:
     """Measure the agreement of metrics with human judgements of translations into English by Kendall's tau.
@@ -36,7 +34,6 @@ def wmt(pairs: tuple[str, ...], metrics: tuple[str, ...], transport: bool, share
     from softset.evaluation.methods import choose_methods
     from softset.evaluation.translations import METRICS, TranslationEvaluation, all_parts
     from softset.evaluation.translations_data import choose_pairs, read_pair
-    from softset.io.checkpoint import checkpoint
 
     methods = all_parts(choose_methods(metrics or METRICS, transport=transport, note=note))
     folder = DataFolder(shared.data)
@@ -48,11 +45,9 @@ def wmt(pairs: tuple[str, ...], metrics: tuple[str, ...], transport: bool, share
         evaluation = TranslationEvaluation(
             encoder, methods, shared.samples, shared.seed, progress.note, progress, chrf=chrf
         )
-        with checkpoint(shared.checkpoint_folder("wmt"), evaluation.settings(facts), resume=shared.resume) as parts:
-            known = {name: value for name, value in facts.items() if value is not None}
-            table = evaluation.table(data, parts=parts, facts=known)
-            shared.save(table, "wmt")
-    shared.show(table)
+        known = {name: value for name, value in facts.items() if value is not None}
+        settings = evaluation.settings(facts)
+        shared.run("wmt", settings, lambda parts: evaluation.table(data, parts=parts, facts=known))
 
 
 def _chrf() -> tuple[Callable[[str, str], float] | None, str | None]:

@@ -4,8 +4,6 @@ import click
 
 from softset.cli.eval_options import VECTORS, EvalOptions, eval_options
 
-__all__ = ["words"]
-
 
 @click.command(short_help="Measure the coverage and speed of word vectors.")
 @VECTORS

@@ -10,25 +10,23 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from softset.cli.options import JSON, encoder_options, metrics_option
+from softset.cli import options as opt
 from softset.cli.output import note
 from softset.errors import InputError
 
 if TYPE_CHECKING:
     from softset.similarity.explain import Explanation
 
-__all__ = ["explain"]
-
 
 @click.command(short_help="Explain the score of two texts.")
 @click.argument("candidate")
 @click.argument("reference")
-@metrics_option("bertscore", "softset")
-@click.option("--html", type=click.Path(), help="Write an HTML page for at most 200 tokens per text.")
-@click.option("--png", type=click.Path(), help="Write a heat map for at most 1,000 tokens per text and 6 metrics.")
-@JSON
-@click.option("--color/--no-color", default=None, help="Colour memberships.  [default: on a terminal, unless NO_COLOR]")
-@encoder_options
+@opt.metrics("bertscore", "softset")
+@opt.option("--html", type=click.Path(), help="Write an HTML page for at most 200 tokens per text.")
+@opt.option("--png", type=click.Path(), help="Write a heat map for at most 1,000 tokens per text and 6 metrics.")
+@opt.JSON
+@opt.option("--color/--no-color", default=None, help="Colour memberships.  [default: on a terminal, unless NO_COLOR]")
+@opt.encoder_options
 def explain(
     candidate: str,
     reference: str,

@@ -7,20 +7,9 @@ from typing import IO, Any
 
 import click
 
-from softset.cli.options import (
-    INCLUDE_EXAMPLES,
-    JSON,
-    THREADS,
-    TOP,
-    open_source,
-    query_options,
-    read_query_options,
-    source_options,
-)
+from softset.cli import options as opt
 from softset.cli.output import note
 from softset.errors import SoftsetError
-
-__all__ = ["find"]
 
 RECALL_OPTIONS = ("logic", "alpha", "aperture", "floor", "preprocessing", "sets", "skip_unknown")
 QUERY_BATCH = 256  # queries that are searched together
@@ -28,20 +17,20 @@ QUERY_BATCH = 256  # queries that are searched together
 
 @click.command(short_help="Find the words or items that belong to a query.")
 @click.argument("query", nargs=-1)
-@TOP
-@click.option("--min-score", type=float, default=0.0, show_default=True, help="Minimum membership of a result.")
-@query_options
-@source_options
-@click.option("--restrict-vocab", type=click.IntRange(1), help="Search only the first N words, the most frequent ones.")
-@click.option("--queries", type=click.File(encoding="utf-8-sig"), help="File with one query per line; - is stdin.")
-@click.option("--plan", is_flag=True, help="Show how the query is parsed and resolved, without a search.")
-@click.option("--approximate", is_flag=True, help="Use the approximate index: faster on millions of items.")
-@click.option("--recall-check", is_flag=True, help="Report the recall of --approximate against the exact search.")
-@THREADS
-@INCLUDE_EXAMPLES
-@click.option("--percentile", is_flag=True, help="Show the share of items that rank below each result.")
-@JSON
-@click.option("--tsv", "as_tsv", is_flag=True, help="Print tab-separated lines: query, id, membership.")
+@opt.TOP
+@opt.option("--min-score", type=float, default=0.0, help="Minimum membership of a result.")
+@opt.query_options
+@opt.source_options
+@opt.option("--restrict-vocab", type=click.IntRange(1), help="Search only the first N words, the most frequent ones.")
+@opt.option("--queries", type=click.File(encoding="utf-8-sig"), help="File with one query per line; - is stdin.")
+@opt.option("--plan", is_flag=True, help="Show how the query is parsed and resolved, without a search.")
+@opt.option("--approximate", is_flag=True, help="Use the approximate index: faster on millions of items.")
+@opt.option("--recall-check", is_flag=True, help="Report the recall of --approximate against the exact search.")
+@opt.THREADS
+@opt.INCLUDE_EXAMPLES
+@opt.option("--percentile", is_flag=True, help="Show the share of items that rank below each result.")
+@opt.JSON
+@opt.option("--tsv", "as_tsv", is_flag=True, help="Print tab-separated lines: query, id, membership.")
 def find(
     query: tuple[str, ...],
     queries: IO[str] | None,
@@ -74,8 +63,8 @@ def find(
     if recall_check and options["restrict_vocab"]:
         raise click.UsageError("--recall-check searches all items: leave out --restrict-vocab")
     located = _read_queries(query, queries)
-    source = open_source(collection, vectors, where)
-    options = read_query_options(**options)
+    source = opt.open_source(collection, vectors, where)
+    options = opt.read_query_options(**options)
     if plan:
         _print_plans(source, [text for _, text in located], options, as_json=as_json)
         return

@@ -4,12 +4,10 @@ from typing import Any
 
 import click
 
-from softset.cli.options import METRIC, encoder_options, seed_option
+from softset.cli import options as opt
 from softset.cli.output import TextFile, read_lines
 
-__all__ = ["fit"]
-
-OUT = click.option("--out", required=True, type=click.Path(), help="Output file (JSON).")
+OUT = opt.option("--out", required=True, type=click.Path(), help="Output file (opt.JSON).")
 
 
 @click.group(short_help="Compute idf weights or calibrations on texts.")
@@ -26,7 +24,7 @@ def fit() -> None:
 @fit.command(short_help="Compute idf weights.")
 @click.argument("texts", type=click.Path(allow_dash=True))
 @OUT
-@encoder_options
+@opt.encoder_options
 def idf(texts: str, out: str, model: str, **options: Any) -> None:
     """Count the document frequency of each token in TEXTS, one text per line.
 
@@ -45,10 +43,10 @@ def idf(texts: str, out: str, model: str, **options: Any) -> None:
 @fit.command(short_help="Measure the scores of unrelated texts.")
 @click.argument("texts", type=click.Path(allow_dash=True))
 @OUT
-@METRIC
-@click.option("--rounds", type=int, default=4, show_default=True, help="Number of random partners of each text.")
-@seed_option(0)
-@encoder_options
+@opt.METRIC
+@opt.option("--rounds", type=int, default=4, help="Number of random partners of each text.")
+@opt.seed(0)
+@opt.encoder_options
 def calibration(texts: str, out: str, model: str, **options: Any) -> None:
     """Score TEXTS, one per line, against random other lines, which are unrelated to them.
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from softset.cli.options import item_options
+from softset.cli import options as opt
 from softset.cli.output import ProgressBar, note
 from softset.errors import FileError, InputError
 from softset.io.text import counted
@@ -16,9 +16,9 @@ __all__ = ["count_blank", "index", "note_blank", "read_vectors_file"]
 
 @click.command(short_help="Build a collection of your own items.")
 @click.argument("items", type=click.Path())
-@click.option("--out", required=True, type=click.Path(), help="Output: a new folder, or the address of a store.")
-@click.option("--model", help="Model: a name, a folder or a hub name.  [default: minilm; none with --vectors-file]")
-@item_options
+@opt.option("--out", required=True, type=click.Path(), help="Output: a new folder, or the address of a store.")
+@opt.option("--model", help="Model: a name, a folder or a hub name.  [default: minilm; none with --vectors-file]")
+@opt.item_options
 def index(
     items: str, out: str, model: str | None, text_field: str | None, id_field: str | None, vectors_file: str | None
 ) -> None:

@@ -6,36 +6,18 @@ from typing import Any
 
 import click
 
-from softset.cli.models import REPLACE
-from softset.cli.options import (
-    ID_FIELD,
-    INCLUDE_EXAMPLES,
-    JSON,
-    METRIC,
-    TEXT_FIELD,
-    TOP,
-    add_options,
-    encoder_options,
-    query_options,
-    read_query_options,
-    read_scorer_options,
-    scorer_options,
-)
+from softset.cli import options as opt
 from softset.cli.output import ProgressBar, note
 
-__all__ = ["jobs"]
-
-INPUT = click.option("--input", "pattern", required=True, help="Parquet files, such as 'pairs/*.parquet'.")
-OUT = click.option("--out", required=True, type=click.Path(), help="Output folder.")
-cluster_options = add_options(
-    click.option("--workers", type=int, default=2, show_default=True, help="Number of worker processes."),
-    click.option(
-        "--address", help="Address of a Ray cluster, HOST:PORT or auto.  [default: start one on this machine]"
-    ),
+INPUT = opt.option("--input", "pattern", required=True, help="Parquet files, such as 'pairs/*.parquet'.")
+OUT = opt.option("--out", required=True, type=click.Path(), help="Output folder.")
+cluster_options = opt.add_options(
+    opt.option("--workers", type=int, default=2, help="Number of worker processes."),
+    opt.option("--address", help="Address of a Ray cluster, HOST:PORT or auto.  [default: start one on this machine]"),
 )
-block_options = add_options(
-    click.option("--block-size", type=int, default=4_096, show_default=True, help="Rows in one output file."),
-    click.option("--drop", is_flag=True, help="Delete results of rows that are no longer in the input."),
+block_options = opt.add_options(
+    opt.option("--block-size", type=int, default=4_096, help="Rows in one output file."),
+    opt.option("--drop", is_flag=True, help="Delete results of rows that are no longer in the input."),
 )
 
 
@@ -55,16 +37,14 @@ def jobs() -> None:
 @INPUT
 @OUT
 @cluster_options
-@ID_FIELD
-@click.option("--candidate-field", default="candidate", show_default=True, help="Column with the candidates.")
-@click.option(
-    "--reference-field", default="reference", show_default=True, help="Column with references or lists of them."
-)
+@opt.ID_FIELD
+@opt.option("--candidate-field", default="candidate", help="Column with the candidates.")
+@opt.option("--reference-field", default="reference", help="Column with references or lists of them.")
 @block_options
-@METRIC
-@scorer_options
-@encoder_options
-@JSON
+@opt.METRIC
+@opt.scorer_options
+@opt.encoder_options
+@opt.JSON
 def score(
     pattern: str,
     out: str,
@@ -72,9 +52,6 @@ def score(
     candidate_field: str,
     reference_field: str,
     block_size: int,
-    rescale: str | None,
-    multi_reference: str,
-    idf: str | None,
     as_json: bool,
     threads: int | None,
     **options: Any,
@@ -100,8 +77,7 @@ def score(
             block=block_size,
             progress=progress,
             threads=threads or 1,
-            **read_scorer_options(rescale, multi_reference, idf),
-            **options,
+            **opt.read_scorer_options(**options),
         )
     _print_report(report, out, as_json=as_json)
 
@@ -109,16 +85,14 @@ def score(
 @jobs.command("index", short_help="Encode texts and build a collection.")
 @INPUT
 @OUT
-@click.option(
-    "--collection-out", type=click.Path(), help="Output folder of a collection, for softset find --collection."
-)
+@opt.option("--collection-out", type=click.Path(), help="Output folder of a collection, for softset find --collection.")
 @cluster_options
-@ID_FIELD
-@TEXT_FIELD
+@opt.ID_FIELD
+@opt.TEXT_FIELD
 @block_options
-@REPLACE
-@click.option("--model", default="minilm", show_default=True, help="Model: a name, a folder or a hub name.")
-@JSON
+@opt.REPLACE
+@opt.option("--model", default="minilm", help="Model: a name, a folder or a hub name.")
+@opt.JSON
 def index(
     pattern: str,
     out: str,
@@ -158,14 +132,14 @@ def index(
 @jobs.command("find", short_help="Search vectors.")
 @click.argument("query", nargs=-1, required=True)
 @INPUT
-@TOP
+@opt.TOP
 @cluster_options
-@ID_FIELD
-@click.option("--vector-field", default="vector", show_default=True, help="Column with the vectors.")
-@click.option("--model", help="Model: a name, a folder or a hub name.  [default: none; examples are ids]")
-@INCLUDE_EXAMPLES
-@query_options
-@JSON
+@opt.ID_FIELD
+@opt.option("--vector-field", default="vector", help="Column with the vectors.")
+@opt.option("--model", help="Model: a name, a folder or a hub name.  [default: none; examples are ids]")
+@opt.INCLUDE_EXAMPLES
+@opt.query_options
+@opt.JSON
 def find(
     query: tuple[str, ...],
     pattern: str,
@@ -189,7 +163,7 @@ def find(
     from softset.jobs.cluster import cluster
     from softset.jobs.finding import Shards
 
-    options = read_query_options(**options)
+    options = opt.read_query_options(**options)
     embed, name = text_encoder(model or "none")
     with cluster(address, workers) as ray:
         columns = (id_field or "id", vector_field)

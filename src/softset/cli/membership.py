@@ -4,18 +4,16 @@ from typing import Any
 
 import click
 
-from softset.cli.options import JSON, open_source, query_options, read_query_options, source_options
+from softset.cli import options as opt
 from softset.cli.output import note
-
-__all__ = ["membership"]
 
 
 @click.command(short_help="Compute the membership of words or texts in a query.")
 @click.argument("query")
 @click.argument("texts", nargs=-1, required=True)
-@query_options
-@source_options
-@JSON
+@opt.query_options
+@opt.source_options
+@opt.JSON
 def membership(
     query: str,
     texts: tuple[str, ...],
@@ -33,8 +31,8 @@ def membership(
       softset membership '{dog, cat} BUT NOT {wolf, lion}' hamster --explain
       softset membership --collection books.softset '{sea, ship} - war' 'a voyage' --json
     """
-    options = read_query_options(**options)
-    result = open_source(collection, vectors, where).membership(query, texts, **options)
+    options = opt.read_query_options(**options)
+    result = opt.open_source(collection, vectors, where).membership(query, texts, **options)
     for sentence in result.notes:
         note(sentence)
     for item in result:

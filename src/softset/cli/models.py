@@ -4,15 +4,9 @@ import json
 
 import click
 
-from softset.cli.options import JSON
-from softset.cli.output import ProgressBar
-from softset.io.text import counted, printable
-
-__all__ = ["models"]
-
-NAME = click.option("--name", required=True, help="Name under which it can be used afterwards.")
-REPLACE = click.option("--replace", is_flag=True, help="Replace an existing one of the same name.")
-VERIFY = click.option("--verify", is_flag=True, help="Check every file against its SHA-256.")
+from softset.cli import options as opt
+from softset.cli.output import ProgressBar, print_facts
+from softset.io.text import counted
 
 
 @click.group(short_help="Import, list, describe and remove models.")
@@ -28,14 +22,14 @@ def models() -> None:
 
 @models.command("import", short_help="Import a model.")
 @click.argument("source", type=click.Path())
-@NAME
-@REPLACE
-@click.option(
+@opt.NAME
+@opt.REPLACE
+@opt.option(
     "--kind",
     type=click.Choice(["onnx", "transformers", "model2vec"]),
     help="Kind of model, if SOURCE has an ONNX file and safetensors.  [default: safetensors]",
 )
-@JSON
+@opt.JSON
 def import_(source: str, name: str, replace: bool, kind: str | None, as_json: bool) -> None:
     """Copy the model in SOURCE, so that softset.load_encoder("NAME") opens it.
 
@@ -64,7 +58,7 @@ def import_(source: str, name: str, replace: bool, kind: str | None, as_json: bo
 
 
 @models.command("list", short_help="List the models.")
-@JSON
+@opt.JSON
 def list_(as_json: bool) -> None:
     """List the models that can be used by name; words:NAME encodes with word vectors.
 
@@ -90,8 +84,8 @@ def list_(as_json: bool) -> None:
 
 @models.command("info", short_help="Describe a model.")
 @click.argument("name")
-@VERIFY
-@JSON
+@opt.VERIFY
+@opt.JSON
 def info(name: str, verify: bool, as_json: bool) -> None:
     """Describe the model called NAME, or the model in the folder NAME.
 
@@ -106,14 +100,8 @@ def info(name: str, verify: bool, as_json: bool) -> None:
     if verify:
         verify_model(name)  # before it is opened
     facts = describe_model(name)
-    if as_json:
-        click.echo(json.dumps({**facts, "verified": verify}))
-        return
-    for key, value in facts.items():
-        if value is not None or key in ("licence", "source"):
-            click.echo(f"{key:12} {'not known' if value is None else printable(str(value))}")
-    if verify:
-        click.echo("verified     every file matches its SHA-256")
+    shown = {key: value for key, value in facts.items() if value is not None or key in ("licence", "source")}
+    print_facts(facts if as_json else shown, verified=verify, as_json=as_json)
 
 
 @models.command("remove", short_help="Remove a model.")

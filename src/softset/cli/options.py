@@ -7,68 +7,12 @@ import click
 
 from softset.query.logic import Logic
 
-__all__ = [
-    "ID_FIELD",
-    "INCLUDE_EXAMPLES",
-    "JSON",
-    "METRIC",
-    "REFERENCES",
-    "SAMPLES",
-    "TEXT_FIELD",
-    "THREADS",
-    "TOP",
-    "add_options",
-    "encoder_options",
-    "item_options",
-    "metrics_option",
-    "open_source",
-    "query_options",
-    "read_query_options",
-    "read_scorer_options",
-    "scorer_options",
-    "seed_option",
-    "source_options",
-]
-
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 PATH = click.Path()
-DEFAULT_LOGIC = Logic()
-
-JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-SAMPLES = click.option(
-    "--samples", type=click.IntRange(1), default=1000, show_default=True, help="Samples of the bootstrap."
-)
-TOP = click.option("--top", type=int, default=10, show_default=True, help="Number of items to print.")
-EXPLAIN = click.option("--explain", is_flag=True, help="Show the membership in each set and the nearest examples.")
-INCLUDE_EXAMPLES = click.option(
-    "--include-examples", is_flag=True, help="Include the query's own examples in the results."
-)
-THREADS = click.option("--threads", type=click.IntRange(1), help="Number of threads.  [default: all cores]")
-METRIC_HELP = "Metric, such as 'subspace(weights=l2)'"
-METRIC = click.option("--metric", default="softset", show_default=True, help=f"{METRIC_HELP}.")
-REFERENCES = click.option(
-    *("-r", "--references"),
-    type=click.Path(allow_dash=True),
-    multiple=True,
-    required=True,
-    help="Reference file, one text per line; repeat for more references.",
-)
-ID_FIELD = click.option("--id-field", help="Column or field with the ids.  [default: id, or the row number]")
-TEXT_FIELD = click.option("--text-field", help="Column or field with the texts.  [default: text]")
-
-
-def metrics_option(*default: str, note: str = "") -> Decorator:
-    """Return the option --metric for verbs that take several metrics."""
-    help_text = f"{METRIC_HELP}; repeat for more.{note}"
-    return click.option(
-        "--metric", "metrics", multiple=True, default=default, show_default=bool(default), help=help_text
-    )
-
-
-def seed_option(default: int) -> Decorator:
-    """Return the option --seed with a default."""
-    return click.option("--seed", type=click.IntRange(0), default=default, show_default=True, help="Random seed.")
+LOGIC = Logic()  # for its defaults
+BEST_MEAN_UNION = click.Choice(["best", "mean", "union"])
+OVERFLOW = click.Choice(["window", "truncate", "error"])
 
 
 def add_options(*options: Decorator) -> Decorator:
@@ -82,99 +26,121 @@ def add_options(*options: Decorator) -> Decorator:
     return decorate
 
 
+def option(*names: str, **settings: Any) -> Decorator:
+    """Return an option whose help text shows its default, if it has one."""
+    return click.option(*names, show_default="default" in settings and settings["default"] is not None, **settings)
+
+
+def metrics(*default: str, note: str = "") -> Decorator:
+    """Return the option --metric for verbs that take several metrics."""
+    sentence = f"Metric, such as 'subspace(weights=l2)'; repeat for more.{note}"
+    return click.option(
+        "--metric", "metrics", multiple=True, default=default, show_default=bool(default), help=sentence
+    )
+
+
+def seed(default: int) -> Decorator:
+    """Return the option --seed with a default."""
+    return option("--seed", type=click.IntRange(0), default=default, help="Random seed.")
+
+
+JSON = option("--json", "as_json", is_flag=True, help="Print JSON.")
+TOP = option("--top", type=int, default=10, help="Number of items to print.")
+EXPLAIN = option("--explain", is_flag=True, help="Show the membership in each set and the nearest examples.")
+INCLUDE_EXAMPLES = option("--include-examples", is_flag=True, help="Include the query's examples in the results.")
+THREADS = option("--threads", type=click.IntRange(1), help="Number of threads.  [default: all cores]")
+SAMPLES = option("--samples", type=click.IntRange(1), default=1000, help="Samples of the bootstrap.")
+METRIC = option("--metric", default="softset", help="Metric, such as 'subspace(weights=l2)'.")
+CANDIDATES_TYPE = click.Path(allow_dash=True)
+REFERENCES = option(
+    *("-r", "--references"),
+    type=CANDIDATES_TYPE,
+    multiple=True,
+    required=True,
+    help="Reference file, one text per line; repeat for more references.",
+)
+ID_FIELD = option("--id-field", help="Column or field with the ids.  [default: id, or the row number]")
+TEXT_FIELD = option("--text-field", help="Column or field with the texts.  [default: text]")
+NAME = option("--name", required=True, help="Name under which it can be used afterwards.")
+REPLACE = option("--replace", is_flag=True, help="Replace an existing one of the same name.")
+VERIFY = option("--verify", is_flag=True, help="Check every file against its SHA-256.")
+
 # The arguments of `softset.load_encoder`.
 encoder_options = add_options(
-    click.option("--model", default="minilm", show_default=True, help="Model: a name, a folder or a hub name."),
-    click.option("--layer", default="last", show_default=True, help="Layer: a number, a fraction, or last."),
-    click.option(
-        "--unit",
-        type=click.Choice(["token", "word"]),
-        default="token",
-        show_default=True,
-        help="Build sets from tokens or from words.",
+    option("--model", default="minilm", help="Model: a name, a folder or a hub name."),
+    option("--layer", default="last", help="Layer: a number, a fraction, or last."),
+    option("--unit", type=click.Choice(["token", "word"]), default="token", help="Build sets from tokens or words."),
+    option("--special-tokens", is_flag=True, help="Include special tokens such as [CLS] in the sets."),
+    option(
+        "--overflow", type=OVERFLOW, default="window", help="Encode long texts in windows, or truncate or refuse them."
     ),
-    click.option("--special-tokens", is_flag=True, help="Include special tokens such as [CLS] in the sets."),
-    click.option(
-        "--overflow",
-        type=click.Choice(["window", "truncate", "error"]),
-        default="window",
-        show_default=True,
-        help="Encode long texts in windows, truncate them, or refuse them.",
-    ),
-    click.option("--max-length", type=int, help="Maximum number of tokens in a window.  [default: the model's limit]"),
-    click.option(
-        "--batch-tokens", type=int, default=512, show_default=True, help="Tokens in a batch; affects speed and memory."
-    ),
+    option("--max-length", type=int, help="Maximum number of tokens in a window.  [default: the model's limit]"),
+    option("--batch-tokens", type=int, default=512, help="Tokens in a batch; affects speed and memory."),
     THREADS,
-    click.option("--device", help="Device of torch models, such as cuda.  [default: the best available]"),
-    click.option("--dtype", help="Data type of torch models: float32, bfloat16 or float16."),
-    click.option("--cache", type=PATH, help="Folder in which encoded texts are cached."),
+    option("--device", help="Device of torch models, such as cuda.  [default: the best available]"),
+    option("--dtype", help="Data type of torch models: float32, bfloat16 or float16."),
+    option("--cache", type=PATH, help="Folder in which encoded texts are cached."),
 )
 
-# The arguments of `softset.Scorer`; `read_scorer_options` reads their files.
+# The arguments of `softset.Scorer`; `open_scorer` takes them.
 scorer_options = add_options(
-    click.option(
-        "--rescale", metavar="chance|FILE", help="Rescale from the chance level: closed form, or a calibration file."
-    ),
-    click.option(
-        "--multi-reference",
-        type=click.Choice(["best", "mean", "union"]),
-        default="best",
-        show_default=True,
-        help="How to combine several references: the best score, the mean, or the union of their sets.",
-    ),
-    click.option(
-        "--idf", type=PATH, help="File of idf weights for weights=idf.  [default: computed on the references]"
-    ),
+    option("--rescale", metavar="chance|FILE", help="Rescale from the chance level: closed form, or a calibration."),
+    option("--multi-reference", type=BEST_MEAN_UNION, default="best", help="How to combine several references."),
+    option("--idf", type=PATH, help="File of idf weights for weights=idf.  [default: computed on the references]"),
 )
 
-# How sets are made and combined; `read_query_options` checks the values.
+# How sets are made and combined; `read_query_options` takes them.
 query_options = add_options(
-    click.option(
-        "--logic", type=click.Choice(Logic.NAMES), help=f"How sets are combined.  [default: {DEFAULT_LOGIC.name}]"
-    ),
-    click.option("--alpha", type=float, help=f"Tolerance of AND in the lattice.  [default: {DEFAULT_LOGIC.alpha:g}]"),
-    click.option("--aperture", type=float, help=f"Aperture of graded sets.  [default: {DEFAULT_LOGIC.aperture:g}]"),
-    click.option(
-        "--floor",
-        type=float,
-        help=f"Minimum grade in intersections of graded sets.  [default: {DEFAULT_LOGIC.floor:g}]",
-    ),
-    click.option(
+    option("--logic", type=click.Choice(Logic.NAMES), help=f"Logic that combines sets.  [default: {LOGIC.name}]"),
+    option("--alpha", type=float, help=f"Tolerance of AND in the lattice.  [default: {LOGIC.alpha:g}]"),
+    option("--aperture", type=float, help=f"Aperture of graded sets.  [default: {LOGIC.aperture:g}]"),
+    option("--floor", type=float, help=f"Minimum grade in intersections.  [default: {LOGIC.floor:g}]"),
+    option(
         "--preprocessing",
         help="Transformation of word vectors: none, centre, all-but-the-top or whiten.  [default: whiten(0.2) for the "
         "logistic logic, otherwise none]",
     ),
-    click.option("--named-sets", type=PATH, help="File of sets for @name: TOML, JSON, or a folder of .txt files."),
-    click.option("--skip-unknown", is_flag=True, help="Skip words that have no vector, and report them."),
+    option("--named-sets", type=PATH, help="File of sets for @name: TOML, JSON, or a folder of .txt files."),
+    option("--skip-unknown", is_flag=True, help="Skip words that have no vector, and report them."),
     EXPLAIN,
 )
 
-# What is searched; `open_source` opens it.
+# What is searched; `open_source` takes them.
 source_options = add_options(
-    click.option(
-        "--collection", help="Collection: a folder, milvus://FILE_OR_URL#NAME or lance://FOLDER#NAME (see index)."
-    ),
-    click.option("--where", help="Filter expression, in the store's own syntax."),
-    click.option("--vectors", help="Word vectors, by name or folder (see vectors list)."),
+    option("--collection", help="Collection: a folder, milvus://FILE_OR_URL#NAME or lance://FOLDER#NAME."),
+    option("--where", help="Filter expression, in the store's own syntax."),
+    option("--vectors", help="Word vectors, by name or folder (see vectors list)."),
 )
 
 # What a file of items holds.
 item_options = add_options(
-    TEXT_FIELD, ID_FIELD, click.option("--vectors-file", type=PATH, help="File .npy with one vector for each item.")
+    TEXT_FIELD, ID_FIELD, option("--vectors-file", type=PATH, help="File .npy with one vector for each item.")
 )
 
 
-def read_scorer_options(rescale: str | None, multi_reference: str, idf: str | None) -> dict[str, Any]:
-    """Return the arguments of `Scorer` for the scorer options; files are read."""
+def read_scorer_options(*, rescale: str | None, idf: str | None, **options: Any) -> dict[str, Any]:
+    """Return the arguments of `Scorer` for the scorer and encoder options; files are read."""
     from softset.similarity.calibration import Calibration
     from softset.similarity.idf import Idf
 
     return {
         "rescale": rescale if rescale in (None, "chance") else Calibration.load(str(rescale)),
-        "multi_reference": multi_reference,
         "idf": None if idf is None else Idf.load(idf),
+        **options,
     }
+
+
+def open_scorers(names: tuple[str, ...], **options: Any) -> list[Any]:
+    """Return a scorer for each metric, which share the encoder; idf weights that no metric uses are refused."""
+    from softset.similarity.scorer import Scorer
+
+    arguments = read_scorer_options(**options)
+    first = Scorer(metric=names[0], **arguments)
+    scorers = [first, *(first.with_options(metric=name, rescale=arguments["rescale"]) for name in names[1:])]
+    if options["idf"] and not any(scorer.metric.needs_idf for scorer in scorers):
+        metrics = ", ".join(str(scorer.metric) for scorer in scorers)
+        raise click.UsageError(f"--idf has no effect on {metrics}: give a metric weights=idf, or leave --idf out")
+    return scorers
 
 
 def read_query_options(
@@ -185,7 +151,7 @@ def read_query_options(
 
     parameters = {name: options.pop(name) for name in ("alpha", "aperture", "floor")}
     given = {name: value for name, value in parameters.items() if value is not None}
-    name = logic or DEFAULT_LOGIC.name
+    name = logic or LOGIC.name
     unused = [parameter for parameter in given if parameter not in Logic(name).parameters]
     if unused:
         others = " or ".join(other for other in Logic.NAMES if unused[0] in Logic(other).parameters)

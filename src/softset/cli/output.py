@@ -2,6 +2,7 @@
 
 import codecs
 import hashlib
+import json
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -14,12 +15,12 @@ from typing import TYPE_CHECKING, Any, Self
 import click
 
 from softset.errors import FileError, InputError
-from softset.io.text import counted
+from softset.io.text import counted, printable
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-__all__ = ["FLAGS", "ProgressBar", "TextFile", "check_stdin", "note", "read_lines", "warn_of_flags"]
+__all__ = ["FLAGS", "ProgressBar", "TextFile", "note", "print_facts", "read_columns", "read_lines", "warn_of_flags"]
 
 PROGRESS_DELAY = 2.0  # seconds: shorter work shows no progress bar
 FLAGS = {
@@ -40,6 +41,17 @@ def warn_of_flags(counts: Mapping[str, float]) -> None:
     for name, (noun, sentence) in FLAGS.items():
         if counts.get(name):
             note(f"{counted(int(counts[name]), noun)} {sentence}")
+
+
+def print_facts(facts: Mapping[str, Any], *, verified: bool, as_json: bool) -> None:
+    """Print the facts of a model or of word vectors."""
+    if as_json:
+        click.echo(json.dumps({**facts, "verified": verified}, ensure_ascii=False))
+        return
+    for key, value in facts.items():
+        click.echo(f"{key:12} {'not known' if value is None else printable(str(value))}")
+    if verified:
+        click.echo("verified     every file matches its SHA-256")
 
 
 class ProgressBar:
@@ -88,10 +100,18 @@ def _rich_progress(unit: str) -> "Progress":
     return progress
 
 
-def check_stdin(paths: tuple[str, ...]) -> None:
-    """Raise InputError if more than one path is "-"."""
+def read_columns(paths: tuple[str, ...]) -> "list[TextFile]":
+    """Return text files that all have the same number of lines, at least one."""
     if paths.count("-") > 1:
         raise InputError("standard input can be read only once: use files for the others")
+    files = [TextFile(path) for path in paths]
+    for file in files:
+        if not len(file):
+            raise InputError(f"{file.name} is empty: one text per line was wanted")
+    if len({len(file) for file in files}) > 1:
+        counts = ", ".join(f"{file.name} has {len(file):,}" for file in files)
+        raise InputError(f"the files differ in their number of lines: {counts}")
+    return files
 
 
 def read_lines(path: str) -> list[str]:

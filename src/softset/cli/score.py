@@ -9,52 +9,39 @@ from typing import Any
 
 import click
 
-from softset.cli.options import (
-    JSON,
-    METRIC,
-    REFERENCES,
-    encoder_options,
-    read_scorer_options,
-    scorer_options,
-)
-from softset.cli.output import FLAGS, ProgressBar, TextFile, check_stdin, note, warn_of_flags
+from softset.cli import options as opt
+from softset.cli.output import FLAGS, ProgressBar, TextFile, note, read_columns, warn_of_flags
 from softset.errors import InputError
 from softset.io.text import counted
-
-__all__ = ["score"]
 
 PAIR_BLOCK = 1_024  # pairs that are scored, and with --out written, together
 NUMBERS = ("precision", "recall", "score")
 
 
 @click.command(short_help="Score texts against references.")
-@click.option(
+@opt.option(
     *("-c", "--candidates"),
     type=click.Path(allow_dash=True),
     required=True,
     help="Candidate file, one text per line; - is standard input.",
 )
-@REFERENCES
-@click.option("--inline", is_flag=True, help="Take the values of -c and -r as texts, not as files.")
-@METRIC
-@scorer_options
-@encoder_options
-@click.option("--jsonl", "as_jsonl", is_flag=True, help="Print one JSON object per pair.")
-@JSON
-@click.option("--only-summary", is_flag=True, help="Print only the means.")
-@click.option("--out", type=click.Path(), help="Output file; it appears when it is complete.")
-@click.option("--resume", is_flag=True, help="Continue an interrupted run with the same --out.")
+@opt.REFERENCES
+@opt.option("--inline", is_flag=True, help="Take the values of -c and -r as texts, not as files.")
+@opt.METRIC
+@opt.scorer_options
+@opt.encoder_options
+@opt.option("--jsonl", "as_jsonl", is_flag=True, help="Print one opt.JSON object per pair.")
+@opt.JSON
+@opt.option("--only-summary", is_flag=True, help="Print only the means.")
+@opt.option("--out", type=click.Path(), help="Output file; it appears when it is complete.")
+@opt.option("--resume", is_flag=True, help="Continue an interrupted run with the same --out.")
 def score(
     candidates: str,
     references: tuple[str, ...],
     inline: bool,
     metric: str,
-    rescale: str | None,
-    multi_reference: str,
-    idf: str | None,
     out: str | None,
     resume: bool,
-    model: str,
     as_jsonl: bool,
     as_json: bool,
     only_summary: bool,
@@ -73,15 +60,12 @@ def score(
       softset score --inline -c 'A red book.' -r 'The book is red.'
       softset score -c system.txt -r reference.txt --out scores.tsv --resume
     """
-    from softset.similarity.scorer import Scorer
-
     _check_options(as_jsonl=as_jsonl, as_json=as_json, only_summary=only_summary, out=out, resume=resume)
-    columns = [[text] for text in (candidates, *references)] if inline else _read((candidates, *references))
+    paths = (candidates, *references)
+    columns: list[Any] = [[text] for text in paths] if inline else list(read_columns(paths))
     if out:
-        _check_output(out, () if inline else (candidates, *references))
-    scorer = Scorer(model, metric=metric, **read_scorer_options(rescale, multi_reference, idf), **options)
-    if idf and not scorer.metric.needs_idf:
-        raise click.UsageError(f"--idf has no effect on {scorer.metric}: give it weights=idf, or leave --idf out")
+        _check_output(out, () if inline else paths)
+    (scorer,) = opt.open_scorers((metric,), **options)
     weights = scorer.weights_for(line for column in columns[1:] for line in column)
     several = len(references) > 1
     signature = scorer.signature(idf=weights, multi_reference=several)
@@ -104,21 +88,6 @@ def _check_options(*, as_jsonl: bool, as_json: bool, only_summary: bool, out: st
         raise click.UsageError("--resume continues a file: name it with --out")
     if out and (only_summary or as_json):
         raise click.UsageError("--out writes rows: leave out --json and --only-summary")
-
-
-def _read(paths: tuple[str, ...]) -> list[Any]:
-    """Return the text files, which must have the same number of lines."""
-    check_stdin(paths)
-    columns = [TextFile(path) for path in paths]
-    for column in columns[1:]:
-        if len(column) != len(columns[0]):
-            raise InputError(
-                f"{columns[0].name} has {len(columns[0]):,} lines but {column.name} has {len(column):,}: the numbers "
-                "of lines must be equal (use --inline to give texts instead of files)"
-            )
-    if not len(columns[0]):
-        raise InputError(f"{columns[0].name} is empty: one text per line was wanted")
-    return columns
 
 
 def _check_output(out: str, paths: Sequence[str]) -> None:

@@ -7,11 +7,9 @@ from typing import Any
 
 import click
 
-from softset.cli.options import THREADS
+from softset.cli import options as opt
 from softset.errors import FileError, InputError, MissingExtraError
 from softset.server.settings import ServerLimits, Settings
-
-__all__ = ["serve"]
 
 DEFAULT = ServerLimits()
 MAX_KEY_BYTES = 4_096
@@ -19,20 +17,18 @@ MAX_KEY_BYTES = 4_096
 
 def _limit(flag: str, name: str, help_text: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     default = getattr(DEFAULT, name)
-    return click.option(flag, name, type=type(default), default=default, show_default=True, help=help_text)
+    return opt.option(flag, name, type=type(default), default=default, help=help_text)
 
 
 @click.command(short_help="Serve the web page and the HTTP API.")
-@click.option("--host", default=Settings.host, show_default=True, help="Address to listen on.")
-@click.option("--port", default=Settings.port, show_default=True, help="Port; 0 takes a free one.")
-@click.option("--key-file", type=click.Path(), help="File with the API key.  [default: SOFTSET_API_KEY, or no key]")
-@click.option(
-    "--collection", "collections", multiple=True, help="Collection: a folder, or NAME=FOLDER; repeat for more."
-)
-@click.option("--vectors", multiple=True, help="Word vectors, NAME or NAME=FOLDER; repeat for more.  [default: all]")
-@click.option("--model", "models", multiple=True, help="Model: NAME or NAME=FOLDER; repeat for more.  [default: all]")
-@click.option("--host-name", "hosts", multiple=True, help="Additional host name, such as that of a proxy.")
-@THREADS
+@opt.option("--host", default=Settings.host, help="Address to listen on.")
+@opt.option("--port", default=Settings.port, help="Port; 0 takes a free one.")
+@opt.option("--key-file", type=click.Path(), help="File with the API key.  [default: SOFTSET_API_KEY, or no key]")
+@opt.option("--collection", "collections", multiple=True, help="Collection: a folder, or NAME=FOLDER; repeat for more.")
+@opt.option("--vectors", multiple=True, help="Word vectors, opt.NAME or NAME=FOLDER; repeat for more.  [default: all]")
+@opt.option("--model", "models", multiple=True, help="Model: opt.NAME or NAME=FOLDER; repeat for more.  [default: all]")
+@opt.option("--host-name", "hosts", multiple=True, help="Additional host name, such as that of a proxy.")
+@opt.THREADS
 @_limit("--concurrency", "concurrency", "Requests that are processed at the same time.")
 @_limit("--queue", "queue", "Requests that may wait.")
 @_limit("--timeout", "timeout", "Seconds that a request may take.")
@@ -46,7 +42,7 @@ def _limit(flag: str, name: str, help_text: str) -> Callable[[Callable[..., Any]
 @_limit("--max-item-bytes", "item_bytes", "Bytes of all texts in a temporary collection.")
 @_limit("--max-collections", "temporary_collections", "Temporary collections at the same time.")
 @_limit("--max-models", "loaded_models", "Models in memory.")
-@click.option("--quiet", is_flag=True, help="Print only warnings and errors.")
+@opt.option("--quiet", is_flag=True, help="Print only warnings and errors.")
 def serve(
     host: str,
     port: int,

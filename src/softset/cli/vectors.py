@@ -6,12 +6,9 @@ from typing import Any
 
 import click
 
-from softset.cli.models import NAME, REPLACE, VERIFY
-from softset.cli.options import JSON
-from softset.cli.output import ProgressBar, note
+from softset.cli import options as opt
+from softset.cli.output import ProgressBar, note, print_facts
 from softset.errors import SoftsetError
-
-__all__ = ["vectors"]
 
 
 @click.group(short_help="Import, list, describe and remove word vectors.")
@@ -27,12 +24,12 @@ def vectors() -> None:
 
 @vectors.command("import", short_help="Import word vectors.")
 @click.argument("file", type=click.Path())
-@NAME
-@click.option("--words", type=click.Path(), help="File with the words of a .npy or .safetensors file, one per line.")
-@click.option("--format", help="Format: text, word2vec-binary, npy, safetensors or model2vec.  [default: detected]")
-@click.option("--member", help="File to read in an archive that holds several.")
-@click.option("--skip-bad", is_flag=True, help="Skip malformed and repeated lines, and report their number.")
-@REPLACE
+@opt.NAME
+@opt.option("--words", type=click.Path(), help="File with the words of a .npy or .safetensors file, one per line.")
+@opt.option("--format", help="Format: text, word2vec-binary, npy, safetensors or model2vec.  [default: detected]")
+@opt.option("--member", help="File to read in an archive that holds several.")
+@opt.option("--skip-bad", is_flag=True, help="Skip malformed and repeated lines, and report their number.")
+@opt.REPLACE
 def import_(file: str, name: str, **options: Any) -> None:
     """Convert FILE once, so that it opens in milliseconds.
 
@@ -54,7 +51,7 @@ def import_(file: str, name: str, **options: Any) -> None:
 
 
 @vectors.command("list", short_help="List the word vectors.")
-@JSON
+@opt.JSON
 def list_(as_json: bool) -> None:
     """List the word vectors that can be used by name.
 
@@ -87,8 +84,8 @@ def _row(name: str, folder: Path | None) -> dict[str, Any]:
 
 @vectors.command("info", short_help="Describe word vectors.")
 @click.argument("name")
-@VERIFY
-@JSON
+@opt.VERIFY
+@opt.JSON
 def info(name: str, verify: bool, as_json: bool) -> None:
     """Describe the word vectors called NAME.
 
@@ -106,13 +103,7 @@ def info(name: str, verify: bool, as_json: bool) -> None:
     files = facts.pop("files")
     facts["folder"] = str(Path(folder).resolve())
     facts["bytes"] = sum(file["bytes"] for file in files.values())
-    if as_json:
-        click.echo(json.dumps({**facts, "verified": verify}, ensure_ascii=False))
-        return
-    for key, value in facts.items():
-        click.echo(f"{key:12} {value}")
-    if verify:
-        click.echo("verified     every file matches its SHA-256")
+    print_facts(facts, verified=verify, as_json=as_json)
 
 
 @vectors.command("remove", short_help="Remove word vectors.")
