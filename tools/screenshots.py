@@ -1,7 +1,4 @@
-"""Take the pictures of the page that README.md and docs/server.md show, in Debian's chromium.
-
-python tools/screenshots.py
-"""
+"""Take the screenshots of the web page for README.md and docs/server.md, in Chromium: `make pictures`."""
 
 import shutil
 import sys
@@ -23,7 +20,7 @@ def take() -> None:
     with ServerProcess("--quiet") as server, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=QUIET)
         page = browser.new_context(viewport={"width": 1000, "height": 600}).new_page()
-        for name, fragment, ready, pointed in (
+        for name, fragment, ready, hovered in (
             ("page-sets", SETS, "[data-logic=lattice] .hit", None),
             ("page-sentences", SENTENCES, "[data-metric=subspace] .token", "[data-metric=subspace] .token"),
         ):
@@ -31,8 +28,8 @@ def take() -> None:
             page.goto(f"{server.url}/{fragment}")
             page.wait_for_selector(ready)
             page.wait_for_timeout(500)
-            if pointed:
-                page.hover(pointed)
+            if hovered:
+                page.hover(hovered)
                 page.wait_for_timeout(200)
             page.screenshot(path=str(TARGET / f"{name}.png"), full_page=True)
         browser.close()

@@ -1,6 +1,6 @@
-"""Sentences of WordNet 3.0, from the Debian package wordnet-base: definitions and examples, under WordNet's licence.
+"""Definitions and example sentences of WordNet 3.0, from the Debian package wordnet-base (WordNet's licence).
 
-They are read only to count: nothing of them goes into the assets but averages over all of them.
+The assets contain only averages over all sentences, and no text.
 """
 
 import random
@@ -13,7 +13,7 @@ EXAMPLE = re.compile(r'"([^"]{15,300})"')
 
 
 def examples(package, n):
-    """Return n texts, drawn with a fixed seed: every example sentence counts as much as every definition."""
+    """Return n random texts, drawn with a fixed seed from all definitions and example sentences."""
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(["dpkg-deb", "-x", package, folder], check=True)  # noqa: S603, S607 (Debian's own tool)
         lines = [

@@ -1,4 +1,4 @@
-"""Word vectors on disk: whole, checked, quick to open."""
+"""Word vectors on disk, and the registry of imported vectors."""
 
 import json
 import os
@@ -31,7 +31,7 @@ def is_mapped(array: np.ndarray) -> bool:
     return isinstance(array, np.memmap) or (array.base is not None and is_mapped(array.base))
 
 
-def test_saved_vectors_open_as_they_were(tmp_path: Path) -> None:
+def test_save_and_open(tmp_path: Path) -> None:
     words = WordVectors.of(["red", "blue", "日本"], [[1, 2], [3, 4], [5, 6.5]])
     words.save(tmp_path / "store")
     again = WordVectors.open(tmp_path / "store")
@@ -53,7 +53,7 @@ def test_saved_vectors_open_as_they_were(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "name", ["vectors.npy", "norms.npy", "words.bin", "offsets.npy", "hashes.npy", "places.npy", "meta.json"]
 )
-def test_a_broken_folder_is_refused(tmp_path: Path, name: str) -> None:
+def test_a_damaged_folder_is_refused(tmp_path: Path, name: str) -> None:
     WordVectors.of(["red", "blue"], [[1, 2], [3, 4]]).save(tmp_path / "store")
     file = tmp_path / "store" / name
     content = file.read_bytes()
@@ -66,7 +66,7 @@ def test_a_broken_folder_is_refused(tmp_path: Path, name: str) -> None:
         WordVectors.open(tmp_path / "store")
 
 
-def test_a_changed_byte_is_found_by_verify(tmp_path: Path) -> None:
+def test_verify_finds_a_changed_byte(tmp_path: Path) -> None:
     WordVectors.of(["red", "blue"], [[1, 2], [3, 4]]).save(tmp_path / "store")
     file = tmp_path / "store" / "vectors.npy"
     content = bytearray(file.read_bytes())
@@ -76,7 +76,7 @@ def test_a_changed_byte_is_found_by_verify(tmp_path: Path) -> None:
         verify_vectors(tmp_path / "store")
 
 
-def test_names_of_files_in_meta_cannot_leave_the_folder(tmp_path: Path) -> None:
+def test_file_names_in_the_manifest_cannot_leave_the_folder(tmp_path: Path) -> None:
     WordVectors.of(["red"], [[1, 2]]).save(tmp_path / "store")
     meta = json.loads((tmp_path / "store" / "meta.json").read_text())
     meta["files"]["../../secret"] = {"bytes": 1, "sha256": ""}
@@ -91,7 +91,7 @@ def test_names_of_files_in_meta_cannot_leave_the_folder(tmp_path: Path) -> None:
             open_vectors(tmp_path / "store")
 
 
-def test_import_list_use_remove(home: Path, tmp_path: Path) -> None:
+def test_import_use_and_remove(home: Path, tmp_path: Path) -> None:
     seen = []
     facts = registry.import_vectors(text_file(tmp_path / "v.txt"), "mine", progress=lambda done, _: seen.append(done))
     assert facts["words"] == 50 and facts["dimensions"] == 4 and seen[-1] == 50
@@ -107,7 +107,7 @@ def test_import_list_use_remove(home: Path, tmp_path: Path) -> None:
         registry.REGISTRY.remove("mine")
 
 
-def test_an_import_replaces_only_when_told_and_at_once(home: Path, tmp_path: Path) -> None:
+def test_an_import_replaces_another_only_on_request(home: Path, tmp_path: Path) -> None:
     registry.import_vectors(text_file(tmp_path / "a.txt"), "mine")
     with pytest.raises(InputError, match=r"there are already word vectors named 'mine'.*--replace"):
         registry.import_vectors(text_file(tmp_path / "b.txt", n=9), "mine")
@@ -118,7 +118,7 @@ def test_an_import_replaces_only_when_told_and_at_once(home: Path, tmp_path: Pat
 
 
 @pytest.mark.parametrize("broken", ["w9 1 2\n", "w1 1 2 3 4\n", "w9 1 2 nan 4\n"])
-def test_a_failed_import_leaves_the_old_vectors_and_nothing_else(home: Path, tmp_path: Path, broken: str) -> None:
+def test_a_failed_import_leaves_the_old_vectors_in_place(home: Path, tmp_path: Path, broken: str) -> None:
     registry.import_vectors(text_file(tmp_path / "a.txt"), "mine")
     with (tmp_path / "a.txt").open("a") as file:
         file.write(broken)
@@ -128,7 +128,7 @@ def test_a_failed_import_leaves_the_old_vectors_and_nothing_else(home: Path, tmp
 
 
 @pytest.mark.parametrize("name", ["", "../x", "a/b", ".hidden", "a b", "x" * 101, "é"])
-def test_names_stay_in_their_folder(home: Path, tmp_path: Path, name: str) -> None:
+def test_invalid_names(home: Path, tmp_path: Path, name: str) -> None:
     with pytest.raises(InputError, match="cannot be used as a name"):
         registry.import_vectors(text_file(tmp_path / "a.txt"), name)
     with pytest.raises(InputError):
@@ -138,7 +138,7 @@ def test_names_stay_in_their_folder(home: Path, tmp_path: Path, name: str) -> No
 @pytest.mark.parametrize(
     "content", ['{"folder": "../../.."}', '{"folder": ".."}', '{"folder": ""}', '{"folder": "."}', "[]", "", "{"]
 )
-def test_a_broken_pointer_harms_nothing(home: Path, tmp_path: Path, content: str) -> None:
+def test_a_damaged_entry_does_not_affect_other_imports(home: Path, tmp_path: Path, content: str) -> None:
     registry.import_vectors(text_file(tmp_path / "a.txt"), "good")
     registry.import_vectors(tmp_path / "a.txt", "bad")
     (home.parent / "precious").write_text("x")
@@ -154,7 +154,7 @@ def test_a_broken_pointer_harms_nothing(home: Path, tmp_path: Path, content: str
     assert (home.parent / "precious").exists() and len(load_words("good")) == len(load_words("third")) == 50
 
 
-def test_left_overs_are_swept_a_day_later(home: Path, tmp_path: Path) -> None:
+def test_unfinished_imports_are_deleted_after_a_day(home: Path, tmp_path: Path) -> None:
     registry.import_vectors(text_file(tmp_path / "a.txt"), "mine")
     for name, age in (("old@x", 2 * 86400), ("new@x", 0)):
         (home / name).mkdir()
@@ -178,7 +178,7 @@ def test_opening_does_not_read_the_words(tmp_path: Path) -> None:
     assert sorted(times)[2] < 0.05
 
 
-def test_paths_that_are_no_stores(tmp_path: Path) -> None:
+def test_paths_that_are_not_folders_of_vectors(tmp_path: Path) -> None:
     (tmp_path / "file.txt").write_text("red 1 2\n")
     with pytest.raises(FileError, match="is a file, not a folder of word vectors: import it"):
         load_words(tmp_path / "file.txt")
@@ -188,7 +188,7 @@ def test_paths_that_are_no_stores(tmp_path: Path) -> None:
         load_words(tmp_path / "absent")
 
 
-def test_the_bundled_vectors_are_the_ones_that_were_built() -> None:
+def test_bundled_vectors_are_unchanged() -> None:
     verify_vectors(registry.vectors_folder())
     words = load_words()
     assert len(words) == 33_753 and words.metadata["licence"].startswith("PDDL")

@@ -1,4 +1,4 @@
-"""Words and vectors: look-up, phrases, views, preprocessing."""
+"""Vocabulary: lookup, phrases, derived vocabularies, preprocessing."""
 
 import time
 from types import SimpleNamespace
@@ -18,7 +18,7 @@ def small() -> WordVectors:
     return WordVectors.of(WORDS, np.arange(1, 31, dtype="f4").reshape(10, 3) ** 1.1)
 
 
-def test_look_up() -> None:
+def test_lookup() -> None:
     words = small()
     assert np.array_equal(words["red"], words.matrix[4])
     assert words[["red", "the"]].shape == (2, 3)
@@ -48,7 +48,7 @@ def test_look_up() -> None:
         ("new's", None, ""),
     ],
 )
-def test_the_exact_form_comes_first_then_lower_case_then_the_mean(
+def test_match_prefers_the_exact_form_then_lower_case_then_the_mean(
     text: str, entries: tuple[str, ...], how: str
 ) -> None:
     words = small()
@@ -60,7 +60,7 @@ def test_the_exact_form_comes_first_then_lower_case_then_the_mean(
     np.testing.assert_allclose(words[text], words.take(match.indices).mean(axis=0))
 
 
-def test_unknown_words_come_with_spellings() -> None:
+def test_unknown_words_are_reported_with_suggestions() -> None:
     with pytest.raises(
         UnknownWordError, match="'aple' has no vector here; words with a similar spelling: apple"
     ) as caught:
@@ -73,7 +73,7 @@ def test_unknown_words_come_with_spellings() -> None:
             _ = small()[odd]
 
 
-def test_spelling_is_quick_on_many_words() -> None:
+def test_suggestions_are_fast_for_many_words() -> None:
     many = [f"word{i}" for i in range(300_000)] + ["orange"]
     start = time.perf_counter()
     assert similar_spellings("oragne", many) == ["orange"]
@@ -140,14 +140,14 @@ def test_whitening() -> None:
             words.preprocess(name)
 
 
-def test_whitening_of_words_that_fill_few_directions_stays_finite() -> None:
+def test_whitening_of_rank_deficient_vectors_is_finite() -> None:
     words = WordVectors.of(["a", "b", "c"], [[1, 2, 0, 0], [2, 1, 0, 0], [2, 4, 0, 0]]).preprocess("whiten(0.5)")
     assert np.isfinite(words.matrix).all() and np.abs(words.matrix).max() < 10
     np.testing.assert_allclose(words["a"], words["c"], atol=1e-5)
     assert not WordVectors.of(["a"], [[1, 2]]).preprocess("whiten")["a"].any()
 
 
-def test_bad_vectors() -> None:
+def test_invalid_vectors() -> None:
     with pytest.raises(
         ShapeError, match=r"2 words need real vectors of shape \(2, d\), but float64 of shape \(3, 2\) was given"
     ):
@@ -181,7 +181,7 @@ def test_sets_of_words() -> None:
     assert words.graded(["red", "apple"], aperture=2, weights=[1, 2]).ambient == 3
 
 
-def test_what_has_no_direction_is_zero_after_whitening_whatever_stands_beside_it() -> None:
+def test_rows_without_direction_are_zero_after_whitening_in_any_block() -> None:
     mean = np.array([0.1, 0.2, 0.3])
     done = Preprocessing("whiten", mean, 2 * np.eye(3), unit=True)
     same = mean / np.linalg.norm(mean)

@@ -1,4 +1,4 @@
-"""What a word is, in scripts whose letters bear signs, and with characters that nobody sees."""
+"""Word patterns: scripts with combining marks, and invisible characters."""
 
 import re
 import sys
@@ -31,7 +31,7 @@ def words(text: str, pattern: re.Pattern[str] = WORD) -> list[str]:
     ],
 )
 @pytest.mark.parametrize("pattern", [WORD, SPACED_WORD])
-def test_signs_and_unseen_characters_are_within_words(text: str, pattern: re.Pattern[str]) -> None:
+def test_marks_and_invisible_characters_belong_to_words(text: str, pattern: re.Pattern[str]) -> None:
     assert words(text, pattern) == text.split()
 
 
@@ -45,17 +45,17 @@ def test_signs_and_unseen_characters_are_within_words(text: str, pattern: re.Pat
         ("\u0928\u092e\u0964\u0928\u092e", "\u0928\u092e \u0928\u092e"),
     ],
 )
-def test_what_is_around_words_is_no_part_of_them(text: str, expected: str) -> None:
+def test_surrounding_characters_do_not_belong_to_words(text: str, expected: str) -> None:
     assert words(text) == expected.split()
 
 
-def test_scripts_without_spaces_have_no_words_but_signs_stay_with_letters() -> None:
+def test_scripts_without_spaces_have_no_spaced_words() -> None:
     thai = "\u0e2a\u0e27\u0e31\u0e2a\u0e14\u0e35"
     assert words(thai) == [thai] and words(thai, SPACED_WORD) == []
     assert words(f"a\u0e31{thai}b", SPACED_WORD) == ["a", "b"]
 
 
-def test_every_mark_of_unicode_is_a_sign() -> None:
+def test_every_unicode_mark_is_matched() -> None:
     sign, unseen = re.compile(f"[{MARKS}]"), re.compile(f"[{FORMAT_CHARACTERS}]")
     dividing = "\u200b\u2061\u2062\u2063\u2064\ufff9\ufffa\ufffb"
     for one in map(chr, range(sys.maxunicode + 1)):
@@ -68,12 +68,12 @@ def test_every_mark_of_unicode_is_a_sign() -> None:
             assert not sign.fullmatch(one) and not unseen.fullmatch(one), hex(ord(one))
 
 
-def test_long_runs_of_signs_take_no_long_time() -> None:
+def test_long_runs_of_marks_are_matched_in_linear_time() -> None:
     for text in ("a" + "\u00ad" * 200_000, "\u0301" * 200_000, "a\u0301" * 100_000, "\u0915" * 200_000 + "-"):
         assert len(words(text)) <= 1
 
 
-def test_words_are_found_without_what_is_unseen_in_them() -> None:
+def test_words_are_looked_up_without_invisible_characters() -> None:
     encoder = load_encoder("words")
     plain = encoder.encode(["cooperate 1 red"])
     unseen = encoder.encode(["co\u00adoperate 1\ufe0f\u20e3 \u200ered\u200e"])
@@ -82,7 +82,7 @@ def test_words_are_found_without_what_is_unseen_in_them() -> None:
     assert INVISIBLE.sub("", "e\u0301t\u00ade\u0301") == "e\u0301te\u0301"
 
 
-def test_a_soft_hyphen_does_not_cut_a_word_of_a_model() -> None:
+def test_a_soft_hyphen_does_not_split_a_word() -> None:
     text = "un\u00adbe\u00adliev\u00adably good"
     sets = load_encoder("minilm", unit="word").encode([text])
     assert sets.tokens_of(0) == text.split()

@@ -1,4 +1,4 @@
-"""Arrays with a file of words: .npy, .safetensors; and gensim's objects."""
+"""Arrays with a file of words: .npy and .safetensors."""
 
 import struct
 from pathlib import Path
@@ -24,7 +24,7 @@ def write(folder: Path, content: bytes, words: bytes | None = "\n".join(WORDS).e
 @pytest.mark.parametrize("kind", MAKERS)
 @pytest.mark.parametrize("suffix", [".txt", ".words", ".vocab"])
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_words_are_found_beside(kind: str, suffix: str, end: str, tmp_path: Path) -> None:
+def test_words_file_with_the_same_name_is_found(kind: str, suffix: str, end: str, tmp_path: Path) -> None:
     path = write(tmp_path, MAKERS[kind](), None)
     path.with_suffix(suffix).write_bytes("".join(word + end for word in WORDS).encode())
     words, rows, source = read(path)
@@ -33,7 +33,7 @@ def test_words_are_found_beside(kind: str, suffix: str, end: str, tmp_path: Path
 
 
 @pytest.mark.parametrize("kind", MAKERS)
-def test_words_are_named(kind: str, tmp_path: Path) -> None:
+def test_words_option(kind: str, tmp_path: Path) -> None:
     path = write(tmp_path, MAKERS[kind](), None)
     with pytest.raises(FileError, match=r"holds vectors without words: give the file .* with words \(--words FILE\)"):
         read(path)
@@ -45,28 +45,28 @@ def test_words_are_named(kind: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("dtype", ["<f2", ">f2", "<f4", ">f4", "<f8", ">f8", "|i1", "<i8", "|u1"])
 @pytest.mark.parametrize("fortran", [False, True])
-def test_types_of_numbers(dtype: str, fortran: bool, tmp_path: Path) -> None:
+def test_number_types_of_npy_files(dtype: str, fortran: bool, tmp_path: Path) -> None:
     wanted = np.arange(20).reshape(10, 2)
     data = wanted.astype(dtype).tobytes("F" if fortran else "C")
     words, rows, _ = read(write(tmp_path, npy(data, "(10, 2)", dtype, fortran)))
     assert words == WORDS and np.array_equal(rows, wanted)
 
 
-def test_a_header_of_the_second_version(tmp_path: Path) -> None:
+def test_npy_version_2(tmp_path: Path) -> None:
     first = npy_of()
     content = b"\x93NUMPY\x02\x00" + first[8:10] + b"\0\0" + first[10:]
     assert np.array_equal(read(write(tmp_path, content))[1], ROWS)
 
 
 @pytest.mark.parametrize(("kind", "code"), [("F16", "<f2"), ("F64", "<f8"), ("I8", "i1"), ("BF16", "")])
-def test_types_of_tensors(kind: str, code: str, tmp_path: Path) -> None:
+def test_number_types_of_safetensors_files(kind: str, code: str, tmp_path: Path) -> None:
     wanted = np.arange(20, dtype=np.float32).reshape(10, 2)
     data = wanted.astype(code).tobytes() if code else (wanted.view(np.uint32) >> 16).astype("<u2").tobytes()
     words, rows, _ = read(write(tmp_path, safetensors({"x": (kind, [10, 2], data), "n": ("I64", [1], b"\0" * 8)})))
     assert words == WORDS and np.array_equal(rows, wanted)
 
 
-def test_rows_come_in_blocks(tmp_path: Path) -> None:
+def test_long_arrays_are_read_in_blocks(tmp_path: Path) -> None:
     wanted = np.arange(20_000, dtype=np.float32).reshape(10_000, 2)
     words = b"\n".join(b"w%d" % i for i in range(10_000))
     assert np.array_equal(read(write(tmp_path, npy_of(wanted), words))[1], wanted)
@@ -121,7 +121,7 @@ def test_each_row_needs_one_word(words: bytes, count: int, skip_bad: bool, tmp_p
         (npy(b"", "os.getcwd()"), "is not a complete NumPy file"),
     ],
 )
-def test_an_array_that_is_none_of_vectors(content: bytes, sentence: str, tmp_path: Path) -> None:
+def test_invalid_npy_files(content: bytes, sentence: str, tmp_path: Path) -> None:
     path = write(tmp_path, content, b"a\nb\nc")
     with pytest.raises(FileError, match=sentence) as caught:
         read(path)
@@ -150,20 +150,20 @@ F32 = ("F32", [3, 1], b"\0" * 12)
         (struct.pack("<Q", 2) + b"[]", "its header cannot be read"),
     ],
 )
-def test_tensors_that_are_none_of_vectors(content: bytes, sentence: str, tmp_path: Path) -> None:
+def test_invalid_safetensors_files(content: bytes, sentence: str, tmp_path: Path) -> None:
     path = write(tmp_path, content, b"a\nb\nc", "v.safetensors")
     with pytest.raises(FileError, match=sentence) as caught:
         read(path, format="safetensors")
     assert str(path) in str(caught.value) and "\n" not in str(caught.value)
 
 
-def test_arrays_in_archives_are_to_be_unpacked(tmp_path: Path) -> None:
+def test_arrays_in_archives_must_be_extracted_first(tmp_path: Path) -> None:
     path = write(tmp_path, gz(npy_of()), name="v.npy.gz")
     with pytest.raises(FileError, match="is an archive with a npy file; extract it first"):
         read(path)
 
 
-def test_gensim_reads_and_writes_the_same(tmp_path: Path) -> None:
+def test_files_written_by_gensim(tmp_path: Path) -> None:
     models = pytest.importorskip("gensim.models")
     keyed = models.KeyedVectors(3)
     keyed.add_vectors(WORDS, ROWS)

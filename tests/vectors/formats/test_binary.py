@@ -1,4 +1,4 @@
-"""word2vec's binary files."""
+"""Binary word2vec files."""
 
 import struct
 from pathlib import Path
@@ -26,7 +26,7 @@ def test_words_and_rows(newline: bytes, path: Path) -> None:
     assert np.array_equal(rows, ROWS)
 
 
-def test_more_than_one_chunk_and_block(path: Path) -> None:
+def test_long_files_are_read_in_blocks(path: Path) -> None:
     wanted = np.random.default_rng(0).normal(size=(9_000, 50)).astype(np.float32)
     path.write_bytes(binary([f"w{i}" for i in range(9_000)], wanted))
     words, rows, _ = read(path)
@@ -65,13 +65,13 @@ def test_invalid_rows_are_reported_or_skipped(content: bytes, reason: str, sente
     ],
 )
 @pytest.mark.parametrize("skip_bad", [False, True])
-def test_a_broken_file_is_an_error_either_way(content: bytes, sentence: str, skip_bad: bool, path: Path) -> None:
+def test_damaged_files_are_errors_even_with_skip_bad(content: bytes, sentence: str, skip_bad: bool, path: Path) -> None:
     path.write_bytes(content)
     with pytest.raises(FileError, match=sentence):
         read(path, skip_bad=skip_bad)
 
 
-def test_no_header(path: Path) -> None:
+def test_missing_header(path: Path) -> None:
     path.write_bytes(b"a 1 2\n")
     with pytest.raises(FileError, match="begins with 'a 1 2', but a binary word2vec file begins with a line of two"):
         read(path, format="word2vec-binary")

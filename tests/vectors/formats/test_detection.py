@@ -1,4 +1,4 @@
-"""Which format a file has, and what is refused at the door."""
+"""Detection of the format, and options of `read_vectors`."""
 
 import pickle
 import struct
@@ -36,7 +36,7 @@ def path(tmp_path: Path) -> Path:
         (safetensors_of(), "safetensors"),
     ],
 )
-def test_content_tells(content: bytes, kind: str, path: Path) -> None:
+def test_format_is_detected_from_the_content(content: bytes, kind: str, path: Path) -> None:
     path.write_bytes(content)
     assert readers.read_vectors(path).format == kind
 
@@ -53,7 +53,7 @@ def test_pickles_are_refused(protocol: int, pack, given: str | None, path: Path)
     assert 'KeyedVectors.load(path).save_word2vec_format("vectors.bin", binary=True)' in str(caught.value)
 
 
-def test_a_safetensors_file_that_begins_like_a_pickle(path: Path) -> None:
+def test_safetensors_file_that_begins_like_a_pickle(path: Path) -> None:
     whole = safetensors({"rows": ("F32", [10, 3], ROWS.tobytes())})
     length = int.from_bytes(whole[:8], "little")
     padded = struct.pack("<Q", 0x0280) + whole[8 : 8 + length].ljust(0x0280) + whole[8 + length :]
@@ -80,14 +80,14 @@ def test_unknown_content(content: bytes, sentence: str, path: Path) -> None:
     assert str(path) in str(caught.value)
 
 
-def test_a_format_can_be_given(path: Path) -> None:
+def test_format_option(path: Path) -> None:
     path.write_bytes(binary(["a"], np.frombuffer(b"1 2 3 4 ", dtype="<f4")[None]))
     assert readers.read_vectors(path).format == "text"
     words, rows, _ = read(path, format="word2vec-binary")
     assert words == ["a"] and rows.tobytes() == b"1 2 3 4 "
 
 
-def test_options_that_do_not_fit(path: Path, tmp_path: Path) -> None:
+def test_options_that_contradict_the_file(path: Path, tmp_path: Path) -> None:
     path.write_bytes(text())
     with pytest.raises(
         InputError, match="the format 'glove' is not known: use model2vec, npy, safetensors, text, word2vec-binary"
@@ -105,16 +105,16 @@ def test_options_that_do_not_fit(path: Path, tmp_path: Path) -> None:
         readers.read_vectors(tmp_path)
 
 
-def test_a_missing_file_is_missing(tmp_path: Path) -> None:
+def test_missing_file(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         readers.read_vectors(tmp_path / "absent.txt")
 
 
-def test_the_names_are_sorted_and_there() -> None:
+def test_public_names_are_sorted_and_defined() -> None:
     assert readers.__all__ == sorted(readers.__all__)
     assert all(hasattr(readers, name) for name in readers.__all__)
 
 
-def test_paths_may_be_texts(path: Path) -> None:
+def test_path_as_text(path: Path) -> None:
     path.write_bytes(text())
     assert read(str(path))[0] == WORDS

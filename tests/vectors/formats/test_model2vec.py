@@ -1,4 +1,4 @@
-"""model2vec's folders."""
+"""model2vec folders."""
 
 import struct
 from pathlib import Path
@@ -16,14 +16,14 @@ TABLE = {"embeddings": ("F32", [8, 2], ROWS.tobytes())}
 ADDED = [{"content": "<x>", "special": True}, {"content": "blue", "special": False}]
 
 
-def test_the_words_of_a_word_piece_vocabulary(tmp_path: Path) -> None:
+def test_wordpiece_vocabulary(tmp_path: Path) -> None:
     words, rows, source = read(model2vec(tmp_path / "model", VOCAB, TABLE, added_tokens=ADDED))
     assert (source.format, source.dimensions, source.rows) == ("model2vec", 2, 3)
     assert words == ["red", "blue", "Ġ"] and np.array_equal(rows, ROWS[[2, 4, 7]])
 
 
 @pytest.mark.parametrize("mark", ["▁", "Ġ"])
-def test_marks_of_a_word_start(mark: str, tmp_path: Path) -> None:
+def test_word_start_marks_are_removed(mark: str, tmp_path: Path) -> None:
     vocab = [
         [f"{mark}red", -1.0],
         ["<s>", 0],
@@ -39,7 +39,7 @@ def test_marks_of_a_word_start(mark: str, tmp_path: Path) -> None:
     assert words == ["red", "ed", "!"] and np.array_equal(rows, ROWS[[0, 5, 6]])
 
 
-def test_bytes_that_are_spelled_as_letters(tmp_path: Path) -> None:
+def test_byte_level_tokens_are_decoded(tmp_path: Path) -> None:
     vocab = {"ĠcafÃ©": 0, "Ã": 1, "<|endoftext|>": 2, "Ġ": 3, "Ċ": 4, "東": 5}
     folder = model2vec(tmp_path / "model", vocab, TABLE, model={"type": "BPE"}, decoder={"type": "ByteLevel"})
     assert read(folder)[0] == ["café", "東"]
@@ -54,7 +54,7 @@ def test_weights_and_mapping(tmp_path: Path) -> None:
     assert np.array_equal(rows, [ROWS[5] * 2, ROWS[3] * 4, ROWS[2] * 5, ROWS[0] * 7])
 
 
-def test_more_tokens_than_a_block(tmp_path: Path) -> None:
+def test_many_tokens_are_read_in_blocks(tmp_path: Path) -> None:
     table = np.arange(10_000, dtype="<f4")[:, None]
     vocab = {f"w{i}": 9_999 - i for i in range(10_000)}
     words, rows, _ = read(model2vec(tmp_path / "model", vocab, {"embeddings": ("F32", [10_000, 1], table.tobytes())}))
@@ -80,14 +80,14 @@ def test_more_tokens_than_a_block(tmp_path: Path) -> None:
         (None, TABLE, "is not a tokenizer with a vocabulary"),
     ],
 )
-def test_a_broken_model(vocab: Any, tensors: Any, sentence: str, tmp_path: Path) -> None:
+def test_invalid_models(vocab: Any, tensors: Any, sentence: str, tmp_path: Path) -> None:
     with pytest.raises(FileError, match=sentence) as caught:
         read(model2vec(tmp_path / "model", vocab, tensors))
     assert str(tmp_path / "model") in str(caught.value) and "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"{", b'{"model": []}', b"\xff", b"[" * 100_000])
-def test_a_broken_tokenizer(content: bytes, tmp_path: Path) -> None:
+def test_invalid_tokenizers(content: bytes, tmp_path: Path) -> None:
     folder = model2vec(tmp_path / "model", VOCAB, TABLE)
     (folder / "tokenizer.json").write_bytes(content)
     with pytest.raises(FileError, match=r"tokenizer\.json is not a tokenizer with a vocabulary"):
@@ -95,7 +95,7 @@ def test_a_broken_tokenizer(content: bytes, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["tokenizer.json", "model.safetensors"])
-def test_a_folder_that_lacks_a_file(name: str, tmp_path: Path) -> None:
+def test_folder_without_a_required_file(name: str, tmp_path: Path) -> None:
     folder = model2vec(tmp_path / "model", VOCAB, TABLE)
     (folder / name).unlink()
     with pytest.raises(FileError, match=f"has no {name}, so it is not a model2vec folder"):
@@ -113,13 +113,13 @@ def test_invalid_rows_are_reported_or_skipped(tmp_path: Path) -> None:
     assert words == ["red", "Ġ"] and source.skipped == {"not finite": 1}
 
 
-def test_a_tokenizer_of_no_sane_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_size_limit_of_tokenizers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("softset.vectors.formats.model2vec.MAX_TOKENIZER_BYTES", 10)
     with pytest.raises(FileError, match="is larger than 10 bytes, the limit for a tokenizer"):
         read(model2vec(tmp_path / "model", VOCAB, TABLE))
 
 
-def test_half_a_surrogate_pair_is_no_word(tmp_path: Path) -> None:
+def test_lone_surrogates_are_invalid_words(tmp_path: Path) -> None:
     folder = model2vec(tmp_path / "model", {"\ud800": 0, "a": 1}, TABLE)
     with pytest.raises(FileError, match="token 0 has a word that is not UTF-8"):
         read(folder)

@@ -1,4 +1,4 @@
-"""GloVe's text, word2vec's text and fastText's .vec."""
+"""GloVe text, word2vec text and fastText .vec files."""
 
 from pathlib import Path
 
@@ -48,13 +48,13 @@ def test_words_and_rows(header: str, path: Path) -> None:
 @pytest.mark.parametrize(
     "change", [(b" ", b"\t"), (b"\n", b"\r\n"), (b"\n", b" \n"), (b"\n", b"\t\r\n"), (b" ", b"  ")]
 )
-def test_blanks_and_line_ends(change: tuple[bytes, bytes], path: Path) -> None:
+def test_whitespace_and_line_ends(change: tuple[bytes, bytes], path: Path) -> None:
     path.write_bytes(text().replace(*change))
     words, rows, _ = read(path)
     assert words == WORDS and np.array_equal(rows, ROWS)
 
 
-def test_the_last_line_needs_no_end(path: Path) -> None:
+def test_last_line_without_line_feed(path: Path) -> None:
     path.write_bytes(text().rstrip(b"\n"))
     assert read(path)[0] == WORDS
 
@@ -66,19 +66,19 @@ def test_words_with_spaces(path: Path) -> None:
     assert rows.tolist() == [[1, 2], [3, 4], [5, 6], [7, 8], [9, 10], [0, 0.5]]
 
 
-def test_numbers_are_rounded_once_to_the_nearest_float32(path: Path) -> None:
+def test_numbers_are_rounded_to_the_nearest_float32(path: Path) -> None:
     rows = np.random.default_rng(0).normal(size=(50, 7))
     path.write_bytes(text([f"w{i}" for i in range(50)], rows))
     assert np.array_equal(read(path)[1], rows.astype(np.float32))
 
 
-def test_many_rows_come_in_blocks(path: Path) -> None:
+def test_many_rows_are_read_in_blocks(path: Path) -> None:
     path.write_bytes(b"".join(b"w%d %d 0.5\n" % (i, i) for i in range(10_000)))
     words, rows, _ = read(path)
     assert words[9_999] == "w9999" and np.array_equal(rows[:, 0], np.arange(10_000))
 
 
-def test_wide_rows_come_in_small_blocks(path: Path) -> None:
+def test_wide_rows_are_read_in_small_blocks(path: Path) -> None:
     wide = b" 1" * checks.MAX_DIMENSIONS
     path.write_bytes(b"".join(b"w%d%s\n" % (i, wide) for i in range(20)))
     words, rows, _ = read(path)
@@ -100,7 +100,7 @@ def test_invalid_rows_are_reported_or_skipped(content: bytes, reason: str, sente
     )
 
 
-def test_the_first_bad_row_is_named(path: Path) -> None:
+def test_first_invalid_row_is_reported(path: Path) -> None:
     path.write_bytes(b"a 1 2\na 3 4\nb 1\n")
     with pytest.raises(FileError, match="line 2 repeats the word 'a' of line 1"):
         read(path)
@@ -109,14 +109,14 @@ def test_the_first_bad_row_is_named(path: Path) -> None:
         read(path)
 
 
-def test_all_bad_rows_are_counted(path: Path) -> None:
+def test_skipped_rows_are_counted_by_reason(path: Path) -> None:
     path.write_bytes(b"6 2\na 1 2\na 3 4\nb 1\nc 1 x\nd nan 1\ne 5 6\n")
     words, rows, source = read(path, skip_bad=True)
     assert words == ["a", "e"] and rows.tolist() == [[1, 2], [5, 6]]
     assert source.skipped == {"duplicate word": 1, "wrong number of fields": 1, "not a number": 1, "not finite": 1}
 
 
-def test_a_duplicate_many_blocks_later(path: Path) -> None:
+def test_duplicate_word_in_a_later_block(path: Path) -> None:
     path.write_bytes(b"".join(b"w%d 1 2\n" % i for i in range(9_000)) + b"w77 1 2\n")
     with pytest.raises(FileError, match="line 9001 repeats the word 'w77' of line 78"):
         read(path)
@@ -143,20 +143,20 @@ STRUCTURAL = [
 
 @pytest.mark.parametrize(("content", "sentence"), STRUCTURAL)
 @pytest.mark.parametrize("skip_bad", [False, True])
-def test_a_broken_file_is_an_error_either_way(content: bytes, sentence: str, skip_bad: bool, path: Path) -> None:
+def test_damaged_files_are_errors_even_with_skip_bad(content: bytes, sentence: str, skip_bad: bool, path: Path) -> None:
     path.write_bytes(content)
     with pytest.raises(FileError, match=sentence) as caught:
         read(path, skip_bad=skip_bad)
     assert str(path) in str(caught.value) and "\n" not in str(caught.value)
 
 
-def test_an_empty_file_said_to_be_text(path: Path) -> None:
+def test_empty_file_with_format_text(path: Path) -> None:
     path.write_bytes(b"\n")
     with pytest.raises(FileError, match="is empty, but lines with a word and its numbers were expected"):
         read(path, format="text")
 
 
-def test_no_more_rows_than_can_be_kept(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_limit_of_rows(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checks, "MAX_ROWS", 3)
     path.write_bytes(b"a 1\nb 2\nc 3\nd 4\n")
     with pytest.raises(FileError, match="has more than 3 rows"):
