@@ -125,10 +125,11 @@ def _check_search(rows: np.ndarray) -> None:
 def _run(short: bool) -> CheckResult:
     warnings.simplefilter("error")
     cases = 400 if short else 10_000
-    sets, compared, worst = 0, 0, 0.0
+    sets, compared, worst, largest = 0, 0, 0.0, (0, 0)
     for case in range(cases):
         rng = np.random.default_rng([5, case])
         k, d = _random_shape(rng, case)
+        largest = max(largest, (k, d), key=math.prod)
         dtype = str(rng.choice(TYPES))
         rows = [random_rows(rng, size, d, dtype) for size in (k, max(1, k // 2))]
         try:
@@ -146,7 +147,7 @@ def _run(short: bool) -> CheckResult:
         except Exception as error:
             raise CheckFailed(f"case {case} ({k} x {d}, {dtype}): {type(error).__name__}: {error}") from error
     return CheckResult(
-        f"{cases:,} cases, {sets:,} sets, up to 2,000 vectors of 4,096 dimensions",
+        f"{cases:,} cases, {sets:,} sets, up to {largest[0]:,} vectors of {largest[1]:,} dimensions",
         {"compared with mpmath": f"{compared:,}", "largest error": f"{worst:.2f} of the bound"},
     )
 

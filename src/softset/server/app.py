@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -28,20 +29,7 @@ DESCRIPTION = """Set algebra for embeddings: search words and items by set queri
 
 Successful responses contain the JSON that the command line prints. Errors are problems (RFC 9457) whose `detail` is the
 message that the command line prints."""
-ERRORS = {
-    400: "The body is not JSON.",
-    401: "The API key is missing or wrong.",
-    404: "The server does not offer a resource with this name.",
-    408: "The request was not complete in time.",
-    413: "The request exceeds a limit.",
-    415: "The content type is not JSON.",
-    421: "The host name is not one of the server's.",
-    422: "The request is not valid.",
-    500: "Internal error.",
-    501: "A package is not installed on the server.",
-    503: "The server is busy.",
-    504: "The request took too long.",
-}
+ERROR_STATUSES = (400, 401, 404, 408, 413, 415, 421, 422, 500, 501, 503, 504)  # 401 only with an API key
 # FastAPI can send traces, metrics and logs to a host that the environment names. This server sends nothing.
 NO_TELEMETRY = dict.fromkeys(("tracing", "metrics", "logs", "operation_spans", "auto_configure"), False)
 
@@ -100,11 +88,8 @@ def _middleware(settings: Settings, service: Service) -> list[Middleware]:
 def _error_responses(*, with_key: bool) -> dict[int | str, dict[str, Any]]:
     """Return the error responses of all routes for the OpenAPI description."""
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
-    return {
-        status: {"description": description, "content": content}
-        for status, description in ERRORS.items()
-        if with_key or status != 401
-    }
+    statuses = [HTTPStatus(status) for status in ERROR_STATUSES if with_key or status != HTTPStatus.UNAUTHORIZED]
+    return {status.value: {"description": status.phrase, "content": content} for status in statuses}
 
 
 def _extend_openapi(app: FastAPI, *, with_key: bool) -> None:

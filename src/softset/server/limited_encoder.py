@@ -58,7 +58,8 @@ the limit (softset serve --max-text-tokens)
         return [len(text.split()) for text in texts] if count is None else count(texts)
 
     def check(self, texts: Sequence[str]) -> None:
-        """Raise an error if one text, or all texts together, have too many tokens."""
+        """Raise an error if there are too many texts or tokens."""
+        self._limits.check("texts", "texts", len(texts))
         counts = self.count_tokens(texts)
         self._limits.check("tokens in one text", "text_tokens", max(counts, default=0))
         self._limits.check("tokens", "tokens", sum(counts))

@@ -18,6 +18,11 @@ __all__ = ["MEDIA_TYPE", "Problem", "RequestError", "add_handlers", "problem"]
 
 LOG = logging.getLogger("softset.server")
 MEDIA_TYPE = "application/problem+json"
+STATUSES = {  # the first class that matches an error decides
+    LimitError: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    MissingExtraError: HTTPStatus.NOT_IMPLEMENTED,
+    InputError: HTTPStatus.UNPROCESSABLE_ENTITY,
+}
 
 # For fields with several types, pydantic reports one error for each type. These messages replace them.
 EXPECTED = {
@@ -71,14 +76,10 @@ def add_handlers(app: FastAPI) -> None:
 async def _softset_error(request: Request, error: Exception) -> Response:
     if isinstance(error, RequestError):
         return problem(error.status, str(error), headers=error.headers)
-    if isinstance(error, LimitError):
-        return problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, str(error))
-    if isinstance(error, QueryError):
-        return problem(HTTPStatus.UNPROCESSABLE_ENTITY, str(error), position=error.position)
-    if isinstance(error, MissingExtraError):
-        return problem(HTTPStatus.NOT_IMPLEMENTED, str(error))
-    if isinstance(error, InputError):
-        return problem(HTTPStatus.UNPROCESSABLE_ENTITY, str(error))
+    position: dict[str, Any] = {"position": error.position} if isinstance(error, QueryError) else {}
+    for kind, status in STATUSES.items():
+        if isinstance(error, kind):
+            return problem(status, str(error), **position)
     return await _unexpected_error(request, error)  # a damaged file of the server: its path is not for clients
 
 

@@ -3,18 +3,18 @@
 The names are fixed when the server starts: a request can neither name a path nor start a download.
 """
 
-import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from softset.collections.collection import open_collection
 from softset.encoders.base import Encoder
 from softset.encoders.loading import load_encoder
 from softset.encoders.model_config import Layer, check_layer
 from softset.encoders.model_info import list_models
-from softset.encoders.pipeline import ContextualEncoder
+from softset.encoders.pipeline import ContextualEncoder, Overflow, Unit
 from softset.encoders.signature import parse_signature
 from softset.search.find import SearchableSource
 from softset.search.words import WordVectors, load_words
@@ -75,18 +75,26 @@ class Resources:
         """Return the given name, or the name of the first model if there is none."""
         return name if name is not None else next(iter(self.models), "")
 
-    def encoder(self, name: str, *, layer: Layer = "last", **options: Any) -> LimitedEncoder:
-        """Return a model with the given options of `load_encoder`."""
+    def encoder(
+        self,
+        name: str,
+        *,
+        layer: Layer = "last",
+        unit: Unit = "token",
+        special_tokens: bool = False,
+        overflow: Overflow = "window",
+        max_length: int | None = None,
+    ) -> LimitedEncoder:
+        """Return a model with options of `load_encoder`."""
         path = _look_up("there is no model named", name, self.models)
         layer = check_layer(layer)
-        defaults = inspect.signature(load_encoder).parameters
-        changed = {key: value for key, value in options.items() if value != defaults[key].default}
-        if not changed:
-            return self._cached_encoder(path, layer)
-        encoder = self._cached_encoder(path, layer).encoder
-        if isinstance(encoder, ContextualEncoder):  # shares the network, which is not loaded again
-            return self._limited(encoder.with_options(**changed))
-        return self._limited(load_encoder(path, layer=layer, threads=self._settings.threads, **changed))
+        cached = self._cached_encoder(path, layer)
+        if (unit, special_tokens, overflow, max_length) == ("token", False, "window", None):
+            return cached
+        load: Callable[..., Encoder] = partial(load_encoder, path, layer=layer, threads=self._settings.threads)
+        if isinstance(cached.encoder, ContextualEncoder):
+            load = cached.encoder.with_options  # shares the network, which is not loaded again
+        return self._limited(load(unit=unit, special_tokens=special_tokens, overflow=overflow, max_length=max_length))
 
     def _encoder_of_collection(self, model: str) -> LimitedEncoder:
         return self._cached_encoder(self.models.get(model, model), "last")

@@ -8,7 +8,6 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from softset.server.limited_encoder import LimitedEncoder
 from softset.server.metrics import ServerMetrics
 from softset.server.resources import Resources
 from softset.server.settings import Settings
@@ -51,11 +50,6 @@ class Service:
         self.limits.check("queries", "texts", len(queries))
         self.limits.check("examples in named sets", "texts", len(examples))
         self.limits.check("characters in queries and named sets", "query", sum(map(len, (*queries, *examples))))
-
-    def check_texts(self, encoder: LimitedEncoder, texts: Sequence[str]) -> None:
-        """Raise an error if the texts of a request are too many or too long."""
-        self.limits.check("texts", "texts", len(texts))
-        encoder.check(texts)
 
     async def purge_regularly(self) -> None:
         """Delete expired temporary collections until cancelled."""

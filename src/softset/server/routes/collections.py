@@ -25,7 +25,7 @@ def collection_routes(service: Service) -> APIRouter:
         def work() -> Any:
             model = resources.model_name(body.model)
             encoder = resources.encoder(model)
-            service.check_texts(encoder, body.texts)
+            encoder.check(body.texts)
             return describe(*resources.temporary.create(body.texts, encoder, resources.full_name(model, encoder)))
 
         return await service.respond(request, work, HTTPStatus.CREATED)
@@ -33,12 +33,7 @@ def collection_routes(service: Service) -> APIRouter:
     @routes.post("/{name}/items", response_model=CollectionResponse)
     async def add_items(name: str, body: AddItemsRequest, request: Request) -> Response:
         """Add items to a temporary collection."""
-
-        def work() -> Any:
-            service.limits.check("texts", "texts", len(body.texts))
-            return describe(name, resources.temporary.add(name, body.texts))
-
-        return await service.respond(request, work)
+        return await service.respond(request, lambda: describe(name, resources.temporary.add(name, body.texts)))
 
     @routes.delete("/{name}", status_code=HTTPStatus.NO_CONTENT)
     async def delete(name: str, request: Request) -> Response:

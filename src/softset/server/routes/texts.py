@@ -68,7 +68,6 @@ def text_routes(service: Service) -> APIRouter:
 
 def _encoder(service: Service, body: EncoderRequest, texts: list[str]) -> LimitedEncoder:
     """Return the model that a request names, after a check of the texts against the limits."""
-    service.limits.check("texts", "texts", len(texts))
     encoder = service.resources.encoder(
         service.resources.model_name(body.model),
         layer=body.layer,
@@ -77,5 +76,5 @@ def _encoder(service: Service, body: EncoderRequest, texts: list[str]) -> Limite
         overflow=body.overflow,
         max_length=body.max_length,
     )
-    service.check_texts(encoder, texts)
+    encoder.check(texts)
     return encoder
