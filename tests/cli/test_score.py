@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import softset
-from softset.similarity import scorer
+from softset.similarity import run
 
 CANDIDATES = ["A boy walks in this park.", "We are the king and queen.", ""]
 REFERENCES = ["The kid runs in the square.", "royalty", "A pen."]
@@ -92,15 +92,15 @@ def test_a_calibration_of_a_file(run, files) -> None:
 def breaks_down(monkeypatch: pytest.MonkeyPatch):
     """Let blocks be of one pair, and the second of them fail, as a machine that is switched off would."""
     monkeypatch.setattr("softset.cli.score.PAIR_BLOCK", 1)
-    encode, calls = scorer.Scorer.encode, []
+    encode, calls = run.encode_input, []
 
-    def breaking(self, *arguments, **options):
+    def breaking(*arguments):
         calls.append(arguments)
         if len(calls) == 2:
             raise KeyboardInterrupt
-        return encode(self, *arguments, **options)
+        return encode(*arguments)
 
-    monkeypatch.setattr(scorer.Scorer, "encode", breaking)
+    monkeypatch.setattr(run, "encode_input", breaking)
     return calls
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from softset import TokenSets, load_encoder
 from softset.integrations.bert_score_matching import MatchedBertScore, MatchingEncoder, SpecialToken, fit_idf
-from softset.similarity.pairs import Pairs
+from softset.similarity.metrics.pairs import Pairs
 
 TEXTS = ["A red book.", "", "  ", "\U0001f600 \u4f60\u597d", "red \u4f60 book", " A red book. ", "word " * 700]
 
@@ -55,7 +55,7 @@ def test_encoders_without_marks_are_as_they_were() -> None:
     assert np.array_equal(matching.encode(["a red book"])[0], words.encode(["a red book"])[0])
     assert np.array_equal(matching.embed(["a red book"]), words.embed(["a red book"]))
     nameless = MatchingEncoder(load_encoder(lambda texts: [[[float(len(text)), 1.0]] for text in texts]))
-    numbers = MatchedBertScore().of_pairs(Pairs.of(nameless.encode(["abc"]), nameless.encode(["abc"])))
+    numbers = MatchedBertScore().compute(Pairs.of(nameless.encode(["abc"]), nameless.encode(["abc"])))
     assert numbers.score == pytest.approx([1.0])
 
 
@@ -72,7 +72,7 @@ def test_a_mark_can_be_matched_but_does_not_count() -> None:
         A, B = random.normal(size=(n + 2, 3)), random.normal(size=(m + 2, 3))
         names = [[SpecialToken("[CLS]"), *"abcdefgh"[:k], SpecialToken("[SEP]")] for k in (n, m)]
         sets = [TokenSets.from_arrays([X], tokens=[one]) for X, one in zip((A, B), names, strict=True)]
-        found = MatchedBertScore().of_pairs(Pairs.of(*sets))
+        found = MatchedBertScore().compute(Pairs.of(*sets))
         weights = [np.array([0.0, *[1.0] * k, 0.0]) for k in (n, m)]
         assert (found.precision[0], found.recall[0]) == pytest.approx(by_hand(A, weights[0], B, weights[1]))
 

@@ -150,13 +150,11 @@ FILLED = st.lists(st.sampled_from(WORDS), min_size=1, max_size=7).map(" ".join)
 WEIGHED = [f"(weights={one})" for one in ("none", "l2", "l1", "idf", "rare")]
 GRADED = ["(aperture=2)", "(weights=l2, aperture=0.5)"]
 SYMBOLIC = ["symbolic", "symbolic(weights=idf)", "johnson-symbolic", "johnson-symbolic(weights=idf)"]
-DISTANCES = ("geodesic", "chordal", "projection", "binet-cauchy", "squared-angles")
 MEMBERSHIP = [f"{name}{rest}" for name in ("subspace", "johnson") for rest in WEIGHED + GRADED]
 MEMBERSHIP += [f"bertscore{rest}" for rest in WEIGHED]
 SOFTSET = ["softset", *(f"softset{rest}" for rest in WEIGHED), "softset(ridge=0.5)", "softset(weights=l2, ridge=9)"]
-SYMMETRIC = [f"average{rest}" for rest in WEIGHED] + ["cls", "jaccard", "tfidf"]
+SYMMETRIC = [f"average{rest}" for rest in WEIGHED] + ["cls", "jaccard", "tfidf", "grassmann"]
 SYMMETRIC += [f"dynamax(index={one})" for one in ("jaccard", "otsuka", "dice")]
-SYMMETRIC += [f"grassmann(distance={one})" for one in DISTANCES]
 TRANSPORT = ["wmd", "wmd(distance=rms)", "wrd"]
 EVERY = [*SOFTSET, *MEMBERSHIP, *SYMMETRIC, *SYMBOLIC, *TRANSPORT]
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from softset import Idf, metric
 from softset.similarity.kernels import all_pairs
 from softset.similarity.metrics import PRF
+from softset.similarity.metrics.pairs import Pairs
 from softset.similarity.metrics.subspace import SubspaceBertScore
-from softset.similarity.pairs import Pairs
 from tests.similarity.cases import EVERY, TEXTS, TRANSPORT, ToyEncoder, moment_of, rows_of, sets_of
 
 LEFT = ["the red book", "a king", "", "king king and queen", "of of of", "a red red park walks in the book of a"]
@@ -20,11 +20,11 @@ CRISP_TO_GRADED = ("subspace", "subspace(aperture=3)", "subspace(aperture=1e7)")
 def one_by_one(name: str, A, B, idf=None, moment=None) -> PRF:
     n, m = len(A), len(B)
     pairs = Pairs.of(A, B, np.repeat(np.arange(n), m), np.tile(np.arange(m), n), idf, moment)
-    return PRF(*(values.reshape(n, m) for values in metric(name).of_pairs(pairs)))
+    return PRF(*(values.reshape(n, m) for values in metric(name).compute(pairs)))
 
 
 def assert_same(name: str, A, B, idf=None, moment=None, atol: float = 1e-5) -> None:
-    both = metric(name).of_all(A, B, idf, moment), one_by_one(name, A, B, idf, moment)
+    both = metric(name).compute_matrix(A, B, idf, moment), one_by_one(name, A, B, idf, moment)
     for found, expected in zip(*both, strict=True):
         assert found.shape == (len(A), len(B))
         assert np.abs(found - expected).max(initial=0) < atol
@@ -45,7 +45,7 @@ def test_blocks_change_nothing(left: list[str], right: list[str], block: int) ->
     encoder = ToyEncoder()
     A, B = encoder.encode(left), encoder.encode(right)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(all_pairs, "BLOCK", block)
+        patch.setattr(all_pairs, "BLOCK_ROWS", block)
         for name in ("softset(weights=none)", "subspace", "bertscore", "subspace(aperture=2)"):
             assert_same(name, A, B)
 
@@ -95,7 +95,7 @@ def test_zero_vectors() -> None:
     A = sets_of(np.zeros((1, 3)), np.array([[1.0, 0, 0], [0, 0, 0]]))
     for name in ("softset(weights=none)", "subspace", "bertscore", "average"):
         assert_same(name, A, A)
-    assert SubspaceBertScore().of_all(A, A).score.tolist() == [
+    assert SubspaceBertScore().compute_matrix(A, A).score.tolist() == [
         [1, 0],
         [0, 1],
     ]  # a zero vector has no direction

@@ -91,7 +91,7 @@ def test_numbers_that_are_not_finite_in_sets_from_a_file(name: str, tmp_path: Pa
 
 def test_ragged_rows_are_refused_in_our_own_words() -> None:
     with pytest.raises(
-        ShapeError, match="the vectors of text 0 are no array: rows of one length were wanted"
+        ShapeError, match="the vectors of text 0 are not an array of shape \\(tokens, dimensions\\)"
     ) as caught:
         score([[[1.0, 2.0], [3.0]]], [A])
     assert "inhomogeneous" not in str(caught.value)  # NumPy's word
@@ -141,7 +141,7 @@ def test_vectors_of_two_encoders_do_not_meet() -> None:
     "name", ["jaccard", "symbolic", "johnson-symbolic", "tfidf", "subspace(weights=idf)", "softset(weights=idf)"]
 )
 def test_metrics_of_symbols_want_the_tokens_text(name: str) -> None:
-    with pytest.raises(InputError, match=r"tokens' text.*tokens=\.\.\."):
+    with pytest.raises(InputError, match=r"tokens.*: give tokens=\.\.\."):
         Scorer(None, metric=name).score([A], [A])
 
 
@@ -160,9 +160,9 @@ def test_what_is_rare_is_not_known_of_every_encoder(name: str) -> None:
 
 
 def test_cls_wants_marks() -> None:
-    with pytest.raises(InputError, match=r"the metric cls needs the vectors of marks such as \[CLS\]"):
+    with pytest.raises(InputError, match=r"the metric cls needs the vectors of special tokens such as \[CLS\]"):
         Scorer(None, metric="cls").score([A], [A])
-    with pytest.raises(InputError, match="the metric cls needs the vectors of marks"):
+    with pytest.raises(InputError, match="the metric cls needs the vectors of special tokens"):
         Scorer("words", metric="cls").score(["a"], ["b"])
 
 
@@ -175,17 +175,20 @@ def test_pot_that_is_not_there_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (lambda: Scorer(multi_reference="all"), "multi_reference is 'all', but one of best, mean, union was wanted"),
+        (lambda: Scorer(multi_reference="all"), "multi_reference is 'all', but one of best, mean, union was expected"),
         (lambda: Scorer(multi_reference=None), "multi_reference is None"),
-        (lambda: Scorer(idf={"a": 1}), r"idf is of type dict, but softset.Idf.fit\(texts\) was wanted"),
+        (lambda: Scorer(idf={"a": 1}), r"idf is of type dict, but softset.Idf.fit\(texts\) was expected"),
         (lambda: Scorer(metric="nearest"), "there is no metric 'nearest'"),
         (lambda: Scorer(metric="subspace(aperture=-2)"), "the aperture must be from 1e-06 to inf"),
         (lambda: Scorer(metric="softset(ridge=0)"), "the ridge must be a number from 0.001 to 10000, but 0.0 was"),
         (
             lambda: Scorer(None).score(["a"], ["b"]),
-            "a model's name, path or an encoder was wanted, but NoneType was given",
+            "a name, a path, a function or an encoder was wanted as the model, but NoneType was given",
         ),
-        (lambda: Scorer(3).score(["a"], ["b"]), "a model's name, path or an encoder was wanted, but int was given"),
+        (
+            lambda: Scorer(3).score(["a"], ["b"]),
+            "an encoder was wanted as the model, but int was given",
+        ),
         (
             lambda: Calibration.fit([], model=ToyEncoder()),
             "at least 2 different texts, but there are 0",
@@ -196,7 +199,7 @@ def test_pot_that_is_not_there_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> 
         ),
         (lambda: Calibration.fit(["", "  "], model=ToyEncoder()), "every text of the calibration is empty"),
         (lambda: Idf.fit([], model=ToyEncoder()), "idf needs at least one text to be fitted on"),
-        (lambda: Idf.fit(TokenSets.from_arrays([A])), "made without the tokens' text"),
+        (lambda: Idf.fit(TokenSets.from_arrays([A])), "have vectors but no tokens"),
         (lambda: Idf(1, {"a": 5}, "own"), "documents|texts"),  # a token in 5 of 1 texts would weigh less than nothing
     ],
 )
@@ -259,10 +262,10 @@ def test_a_tensor_with_a_gradient() -> None:
         (("a", 5), "reference 3 is of type int"),
         (("a", []), "candidate 3 has no reference"),
         (("a\ud800", "b"), "3 has a lone surrogate"),
-        ("ab", "pair 3 is no \\(candidate, reference\\)"),
-        (("a",), "pair 3 is no \\(candidate, reference\\)"),
-        (("a", "b", "c"), "pair 3 is no \\(candidate, reference\\)"),
-        (None, "pair 3 is no \\(candidate, reference\\)"),
+        ("ab", "pair 3 is not a \\(candidate, reference\\) pair"),
+        (("a",), "pair 3 is not a \\(candidate, reference\\) pair"),
+        (("a", "b", "c"), "pair 3 is not a \\(candidate, reference\\) pair"),
+        (None, "pair 3 is not a \\(candidate, reference\\) pair"),
     ],
 )
 def test_a_stream_names_the_row(bad: Any, sentence: str) -> None:
@@ -273,7 +276,7 @@ def test_a_stream_names_the_row(bad: Any, sentence: str) -> None:
 
 
 def test_a_block_has_at_least_one_pair() -> None:
-    with pytest.raises(InputError, match="a block of 0 pairs is too small"):
+    with pytest.raises(InputError, match="block is 0, but a whole number of at least 1 was expected"):
         next(Scorer(ToyEncoder()).stream([("a", "b")], block=0))
 
 

@@ -31,8 +31,8 @@ def test_alone_is_as_in_any_batch(pairs: list[tuple[str, str]], block: int, rows
         scorer = Scorer(encoder, metric=name)
         alone = Scores.concatenate([scorer.score([a], [b]) for a, b in pairs])
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("softset.similarity.scorer.BLOCK", block)
-            patch.setattr("softset.similarity.pairs.MOST_ROWS", rows)
+            patch.setattr("softset.similarity.run.TEXT_PAIRS", block)
+            patch.setattr("softset.similarity.metrics.pairs.MAX_BLOCK_ROWS", rows)
             together = scorer.score([a for a, _ in pairs], [b for _, b in pairs])
         assert_same(together, alone)
 
@@ -63,7 +63,7 @@ def test_alone_is_as_in_any_batch_with_the_bundled_model(minilm, order, others, 
     left, right = [REAL[at] for at in order], [REAL[at] for at in others]
     alone = Scores.concatenate([Scorer(minilm[1]).score([a], [b]) for a, b in zip(left, right, strict=True)])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("softset.similarity.scorer.BLOCK", block)
+        patch.setattr("softset.similarity.run.TEXT_PAIRS", block)
         assert_same(Scorer(minilm[threads]).score(left, right), alone)
 
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from softset import Scorer, TokenSets
 from softset.runtime import jit as compiling
 from softset.similarity.kernels import compiled, gram
+from softset.similarity.metrics.pairs import Pairs
 from softset.similarity.metrics.subspace import SubspaceBertScore
-from softset.similarity.pairs import Pairs
 from tests.similarity import literal
 
 by_numba = pytest.mark.skipif(not compiling.can_compile(), reason="numba is not installed")
@@ -40,7 +40,7 @@ def explained(
     A, B = TokenSets.from_arrays(left), TokenSets.from_arrays(right)
     pairs = Pairs.of(A, B)
     found, own, traces = np.zeros(len(pairs.norms)), np.zeros(len(pairs.norms)), np.zeros((len(left), 2))
-    compiled.explain(
+    compiled.pair_memberships(
         (A.vectors, B.vectors),
         np.stack([A.offsets[:-1], B.offsets[:-1]], axis=1),
         np.stack([A.counts, B.counts], axis=1),
@@ -122,8 +122,8 @@ def test_only_small_pairs_of_plain_rows_are_compiled(monkeypatch: pytest.MonkeyP
     """Long texts have LAPACK's stacks, float16 has no arithmetic of its own; the paths count alike."""
     rng = np.random.default_rng(5)
     seen: list[int] = []
-    real = compiled.explain
-    monkeypatch.setattr(compiled, "explain", lambda *given: (seen.append(len(given[2])), real(*given)))
+    real = compiled.pair_memberships
+    monkeypatch.setattr(compiled, "pair_memberships", lambda *given: (seen.append(len(given[2])), real(*given)))
 
     def taken(k: int, dtype: str) -> Counter[str]:
         rows = [rng.standard_normal((k, 160)).astype(dtype) for _ in range(3)]

@@ -10,9 +10,9 @@ from scipy.spatial import distance as spatial_distance
 from softset import Idf, Scorer, load_encoder, load_words, metric
 from softset.similarity.metrics import transport
 from softset.similarity.metrics.bertscore import BertScore
+from softset.similarity.metrics.pairs import Pairs
 from softset.similarity.metrics.subspace import SubspaceBertScore
 from softset.similarity.metrics.transport import Wmd, Wrd
-from softset.similarity.pairs import Pairs
 from tests.similarity.cases import ToyEncoder, rows_of, separate, sets_of
 
 rng = np.random.default_rng(9)
@@ -28,14 +28,14 @@ def test_wmd_is_that_of_pot() -> None:
         expected = ot.emd2(np.full(len(A), 1 / len(A)), np.full(len(B), 1 / len(B)), ot.dist(A, B, metric="euclidean"))
         assert found[at] == pytest.approx(expected, abs=1e-9)
         assert rms[at] == pytest.approx(expected / np.sqrt(6), abs=1e-9)
-    assert np.abs(Wmd().of_pairs(PAIRS).score - 1 / (1 + found)).max() < 1e-12
+    assert np.abs(Wmd().compute(PAIRS).score - 1 / (1 + found)).max() < 1e-12
 
 
 def test_transport_by_pots_entry_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where its solver gives up, or another version of POT has it elsewhere."""
     pytest.importorskip("ot")
     found = Wmd().distances(PAIRS)
-    monkeypatch.setattr(transport, "MOST_STEPS", 1)
+    monkeypatch.setattr(transport, "MAX_ITERATIONS", 1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the solver's own complaint
         assert Wmd().distances(PAIRS) == pytest.approx(found, abs=1e-9)
@@ -60,7 +60,7 @@ def test_wrd_is_that_of_pot() -> None:
         a, b = np.linalg.norm(A, axis=1), np.linalg.norm(B, axis=1)
         expected = ot.emd2(a / a.sum(), b / b.sum(), ot.dist(A, B, metric="cosine"))
         assert found[at] == pytest.approx(expected, abs=1e-9)
-    assert np.abs(Wrd().of_pairs(PAIRS).score - (1 - found)).max() < 1e-12
+    assert np.abs(Wrd().compute(PAIRS).score - (1 - found)).max() < 1e-12
 
 
 def test_transport_of_equal_masses_is_an_assignment() -> None:
@@ -109,7 +109,7 @@ def published_dynamax(x: np.ndarray, y: np.ndarray, index: str) -> float:
 
 @pytest.mark.parametrize("index", ["jaccard", "otsuka", "dice"])
 def test_dynamax_is_the_published_one(index: str) -> None:
-    found = metric(f"dynamax(index={index})").of_pairs(PAIRS).score
+    found = metric(f"dynamax(index={index})").compute(PAIRS).score
     expected = [published_dynamax(A, B, index) for A, B in zip(LEFT, RIGHT, strict=True)]
     assert np.abs(found - expected).max() < 1e-12
 
@@ -128,7 +128,7 @@ def test_membership_is_the_cosine_of_scipys_subspace_angle(kind: str) -> None:
 def test_grassmann_is_that_of_scipys_angles() -> None:
     from scipy.linalg import subspace_angles
 
-    found = metric("grassmann").of_pairs(PAIRS).score
+    found = metric("grassmann").compute(PAIRS).score
     for at, (A, B) in enumerate(zip(LEFT, RIGHT, strict=True)):
         t = np.concatenate([subspace_angles(A.T, B.T), np.full(abs(len(A) - len(B)), np.pi / 2)])
         assert found[at] == pytest.approx(1 - np.sqrt((t**2).sum()) / (np.sqrt(len(t)) * np.pi / 2), abs=1e-9)
@@ -142,7 +142,7 @@ def test_tfidf_is_that_of_scikit_learn() -> None:
     expected = (theirs.transform(candidates) @ theirs.transform(references).T).toarray()
     encoder = ToyEncoder()
     A, B = encoder.encode(candidates), encoder.encode(references)
-    assert np.abs(metric("tfidf").of_all(A, B, Idf.fit(B)).score - expected).max() < 1e-9
+    assert np.abs(metric("tfidf").compute_matrix(A, B, Idf.fit(B)).score - expected).max() < 1e-9
     scores = Scorer(encoder, metric="tfidf").score(candidates, references)
     assert np.abs(scores.score - np.diag(expected)).max() < 1e-9
 
@@ -165,7 +165,7 @@ def test_bertscore_is_that_of_bert_score(weights: str) -> None:
         X = torch.from_numpy(sets[at].copy())[None]
         return X, torch.ones(X.shape[:2]), torch.from_numpy(weight)[None].float()
 
-    found = BertScore(weights=weights).of_pairs(Pairs.of(A, B, idf=idf))
+    found = BertScore(weights=weights).compute(Pairs.of(A, B, idf=idf))
     for at in range(3):
         theirs = utils.greedy_cos_idf(*one(B, at), *one(A, at))
         assert [float(values[at]) for values in found] == pytest.approx([float(one[0]) for one in theirs], abs=1e-5)

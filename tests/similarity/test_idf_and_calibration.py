@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from softset import Calibration, Idf, Scorer, TokenSets, load_encoder, metric
 from softset.encoders.moments import second_moment
 from softset.errors import FileError, InputError
-from softset.similarity.chance import Levels
 from softset.similarity.metrics.bertscore import BertScore
+from softset.similarity.metrics.pairs import Pairs
 from softset.similarity.metrics.softset import SoftsetScore
 from softset.similarity.metrics.subspace import SubspaceBertScore
-from softset.similarity.pairs import Pairs
+from softset.similarity.rescaling import chance_levels
 from tests.similarity import literal
 from tests.similarity.cases import EVERY, FILLED, TRANSPORT, IsotropicEncoder, KnownEncoder, ToyEncoder, sets_of
 
@@ -39,7 +39,7 @@ def test_idf_is_the_formula_of_bert_score(texts: list[str]) -> None:
 def test_idf_never_makes_nan(name: str, references: list[str]) -> None:
     """With one reference, or a token in all of them, every weight is 0: then tokens count equally."""
     scores = Scorer(ToyEncoder(), metric=name).score(references, references)
-    assert np.abs(scores.score - metric(name).BEST).max() < 1e-6 or "aperture" in name
+    assert np.abs(scores.score - metric(name).MAX_SCORE).max() < 1e-6 or "aperture" in name
     other = Scorer(ToyEncoder(), metric=name).score(["a queen"] * len(references), references)
     assert np.isfinite(other.precision).all() and np.isfinite(other.score).all()
 
@@ -109,26 +109,26 @@ GOOD_CALIBRATION = (
         (Idf, "", "is not a complete JSON file"),
         (Idf, "[1]", "holds no JSON object"),
         (Idf, GOOD_CALIBRATION, "holds no softset Idf"),
-        (Idf, GOOD_IDF.replace("4", "NaN"), "holds no idf weights that make sense"),
-        (Idf, GOOD_IDF.replace("4", "Infinity"), "holds no idf weights that make sense"),
-        (Idf, GOOD_IDF.replace("4", "-4"), "holds no idf weights that make sense"),
-        (Idf, GOOD_IDF.replace("4", "true"), "holds no idf weights that make sense"),
-        (Idf, GOOD_IDF.replace("3", "5"), "holds no idf weights that make sense"),
-        (Idf, GOOD_IDF.replace("3", "NaN"), "holds no idf weights that make sense"),
-        (Idf, GOOD_IDF.replace("3", "0"), "holds no idf weights that make sense"),
-        (Idf, GOOD_IDF.replace("3", '"3"'), "holds no idf weights that make sense"),
-        (Idf, GOOD_IDF.replace('{"a": 3}', '["a"]'), "holds no idf weights that make sense"),
-        (Idf, GOOD_IDF.replace('"own"', "null"), "holds no idf weights that make sense"),
-        (Idf, GOOD_IDF.replace("4", "9" * 400), "holds no idf weights that make sense"),
+        (Idf, GOOD_IDF.replace("4", "NaN"), "does not hold valid idf weights"),
+        (Idf, GOOD_IDF.replace("4", "Infinity"), "does not hold valid idf weights"),
+        (Idf, GOOD_IDF.replace("4", "-4"), "does not hold valid idf weights"),
+        (Idf, GOOD_IDF.replace("4", "true"), "does not hold valid idf weights"),
+        (Idf, GOOD_IDF.replace("3", "5"), "does not hold valid idf weights"),
+        (Idf, GOOD_IDF.replace("3", "NaN"), "does not hold valid idf weights"),
+        (Idf, GOOD_IDF.replace("3", "0"), "does not hold valid idf weights"),
+        (Idf, GOOD_IDF.replace("3", '"3"'), "does not hold valid idf weights"),
+        (Idf, GOOD_IDF.replace('{"a": 3}', '["a"]'), "does not hold valid idf weights"),
+        (Idf, GOOD_IDF.replace('"own"', "null"), "does not hold valid idf weights"),
+        (Idf, GOOD_IDF.replace("4", "9" * 400), "does not hold valid idf weights"),
         (Calibration, GOOD_CALIBRATION[:60], "is not a complete JSON file"),
         (Calibration, GOOD_IDF, "holds no softset Calibration"),
-        (Calibration, GOOD_CALIBRATION.replace("0.4", "NaN"), "holds no calibration that makes sense"),
-        (Calibration, GOOD_CALIBRATION.replace("0.4", "1.0"), "holds no calibration that makes sense"),
-        (Calibration, GOOD_CALIBRATION.replace("0.4", "1e999"), "holds no calibration that makes sense"),
-        (Calibration, GOOD_CALIBRATION.replace("0.4", '"0.4"'), "holds no calibration that makes sense"),
-        (Calibration, GOOD_CALIBRATION.replace("10", "-3"), "holds no calibration that makes sense"),
-        (Calibration, GOOD_CALIBRATION.replace("10", "true"), "holds no calibration that makes sense"),
-        (Calibration, GOOD_CALIBRATION.replace('"metric:subspace"', "7"), "holds no calibration that makes sense"),
+        (Calibration, GOOD_CALIBRATION.replace("0.4", "NaN"), "does not hold a valid calibration"),
+        (Calibration, GOOD_CALIBRATION.replace("0.4", "1.0"), "does not hold a valid calibration"),
+        (Calibration, GOOD_CALIBRATION.replace("0.4", "1e999"), "does not hold a valid calibration"),
+        (Calibration, GOOD_CALIBRATION.replace("0.4", '"0.4"'), "does not hold a valid calibration"),
+        (Calibration, GOOD_CALIBRATION.replace("10", "-3"), "does not hold a valid calibration"),
+        (Calibration, GOOD_CALIBRATION.replace("10", "true"), "does not hold a valid calibration"),
+        (Calibration, GOOD_CALIBRATION.replace('"metric:subspace"', "7"), "does not hold a valid calibration"),
     ],
 )
 def test_damaged_files_are_refused_in_one_sentence(kind: Any, content: str, sentence: str, tmp_path: Path) -> None:
@@ -237,12 +237,11 @@ def test_the_closed_form_is_the_mean_over_vectors() -> None:
         np.repeat(rng.standard_normal((2, 10)), 3, 0),
     ):
         pairs = Pairs.of(sets_of(rows), sets_of(np.eye(10)[:4]))
-        levels, ranks = SubspaceBertScore().chance(pairs, S)
+        levels = chance_levels(SubspaceBertScore(), pairs, S).of_sets
         for side, members in enumerate((rows, np.eye(10)[:4])):
             Q = literal.subspace(members, 1e-7)
             squares = [literal.soft_membership(v, Q) ** 2 for v in V]
             assert levels[side] == pytest.approx(np.sqrt(np.mean(squares)), abs=1e-9)
-            assert ranks[side] == len(Q)
 
 
 @pytest.mark.parametrize("k", [1, 3, 6])
@@ -250,7 +249,7 @@ def test_random_directions_are_members_to_the_root_of_k_over_d(k: int) -> None:
     rng = np.random.default_rng(1)
     d = 12
     rows = rng.standard_normal((k, d))
-    levels, _ = SubspaceBertScore().chance(Pairs.of(sets_of(rows), sets_of(rows)), np.eye(d) / d)
+    levels = chance_levels(SubspaceBertScore(), Pairs.of(sets_of(rows), sets_of(rows)), np.eye(d) / d).of_sets
     assert levels == pytest.approx(np.sqrt(k / d))
     Q = literal.subspace(rows, 1e-7)
     V = literal.units(rng.standard_normal((20_000, d)))
@@ -263,7 +262,7 @@ def test_chance_of_graded_sets() -> None:
     rng = np.random.default_rng(1)
     V, rows = rng.standard_normal((300, 8)), rng.standard_normal((4, 8))
     S = second_moment([sets_of(V)])
-    levels, _ = SubspaceBertScore(aperture=1.5).chance(Pairs.of(sets_of(rows), sets_of(rows)), S)
+    levels = chance_levels(SubspaceBertScore(aperture=1.5), Pairs.of(sets_of(rows), sets_of(rows)), S).of_sets
     members = GradedSubspace.of(rows, aperture=1.5).membership(literal.units(V))
     assert levels[0] == pytest.approx(np.sqrt((members**2).mean()), abs=1e-6)
 
@@ -302,10 +301,10 @@ def test_saturated_by_chance_or_by_rank() -> None:
     pairs = Pairs.of(sets_of(*rows), sets_of(*[np.eye(8)[:1]] * 4))
     lopsided = np.diag([0.97, *[0.03 / 7] * 7])  # one direction has nearly all of every vector
     for one in (SubspaceBertScore(), SoftsetScore(), SoftsetScore(weights="none", ridge=3)):
-        assert Levels.of(one, pairs, None).saturated.tolist() == [False, False, True, True]
-        assert Levels.of(one, pairs, np.eye(8) / 8).saturated.tolist() == [False, False, True, True]
-        assert Levels.of(one, pairs, lopsided).saturated.all()
-    assert not Levels.of(BertScore(), pairs, lopsided).saturated.any()
+        assert chance_levels(one, pairs, None).saturated.tolist() == [False, False, True, True]
+        assert chance_levels(one, pairs, np.eye(8) / 8).saturated.tolist() == [False, False, True, True]
+        assert chance_levels(one, pairs, lopsided).saturated.all()
+    assert not chance_levels(BertScore(), pairs, lopsided).saturated.any()
 
 
 def test_a_level_of_one_leaves_nothing_to_count() -> None:
@@ -330,7 +329,7 @@ def test_a_level_of_one_leaves_nothing_to_count() -> None:
         ),
         ("softset", "chance", "the chance level of softset has no closed form: use metric subspace, or measure"),
         ("johnson", "chance", "the chance level of johnson has no closed form"),
-        ("subspace", "baseline", "rescale is 'baseline', but \"chance\", a softset.Calibration or None was wanted"),
+        ("subspace", "baseline", "rescale is 'baseline', but \"chance\", a softset.Calibration or None was expected"),
         ("subspace", True, "rescale is True, but"),
     ],
 )

@@ -8,10 +8,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from softset.similarity.kernels import gram
-from softset.similarity.kernels.bases import bases
-from softset.similarity.kernels.gram import memberships, relative_memberships
+from softset.similarity.kernels.all_pairs import set_factors
+from softset.similarity.kernels.gram import PairRows, memberships, relative_memberships
+from softset.similarity.metrics.pairs import Pairs
 from softset.similarity.metrics.subspace import SubspaceBertScore
-from softset.similarity.pairs import Pairs
 from tests.similarity import literal
 from tests.similarity.cases import KINDS, Pair, cut_of, pairs, rows_of, separate, sets_of
 
@@ -34,7 +34,7 @@ def test_memberships_are_those_of_the_paper(pair: Pair) -> None:
 def test_the_kernel_by_itself_is_the_paper_on_the_rows_it_is_given(pair: Pair) -> None:
     A, B = (literal.units(rows).astype(rows.dtype) for rows in pair)
     assume(literal.clear(A, pair.cut) and literal.clear(B, pair.cut))
-    found = memberships(np.vstack([A, B]), ends(A, B), cut=pair.cut)
+    found = memberships(PairRows.consecutive(np.vstack([A, B]), ends(A, B)), cut=pair.cut)
     assert np.abs(found - literal.memberships(A, B, pair.cut)).max() < 1e-5
     assert found.min() >= 0 and found.max() <= 1
 
@@ -86,7 +86,7 @@ def test_every_path_gives_the_same(path: str, dtype: str, monkeypatch: pytest.Mo
     left, right = ([rows_of("apart", rng, 8, dtype) for _ in range(9)] for _ in "AB")
     limits = {"fast": (1e10, 1e10), "wide": (0.0, 1e10), "revealing": (0.0, 0.0)}[path]
     pairs = Pairs.of(sets_of(*left), sets_of(*right))
-    monkeypatch.setattr(gram, "FAST", {"float32": limits[0], "float64": limits[1]})
+    monkeypatch.setattr(gram, "TRACE_LIMITS", {"float32": limits[0], "float64": limits[1]})
     tally: Counter[str] = Counter()
     found = SubspaceBertScore().memberships(pairs, tally)
     assert tally[path] == 9 == sum(tally.values())
@@ -171,9 +171,9 @@ def test_one_bad_matrix_does_not_spoil_its_bucket() -> None:
 def test_empty_sides_have_no_members_and_hide_nobody() -> None:
     A, none = np.eye(3)[:2], np.zeros((0, 3))
     units = np.vstack([A, A, A, A])
-    found = memberships(units, ends(A, none, none, A, A, A), cut=1e-7)
+    found = memberships(PairRows.consecutive(units, ends(A, none, none, A, A, A)), cut=1e-7)
     assert found.tolist() == [0, 0, 0, 0, 1, 1, 1, 1]
-    assert memberships(np.zeros((0, 3)), np.array([0, 0, 0]), cut=1e-7).shape == (0,)
+    assert memberships(PairRows.consecutive(np.zeros((0, 3)), np.array([0, 0, 0])), cut=1e-7).shape == (0,)
 
 
 # Graded sets, and what a row has in its own
@@ -182,7 +182,8 @@ def test_empty_sides_have_no_members_and_hide_nobody() -> None:
 def relative(A: np.ndarray, B: np.ndarray, ridge: float, tally: Counter[str] | None = None) -> np.ndarray:
     """Return the kernel's numbers on unit rows of the type of A; every row is in, whether or not it has copies."""
     rows = np.vstack([literal.units(A), literal.units(B)]).astype(A.dtype)
-    return relative_memberships(rows, ends(A, B), cut=cut_of(A), ridge=np.full(len(rows), ridge), tally=tally)
+    pairs = PairRows.consecutive(rows, ends(A, B))
+    return relative_memberships(pairs, cut=cut_of(A), ridge=np.full(len(rows), ridge), tally=tally)
 
 
 def rounded(rows: np.ndarray) -> np.ndarray:
@@ -227,10 +228,12 @@ def test_every_path_gives_the_same_relative_memberships(path: str, monkeypatch: 
     kinds = ["apart", "crowded", "combined", "scaled", "near", "one"]
     sets = [literal.units(rows_of(kind, rng, 8)) for one in kinds for kind in (one, "apart")]
     limit = {"fast": (1e10, 1e10), "wide": (0.0, 1e10), "revealing": (0.0, 0.0)}[path]
-    monkeypatch.setattr(gram, "FAST", {"float32": limit[0], "float64": limit[1]})
+    monkeypatch.setattr(gram, "TRACE_LIMITS", {"float32": limit[0], "float64": limit[1]})
     rows = np.vstack(sets).astype(np.float32)
     tally: Counter[str] = Counter()
-    found = relative_memberships(rows, ends(*sets), cut=1e-5, ridge=np.full(len(rows), 0.3), tally=tally)
+    found = relative_memberships(
+        PairRows.consecutive(rows, ends(*sets)), cut=1e-5, ridge=np.full(len(rows), 0.3), tally=tally
+    )
     assert tally[path] == len(kinds) == sum(tally.values())
     expected = np.concatenate(
         [literal.relative_memberships(A, B, 0.3) for A, B in zip(sets[0::2], sets[1::2], strict=True)]
@@ -244,18 +247,18 @@ def test_a_ridge_over_the_copies_is_as_good_as_the_copies() -> None:
     A, B = rounded(separate(rng, 4, 8)), rounded(rows_of("combined", rng, 8))
     often = A[[0, 0, 0, 1, 1, 2, 3]]
     ridge = np.concatenate([[0.7 / 3, 0.7 / 2, 0.7, 0.7], np.full(len(B), 0.7)])
-    found = relative_memberships(np.vstack([A, B]), ends(A, B), cut=1e-7, ridge=ridge)
+    found = relative_memberships(PairRows.consecutive(np.vstack([A, B]), ends(A, B)), cut=1e-7, ridge=ridge)
     expected = relative(often, B, 0.7)
     assert found == pytest.approx(expected[[0, 3, 5, *range(6, len(expected))]], abs=1e-12)
 
 
 def test_relative_memberships_with_empty_sides() -> None:
     A, none = np.eye(3)[:2], np.zeros((0, 3))
-    found = relative_memberships(
-        np.vstack([A, A, A, A]), ends(A, none, none, A, A, A, none, none), cut=1e-7, ridge=np.ones(8)
-    )
+    rows = PairRows.consecutive(np.vstack([A, A, A, A]), ends(A, none, none, A, A, A, none, none))
+    found = relative_memberships(rows, cut=1e-7, ridge=np.ones(8))
     assert found == pytest.approx([0, 0, 0, 0, 1, 1, 1, 1], abs=1e-12)
-    assert relative_memberships(np.zeros((0, 3)), np.array([0, 0, 0]), cut=1e-7, ridge=np.ones(0)).shape == (0,)
+    nothing = PairRows.consecutive(np.zeros((0, 3)), np.array([0, 0, 0]))
+    assert relative_memberships(nothing, cut=1e-7, ridge=np.ones(0)).shape == (0,)
 
 
 @given(pairs())
@@ -263,7 +266,7 @@ def test_bases_are_orthonormal_and_span_the_set(pair: Pair) -> None:
     assume(literal.clear(pair.A, pair.cut) and literal.clear(pair.B, pair.cut))
     A, B = literal.units(pair.A), literal.units(pair.B)
     units = np.vstack([A, B])
-    Q, where = bases(lambda places: units[places], ends(A, B), d=units.shape[1], cut=pair.cut)
+    Q, where = set_factors(units, ends(A, B), cut=pair.cut)
     for at, rows in enumerate((A, B)):
         F = Q[where[at] : where[at + 1]]
         S = literal.subspace(rows, pair.cut)
@@ -276,7 +279,7 @@ def test_zero_vectors_are_members_of_nothing_and_change_nothing() -> None:
     A, B = np.array([[1.0, 0, 0], [0, 0, 0], [0, 1, 0]]), np.array([[0, 0, 0], [0.6, 0, 0.8]])
     pairs = Pairs.of(sets_of(A), sets_of(B))
     assert pairs.counts.tolist() == [2, 1]
-    P, R, _ = SubspaceBertScore().of_pairs(pairs)
+    P, R, _ = SubspaceBertScore().compute(pairs)
     assert P[0] == pytest.approx(0.3) and R[0] == pytest.approx(0.6)
 
 

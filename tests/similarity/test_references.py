@@ -69,7 +69,7 @@ def test_blocks_change_nothing(job, block: int) -> None:
     for multi_reference in ("best", "mean", "union"):
         whole = score(multi_reference, candidates, references)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("softset.similarity.scorer.BLOCK", block)
+            patch.setattr("softset.similarity.run.TEXT_PAIRS", block)
             found = score(multi_reference, candidates, references)
         for name in ("precision", "recall", "score"):
             assert np.abs(getattr(found, name) - getattr(whole, name)).max() < 1e-6

@@ -8,8 +8,8 @@ import pytest
 import softset
 from softset import Idf, Scorer, TokenSets, metric
 from softset.encoders.signature import parse_signature
+from softset.similarity.metrics.pairs import Pairs
 from softset.similarity.metrics.subspace import SubspaceBertScore
-from softset.similarity.pairs import Pairs
 from tests.similarity import literal
 from tests.similarity.cases import (
     EVERY,
@@ -252,7 +252,7 @@ def test_truncated_tokens_are_counted() -> None:
     scores = scorer.score(["a b c d e f g h i j", "a b"], ["b", "a b c d e f g h"])
     assert scores.truncated.tolist() == [4, 2]
     assert scores.candidate_tokens.tolist() == [6, 2] and scores.reference_tokens.tolist() == [1, 6]
-    assert "6 tokens cut away" in repr(scores)
+    assert "6 truncated tokens" in repr(scores)
     assert parse_signature(scores.signature)["overflow"] == "truncate"
 
 
@@ -267,7 +267,7 @@ def test_nothing_to_score_is_no_error() -> None:
 def test_progress_ends_at_the_end() -> None:
     told: list[tuple[int, int]] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("softset.similarity.scorer.BLOCK", 4)
+        patch.setattr("softset.similarity.run.TEXT_PAIRS", 4)
         Scorer(ToyEncoder()).score(LEFT, RIGHT, progress=lambda done, of: told.append((done, of)))
     assert told == [(3, 6), (6, 6)]
 
@@ -305,7 +305,7 @@ def test_kernel_rows_are_those_of_the_sets() -> None:
     rng = np.random.default_rng(0)
     sets = TokenSets.from_arrays([rows_of("apart", rng, 6) for _ in range(4)])
     left, right = np.array([3, 0, 0, 2]), np.array([1, 0, 3, 2])
-    found = SubspaceBertScore().of_pairs(Pairs.of(sets, sets, left, right))
+    found = SubspaceBertScore().compute(Pairs.of(sets, sets, left, right))
     for at, (i, j) in enumerate(zip(left, right, strict=True)):
         members = literal.memberships(sets[int(i)], sets[int(j)], 1e-7)
         assert found.precision[at] == pytest.approx(members[: len(sets[int(i)])].mean(), abs=1e-9)
@@ -315,7 +315,7 @@ def test_a_text_of_unknown_tokens_is_like_itself_in_pairs_and_in_a_matrix() -> N
     texts = ["red", "", "zzzqqq", "qqqzzz"]
     for name in ("softset", "subspace", "johnson", "bertscore", "average"):
         scorer = Scorer("words", metric=name)
-        best = scorer.metric.BEST
+        best = scorer.metric.MAX_SCORE
         assert scorer.score(texts, texts).score == pytest.approx(np.full(4, best))
         for found in (scorer.matrix(texts).score, scorer.matrix(texts, list(texts)).score):
             assert np.diag(found) == pytest.approx(np.full(4, best)) and found[2, 3] == found[3, 2] == 0

@@ -9,8 +9,8 @@ import softset
 from softset import Calibration, Idf, Scorer, TokenSets, metric
 from softset.encoders.signature import parse_signature
 from softset.similarity.metrics import PRF
+from softset.similarity.metrics.pairs import Pairs
 from softset.similarity.metrics.softset import SoftsetScore
-from softset.similarity.pairs import Pairs
 from tests.similarity import literal
 from tests.similarity.cases import (
     FILLED,
@@ -33,7 +33,7 @@ PLAIN = SoftsetScore(weights="none")
 
 
 def of_rows(A: np.ndarray, B: np.ndarray, one: SoftsetScore = PLAIN, moment: np.ndarray | None = None) -> PRF:
-    return one.of_pairs(Pairs.of(sets_of(A), sets_of(B), moment=moment))
+    return one.compute(Pairs.of(sets_of(A), sets_of(B), moment=moment))
 
 
 def within(dtype: np.dtype) -> float:
@@ -249,18 +249,19 @@ def test_with_a_second_moment_rare_tokens_count() -> None:
 
 
 def test_served() -> None:
-    assert SoftsetScore().served(moment=True) == SoftsetScore()
-    assert SoftsetScore(ridge=2).served(moment=False) == SoftsetScore(weights="none", ridge=2)
-    assert SoftsetScore(weights="idf").served(moment=False) == SoftsetScore(weights="idf")
-    assert metric("subspace(weights=rare)").served(moment=False) == metric("subspace(weights=rare)")
+    assert SoftsetScore().resolve(has_moment=True) == SoftsetScore()
+    assert SoftsetScore(ridge=2).resolve(has_moment=False) == SoftsetScore(weights="none", ridge=2)
+    assert SoftsetScore(weights="idf").resolve(has_moment=False) == SoftsetScore(weights="idf")
+    assert metric("subspace(weights=rare)").resolve(has_moment=False) == metric("subspace(weights=rare)")
     for one, needs in (("softset", True), ("softset(weights=l2)", False), ("subspace(weights=rare)", True)):
         assert metric(one).needs_moment is needs
     encoder = KnownEncoder()
     sets = encoder.encode(["a king"])
-    served, S = Scorer(encoder).served(sets)
-    assert served == SoftsetScore() and np.array_equal(S, encoder.second_moment)
-    assert Scorer(encoder, metric="bertscore").served(sets) == (metric("bertscore"), None)
-    assert Scorer(encoder).served(TokenSets.from_arrays([np.eye(12)])) == (SoftsetScore(weights="none"), None)
+    plan = Scorer(encoder).resolve(sets, sets)
+    assert plan.metric == SoftsetScore() and np.array_equal(plan.moment, encoder.second_moment)
+    assert Scorer(encoder, metric="bertscore").resolve(sets, sets).moment is None
+    own = TokenSets.from_arrays([np.eye(12)])
+    assert Scorer(encoder).resolve(own, own).metric == SoftsetScore(weights="none")
 
 
 def test_a_calibration_fits_the_metric_as_it_was_served() -> None:
@@ -280,5 +281,5 @@ def test_rows_that_are_covered_alike_count_by_their_weights() -> None:
     """Two occurrences of one word have one share each, wherever they stand."""
     rows = np.eye(3)[[0, 0, 1]]
     sets = TokenSets.from_arrays([rows])
-    shares = SoftsetScore(weights="none").shares(Pairs.of(sets, sets))
+    shares = SoftsetScore(weights="none").token_weights(Pairs.of(sets, sets))
     assert shares == pytest.approx(np.full(6, 1 / 3))

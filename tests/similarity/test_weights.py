@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from softset import Scorer, TokenSets, load_encoder
-from softset.similarity.metrics.weights import weigh
-from softset.similarity.pairs import Pairs
+from softset.similarity.metrics.pairs import Pairs
+from softset.similarity.metrics.weights import token_weights
 from softset.vectors.vocabulary import Vocabulary
 from tests.similarity import literal
 from tests.similarity.cases import sets_of
@@ -23,12 +23,12 @@ TEXTS = ["red book", "blue pen red", "a red-blue book"]
 def test_centring_and_scaling_do_not_change_them(changed, kind, tmp_path: Path) -> None:
     plain, sets = load_encoder(WORDS).encode(TEXTS), load_encoder(changed).encode(TEXTS)
     assert not np.allclose(plain.vectors, sets.vectors)
-    wanted = weigh(Pairs.of(plain, plain), kind)
+    wanted = token_weights(Pairs.of(plain, plain), kind)
     assert wanted.std() > 1
     sets.save(tmp_path / "sets")
     opened = TokenSets.open(tmp_path / "sets")
     for one in (sets, opened, sets.take([0, 1, 2]), sets[:1] + sets[1:]):
-        assert weigh(Pairs.of(one, one), kind) == pytest.approx(wanted)
+        assert token_weights(Pairs.of(one, one), kind) == pytest.approx(wanted)
     scores = Scorer(load_encoder(changed), metric=f"subspace(weights={kind})").score(TEXTS[:1], TEXTS[1:2])
     other = Scorer(load_encoder(changed), metric="subspace").score(TEXTS[:1], TEXTS[1:2])
     assert abs(scores.score - other.score) > 1e-3
@@ -40,7 +40,7 @@ def test_rarity_is_the_formula(dtype: str) -> None:
     rng = np.random.default_rng(0)
     V = literal.units(rng.standard_normal((500, 6)) * [3, 1, 1, 1, 0.3, 0.1] + [1, 0, 0, 0, 0, 0])
     rows = (rng.standard_normal((9, 6)) * 2.0 ** rng.integers(-9, 9, (9, 1))).astype(dtype)
-    found = weigh(Pairs.of(sets_of(rows), sets_of(np.eye(6, dtype=dtype)), moment=V.T @ V / len(V)), "rare")
+    found = token_weights(Pairs.of(sets_of(rows), sets_of(np.eye(6, dtype=dtype)), moment=V.T @ V / len(V)), "rare")
     assert found.dtype == np.float64 and found.shape == (15,)
     for u, weight in zip(np.vstack([literal.units(rows), np.eye(6)]), found, strict=True):
         assert weight == pytest.approx(np.sqrt(1 / np.mean([(u @ v) ** 2 for v in V])), rel=1e-5)
@@ -51,7 +51,9 @@ def test_a_direction_that_no_token_had_is_not_infinitely_rare() -> None:
     """Nor does rounding below 0 make it NaN."""
     for last in (0.0, -1e-18):
         S = np.diag([1.0, last])
-        assert weigh(Pairs.of(sets_of(np.eye(2)), sets_of(np.eye(2)), moment=S), "rare").tolist() == [1, 1e6] * 2
+        assert (
+            token_weights(Pairs.of(sets_of(np.eye(2)), sets_of(np.eye(2)), moment=S), "rare").tolist() == [1, 1e6] * 2
+        )
 
 
 @pytest.mark.parametrize("model", ["words", "minilm"])
@@ -59,7 +61,7 @@ def test_rarity_of_the_bundled_models(model: str) -> None:
     encoder = load_encoder(model)
     sets = encoder.encode(["The king, a violin and the cathedral.", "royalty"])
     S = encoder.second_moment
-    found = weigh(Pairs.of(sets, sets, moment=S), "rare")
+    found = token_weights(Pairs.of(sets, sets, moment=S), "rare")
     rows = np.vstack([one for at in range(2) for one in (sets[at], sets[at])])
     assert found == pytest.approx(literal.rarity(rows, S.astype(np.float64)), rel=1e-5)
     if model == "words":

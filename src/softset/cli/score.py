@@ -66,9 +66,9 @@ def score(
     if out:
         _check_output(out, () if inline else paths)
     (scorer,) = opt.open_scorers((metric,), **options)
-    weights = scorer.weights_for(line for column in columns[1:] for line in column)
+    weights = scorer.resolve_idf(line for column in columns[1:] for line in column)
     several = len(references) > 1
-    signature = scorer.signature(idf=weights, multi_reference=several)
+    signature = scorer.signature(idf=weights, multiple_references=several)
     printer = ScorePrinter(signature, several=several, as_jsonl=as_jsonl, as_json=as_json, only_summary=only_summary)
     made_by = {"signature": signature, "format": "jsonl" if as_jsonl else "tsv", **_checksums(columns)}
     with _output_file(out, made_by, resume=resume) as file, ProgressBar("pairs") as progress:

@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from softset.encoders.base import Encoder, TextEncoder
 from softset.encoders.batching import DEFAULT_BATCH_TOKENS
@@ -18,9 +18,25 @@ from softset.runtime.threads import thread_count
 from softset.vectors.registry import BUNDLED as BUNDLED_WORDS
 from softset.vectors.registry import vectors_folder
 
-__all__ = ["load_encoder"]
+__all__ = ["EncoderOptions", "load_encoder"]
 
 MAX_PATH_CHARACTERS, MAX_NAME_BYTES = 4000, 255  # the limits of common systems; the latter is for each part of a path
+
+
+class EncoderOptions(TypedDict, total=False):
+    """The keyword options of `load_encoder`, for functions that pass them on."""
+
+    layer: Layer
+    special_tokens: bool
+    unit: Unit
+    overflow: Overflow
+    max_length: int | None
+    batch_tokens: int
+    threads: int | None
+    device: str | None
+    dtype: str | None
+    cache: str | os.PathLike[str] | None
+    cache_limit: int
 
 
 @dataclass(frozen=True)

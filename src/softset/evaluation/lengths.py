@@ -23,7 +23,7 @@ from softset.evaluation.tables import ResultRow, ResultTable, load_rows
 from softset.io.checkpoint import PartFolder
 from softset.io.text import counted
 from softset.similarity.idf import Idf
-from softset.similarity.pairs import blocks
+from softset.similarity.metrics.pairs import pair_blocks
 
 __all__ = ["METRICS", "LengthEvaluation", "PairSample", "similar_pairs", "unrelated_pairs"]
 
@@ -137,11 +137,11 @@ class LengthEvaluation(MetricEvaluation):
         if not index:
             raise InputError("these datasets have no pairs to measure: choose others with --dataset")
         sets = self.encoder.encode(list(index), progress=self.progress)
-        idf = Idf.counted([sets]) if any(method.metric.needs_idf for method in methods) else None
+        idf = Idf.count([sets]) if any(method.metric.needs_idf for method in methods) else None
         rows: list[ResultRow] = []
         for sample in samples:
             left, right = self._indices(sample, sets, index)
-            pairs = blocks(sets, sets, left, right, idf, moment)
+            pairs = pair_blocks(sets, sets, left, right, idf, moment)
             score = partial(score_blocks, methods, pairs, len(left), moment)
             rows += load_rows(
                 parts, sample.name, partial(self._sample, sample.name, score, sets.counts[right], sets.counts[left])

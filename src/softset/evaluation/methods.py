@@ -9,9 +9,9 @@ import numpy as np
 
 from softset.encoders.tokensets import TokenSets
 from softset.errors import InputError
-from softset.similarity.chance import rescaling
 from softset.similarity.metrics import DEFAULT, METRICS, Metric, metric
 from softset.similarity.metrics.transport import Wmd, Wrd, require_transport
+from softset.similarity.rescaling import check_rescale
 
 __all__ = ["ALL", "BASELINE", "DEFAULT", "ScoringMethod", "choose_methods", "usable_methods"]
 
@@ -61,7 +61,7 @@ class ScoringMethod:
             name, part = text.strip(), "F"
         chance = name.endswith("+chance")
         method = cls(metric(name.removesuffix("+chance").rstrip()), chance, part)
-        rescaling("chance" if chance else None, method.metric)  # raises InputError without a closed form
+        check_rescale("chance" if chance else None, method.metric)  # raises InputError without a closed form
         return method
 
     @property
@@ -126,7 +126,8 @@ def usable_methods(
             note(f"left out: {method.name}, because {missing}")
             continue
         usable.append(method)
-        if method.metric.served(moment=moment is not None) != method.metric and method.metric not in unweighted:
+        changed = method.metric.resolve(has_moment=moment is not None) != method.metric
+        if changed and method.metric not in unweighted:
             unweighted.add(method.metric)
             note(f"{method.metric} weights all tokens equally, because the model's second moment is unknown")
     if not usable:
@@ -141,6 +142,6 @@ def _missing(method: ScoringMethod, probe: TokenSets, moment: np.ndarray | None)
         return "the model gives no [CLS] vector"
     if (method.metric.needs_idf or name in LEXICAL) and probe.tokens is None:
         return "the tokens have no text"
-    if moment is None and (method.chance or method.metric.served(moment=False).needs_moment):
+    if moment is None and (method.chance or method.metric.resolve(has_moment=False).needs_moment):
         return "the model's second moment is unknown"
     return None

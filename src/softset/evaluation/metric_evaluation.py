@@ -13,9 +13,9 @@ from softset.evaluation.methods import BASELINE, DEFAULT, ScoringMethod, usable_
 from softset.evaluation.significance import Estimate, Statistic, average_estimates, estimates
 from softset.evaluation.tables import ResultRow, ResultTable
 from softset.io.checkpoint import PartFolder, load_or_compute
-from softset.similarity.chance import Levels, rescaling
 from softset.similarity.metrics import PRF
-from softset.similarity.pairs import Pairs
+from softset.similarity.metrics.pairs import Pairs
+from softset.similarity.rescaling import chance_levels, pair_levels, rescale_scores
 
 __all__ = ["MethodScores", "MetricEvaluation", "score_blocks"]
 
@@ -69,11 +69,13 @@ def score_blocks(
 
 
 def _score(method: ScoringMethod, pairs: Pairs, moment: np.ndarray | None) -> PRF:
-    numbers = method.metric.served(moment=pairs.moment is not None).of_pairs(pairs)
-    rescaled = rescaling("chance" if method.chance else None, method.metric)
-    if rescaled is None:
+    numbers = method.metric.resolve(has_moment=pairs.moment is not None).compute(pairs)
+    levels = chance_levels(method.metric, pairs, moment).of_sets if method.chance else None
+    if levels is None:
         return numbers
-    return rescaled.of_pairs(numbers, pairs, Levels.of(method.metric, pairs, moment), "")
+    rescaled = rescale_scores(numbers, pair_levels(levels[0::2], levels[1::2]))
+    empty = pairs.empty[0::2] | pairs.empty[1::2]
+    return PRF(*(np.where(empty, old, new) for old, new in zip(numbers, rescaled, strict=True)))
 
 
 @dataclass(frozen=True, eq=False)

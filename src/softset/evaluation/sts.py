@@ -24,7 +24,7 @@ from softset.evaluation.tables import ResultRow, ResultTable
 from softset.io.checkpoint import PartFolder
 from softset.io.text import counted
 from softset.similarity.idf import Idf
-from softset.similarity.pairs import Pairs, blocks
+from softset.similarity.metrics.pairs import Pairs, pair_blocks
 
 __all__ = ["LAYERS", "LAYER_METHODS", "StsEvaluation", "compare_layers", "padded_blocks", "padded_sets"]
 
@@ -91,8 +91,8 @@ class StsEvaluation(MetricEvaluation):
         start = time.perf_counter()
         texts, left, right = pairs.distinct_texts
         sets = self.encoder.encode(texts, progress=self.progress)
-        idf = Idf.counted([sets]) if any(method.metric.needs_idf for method in methods) else None
-        scores = score_blocks(methods, blocks(sets, sets, left, right, idf, moment), len(pairs), moment)
+        idf = Idf.count([sets]) if any(method.metric.needs_idf for method in methods) else None
+        scores = score_blocks(methods, pair_blocks(sets, sets, left, right, idf, moment), len(pairs), moment)
         if self.padded_batch is not None:
             padded_scores = score_blocks(padded, padded_blocks(self.encoder, pairs, self.padded_batch), len(pairs))
             scores |= padded_scores.with_prefix(f"paper-code(batch={self.padded_batch})/")

@@ -73,7 +73,7 @@ def _check(scorers: Sequence[Scorer], columns: Sequence[Sequence[str]], referenc
 
 def _with_idf(scorer: Scorer, references: Sequence[Sequence[str]]) -> Scorer:
     """Return the scorer with idf weights fitted on all references if its metric needs them."""
-    idf = scorer.weights_for([text for column in references for text in column])
+    idf = scorer.resolve_idf([text for column in references for text in column])
     return scorer if idf is None else scorer.with_options(rescale=scorer.rescale, idf=idf)
 
 

@@ -26,7 +26,7 @@ from softset.evaluation.translations_data import LanguagePair
 from softset.io.checkpoint import PartFolder
 from softset.similarity.idf import Idf
 from softset.similarity.metrics.base import SimilarityMetric
-from softset.similarity.pairs import blocks
+from softset.similarity.metrics.pairs import pair_blocks
 
 __all__ = ["CHRF", "METRICS", "TranslationEvaluation", "all_parts", "sentence_chrf"]
 
@@ -141,7 +141,7 @@ def score_translations(
         texts = distinct_indices([text for key in distinct for text in key])
         left, right = np.array([[texts[text] for text in key] for key in distinct]).T
         sets = encoder.encode(list(texts))
-        scores = score_blocks(methods, blocks(sets, sets, left, right, idf, moment), len(distinct), moment)
+        scores = score_blocks(methods, pair_blocks(sets, sets, left, right, idf, moment), len(distinct), moment)
         rows = [distinct[key] for key in keys]
         for name, block_scores in scores.values.items():
             values[name][block] = block_scores[rows]

@@ -11,8 +11,8 @@ from softset.encoders.signature import format_signature, parse_signature
 from softset.encoders.tokensets import TokenSets, string_array
 from softset.similarity.idf import Idf
 from softset.similarity.metrics.bertscore import BertScore
-from softset.similarity.metrics.weights import weigh
-from softset.similarity.pairs import Pairs
+from softset.similarity.metrics.pairs import Pairs
+from softset.similarity.metrics.weights import token_weights
 
 __all__ = ["MatchedBertScore", "MatchingEncoder", "SpecialToken", "fit_idf"]
 
@@ -114,19 +114,19 @@ class MatchedBertScore(BertScore):
 
     >>> from softset.encoders.tokensets import TokenSets
     >>> A = TokenSets.from_arrays([[[1.0, 0.0], [0.6, 0.8]]], tokens=[[SpecialToken("[CLS]"), "red"]])
-    >>> MatchedBertScore().of_pairs(Pairs.of(A, A)).score.tolist()
+    >>> MatchedBertScore().compute(Pairs.of(A, A)).score.tolist()
     [1.0]
     """
 
-    def shares(self, pairs: Pairs) -> np.ndarray:
+    def token_weights(self, pairs: Pairs) -> np.ndarray:
         """Return the weight of each row in its set's mean, (rows,): equal weights where all idf weights are 0."""
-        weights = weigh(pairs, self.weights)
+        weights = token_weights(pairs, self.weights)
         if pairs.tokens is None:
-            return pairs.shares(weights)
+            return pairs.normalized(weights)
         counted = (~_are_special(pairs.tokens)).astype(np.float64)
         weights = weights * counted
         weightless = np.repeat(pairs.sums(weights) == 0, pairs.counts)
-        return pairs.shares(np.where(weightless, counted, weights))
+        return pairs.normalized(np.where(weightless, counted, weights))
 
 
 def fit_idf(texts: Sequence[str], encoder: Encoder) -> Idf:
@@ -138,4 +138,4 @@ def fit_idf(texts: Sequence[str], encoder: Encoder) -> Idf:
     0.405
     """
     starts = range(0, max(len(texts), 1), IDF_BATCH)
-    return Idf.counted(encoder.encode(texts[start : start + IDF_BATCH]) for start in starts)
+    return Idf.count(encoder.encode(texts[start : start + IDF_BATCH]) for start in starts)

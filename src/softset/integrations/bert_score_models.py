@@ -18,12 +18,12 @@ from softset.encoders.tokensets import TokenSets
 from softset.errors import FileError, InputError
 from softset.integrations.bert_score_matching import MatchedBertScore
 from softset.io.assets import bundled_file
-from softset.similarity.calibration import rescaled
 from softset.similarity.idf import Idf
-from softset.similarity.inputs import read_job
+from softset.similarity.inputs import read_input
 from softset.similarity.metrics import PRF, Metric
 from softset.similarity.metrics.bertscore import BertScore
 from softset.similarity.metrics.subspace import Johnson, SubspaceBertScore
+from softset.similarity.rescaling import rescale_scores
 
 __all__ = [
     "BaselineFile",
@@ -154,7 +154,7 @@ class BaselineFile:
     def rescale(self, numbers: PRF, empty: np.ndarray, layer: int | None) -> PRF:
         """Return (x - b) / (1 - b) for each number x and its baseline b; pairs with an `empty` side are unchanged."""
         levels = PRF(*(np.full(len(empty), level) for level in self.at(layer)))
-        after = rescaled(numbers, levels)
+        after = rescale_scores(numbers, levels)
         return PRF(*(np.where(empty, old, new) for old, new in zip(numbers, after, strict=True)))
 
 
@@ -194,11 +194,11 @@ def _read_row(path: Path, number: int, row: list[str]) -> tuple[int, float, floa
 
 def read_texts(cands: Any, refs: Any) -> tuple[list[str], list[str] | list[list[str]], list[str]]:
     """Return the candidates, their references grouped as given, and all references in one list."""
-    job = read_job(*(texts.tolist() if hasattr(texts, "tolist") else texts for texts in (cands, refs)))
+    job = read_input(*(texts.tolist() if hasattr(texts, "tolist") else texts for texts in (cands, refs)))
     candidates, references = job.candidates, job.references
     if isinstance(candidates, TokenSets) or isinstance(references, TokenSets):
         raise InputError("lists of texts were wanted, but vectors were given: softset.score takes them")
-    if not job.multi_reference:
+    if not job.has_multiple_references:
         return candidates, references, references
     groups: list[list[str]] = [[] for _ in candidates]
     for owner, text in zip(job.owner.tolist(), references, strict=True):

@@ -10,7 +10,7 @@ from softset.jobs.inputs import BLOCK, values_of
 from softset.jobs.jobs import Job, Progress, Report, output_folder, run
 from softset.jobs.rows import outcomes, text_problem
 from softset.similarity.scorer import Scorer
-from softset.similarity.scores import Row
+from softset.similarity.scores import ScoreRow
 
 __all__ = ["Columns", "Scoring", "score", "score_files"]
 
@@ -44,9 +44,9 @@ class Scoring:
         texts, references = (values_of(table.column(name)) for name in self.columns[1:])
         problems = [_problem(text, other) for text, other in zip(texts, references, strict=True)]
         good = [at for at, problem in enumerate(problems) if problem is None]
-        rows: dict[int, Row] = {}
+        rows: dict[int, ScoreRow] = {}
 
-        def scored(places: Sequence[int]) -> list[Row]:
+        def scored(places: Sequence[int]) -> list[ScoreRow]:
             return list(self.scorer.score([texts[at] for at in places], [references[at] for at in places]))
 
         for at, outcome in outcomes(good, scored):
@@ -57,9 +57,9 @@ class Scoring:
         kinds = {float: pa.float64(), int: pa.int64(), bool: pa.bool_()}
         made = {
             name: pa.array([getattr(rows[at], name) if at in rows else None for at in range(len(texts))], kinds[kind])
-            for name, kind in Row.__annotations__.items()
+            for name, kind in ScoreRow.__annotations__.items()
         }
-        signature = self.scorer.signature(idf=self.scorer.idf, multi_reference=_several(references))
+        signature = self.scorer.signature(idf=self.scorer.idf, multiple_references=_several(references))
         found = pa.table({"id": ids, **made, "problem": pa.array(problems, pa.string())})
         return found.replace_schema_metadata({"softset": signature})
 

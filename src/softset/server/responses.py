@@ -10,7 +10,7 @@ from softset.search.membership import ItemMembership, MembershipResult
 from softset.search.projection_2d import Point, ProjectedSet, Projection2D
 from softset.search.results import Hit, LeafMembership, SearchResult
 from softset.similarity.explain.data import ChanceLevel, ExplainedText, Explanation, MetricView
-from softset.similarity.scores import Row
+from softset.similarity.scores import ScoreRow
 
 __all__ = [
     "CollectionResponse",
@@ -78,7 +78,7 @@ class ScoreResponse(BaseModel):
     recall: float
     score: float
     pairs: int
-    segments: _list(_derive(Row))  # type: ignore[valid-type]  # a model that is created at run time
+    segments: _list(_derive(ScoreRow))  # type: ignore[valid-type]  # a model that is created at run time
 
 
 class MatrixResponse(BaseModel):

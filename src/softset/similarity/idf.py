@@ -1,29 +1,34 @@
-"""How rare tokens are: inverse document frequencies, fitted on texts, saved, and part of the signature."""
+"""Inverse document frequencies: token weights that are fitted on texts, saved, and part of the signature."""
 
 import hashlib
 import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from math import log
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
+from softset.encoders.base import TextEncoder
+from softset.encoders.loading import EncoderOptions, load_encoder
 from softset.encoders.signature import format_signature, parse_signature
+from softset.encoders.texts import check_texts
 from softset.encoders.tokensets import TokenSets
 from softset.errors import FileError, InputError
 from softset.io.atomic import write_atomically
 from softset.io.json_files import read_json
+from softset.io.text import counted
 
-__all__ = ["Idf"]
+__all__ = ["Idf", "encoder_signature"]
 
 
 class Idf:
-    """Weights of tokens by how many of N texts they are in: log((N + 1) / (df + 1)), as in bert_score.
+    """Token weights log((N + 1) / (df + 1)), where df is the number of the N texts with the token, as in bert_score.
 
-    A token that no text has weighs log(N + 1), the most; one that all texts have weighs 0. Where all tokens of a text
-    weigh 0 they count equally, so that no score is ever NaN.
+    A token that is in no text has the highest weight, log(N + 1); a token that is in all texts has the weight 0. If all
+    tokens of a text have the weight 0 they count equally, so that no score is NaN.
 
     >>> import softset
     >>> idf = softset.Idf.fit(["a red book", "a blue book", "a pen"], model="words")
@@ -39,44 +44,39 @@ class Idf:
         self.documents, self.counts, self.encoder = documents, dict(counts), encoder
 
     @classmethod
-    def fit(cls, texts: "Iterable[str] | TokenSets", *, model: Any = "minilm", **options: Any) -> "Idf":
-        """Return the weights of the tokens of some texts, as an encoder cuts them; options are `load_encoder`'s.
+    def fit(
+        cls, texts: Iterable[str] | TokenSets, *, model: Any = "minilm", **options: Unpack[EncoderOptions]
+    ) -> "Idf":
+        """Count the tokens of texts, as an encoder splits them; the options are those of `load_encoder`.
 
         >>> import softset
         >>> softset.Idf.fit(["A red book.", "A pen."])
         Idf(2 texts, 5 tokens)
         """
-        fitted = cls._fit(texts, model, options)
-        if not fitted.documents:
-            raise InputError("idf needs at least one text to be fitted on")
-        return fitted
-
-    @classmethod
-    def _fit(cls, texts: "Iterable[str] | TokenSets", model: Any, options: dict[str, Any]) -> "Idf":
         if isinstance(texts, TokenSets):
-            return cls.counted([texts])
-        from softset.encoders.base import TextEncoder
-        from softset.encoders.loading import load_encoder
-        from softset.encoders.texts import check_texts
-
-        encoder = load_encoder(model, **options)
-        if isinstance(encoder, TextEncoder):
-            return cls.counted(encoder.stream(texts))
-        return cls.counted([encoder.encode(check_texts(texts))])
+            idf = cls.count([texts])
+        else:
+            encoder = load_encoder(model, **options)
+            idf = cls.count(
+                encoder.stream(texts) if isinstance(encoder, TextEncoder) else [encoder.encode(check_texts(texts))]
+            )
+        if not idf.documents:
+            raise InputError("idf needs at least one text to be fitted on")
+        return idf
 
     @classmethod
-    def counted(cls, parts: Iterable[TokenSets]) -> "Idf":
-        """Return the weights of the tokens of token sets.
+    def count(cls, batches: Iterable[TokenSets]) -> "Idf":
+        """Count the tokens of batches of token sets.
 
-        >>> Idf.counted([TokenSets.from_arrays([[[1.0, 2.0]]], tokens=[["a"]])])
+        >>> Idf.count([TokenSets.from_arrays([[[1.0, 2.0]]], tokens=[["a"]])])
         Idf(1 text, 1 token)
         """
         counts: Counter[str] = Counter()
         documents, encoder = 0, "own"
-        for sets in parts:
-            documents, encoder = documents + len(sets), encoder_of(sets.signature)
-            for at in range(len(sets)):
-                counts.update(set(sets.tokens_of(at)))
+        for sets in batches:
+            documents, encoder = documents + len(sets), _tokenizer_of(sets.signature)
+            for index in range(len(sets)):
+                counts.update(set(sets.tokens_of(index)))
         return cls(documents, counts, encoder)
 
     def __getitem__(self, token: str) -> float:
@@ -88,26 +88,27 @@ class Idf:
         >>> Idf(1, {"a": 1}, "own").weights(["a", "b"]).round(2).tolist()
         [0.0, 0.69]
         """
-        found = np.array([self.counts.get(token, 0) for token in tokens], dtype=np.float64)
-        weights: np.ndarray = np.log((self.documents + 1) / (found + 1))
+        frequencies = np.array([self.counts.get(token, 0) for token in tokens], dtype=np.float64)
+        weights: np.ndarray = np.log((self.documents + 1) / (frequencies + 1))
         return weights
 
-    def must_fit(self, signature: str) -> None:
-        """Refuse token sets of another encoder: its tokens are others.
+    def check_encoder(self, signature: str) -> None:
+        """Raise an error for token sets of another encoder, because its tokens differ.
 
-        >>> Idf(1, {"a": 1}, "minilm@ab12").must_fit("encoder:words@cd34")
+        >>> Idf(1, {"a": 1}, "minilm@ab12").check_encoder("encoder:words@cd34")
         Traceback (most recent call last):
         softset.errors.InputError: the idf weights were fitted with minilm@ab12, but the texts are encoded with ...
         """
-        if encoder_of(signature) != self.encoder:
+        encoder = _tokenizer_of(signature)
+        if encoder != self.encoder:
             raise InputError(
-                f"the idf weights were fitted with {self.encoder}, but the texts are encoded with "
-                f"{encoder_of(signature)}: fit them with the same model"
+                f"the idf weights were fitted with {self.encoder}, but the texts are encoded with {encoder}: fit them "
+                "with the same model"
             )
 
-    @property
+    @cached_property
     def checksum(self) -> str:
-        """Eight hexadecimal digits that tell these weights from others."""
+        """Eight hexadecimal digits that identify these weights."""
         return hashlib.sha256(self._json().encode()).hexdigest()[:8]
 
     def _json(self) -> str:
@@ -127,7 +128,7 @@ class Idf:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Idf":
-        """Read what `save` wrote.
+        """Read weights that `save` wrote.
 
         >>> Idf.load("missing.json")
         Traceback (most recent call last):
@@ -136,35 +137,34 @@ class Idf:
         facts = read_json(path, "Idf")
         documents, counts, encoder = (facts.get(key) for key in ("documents", "counts", "encoder"))
         if not (
-            isinstance(documents, int)
+            _is_count(documents, 2**53)
+            and isinstance(documents, int)
             and isinstance(counts, dict)
             and isinstance(encoder, str)
-            and all(_is_count(one, documents) for one in counts.values())
-            and _is_count(documents)
+            and all(_is_count(count, documents) for count in counts.values())
         ):
-            raise FileError(f"{path} holds no idf weights that make sense: fit and save them again")
+            raise FileError(f"{path} does not hold valid idf weights: fit and save them again")
         return cls(documents, counts, encoder)
 
     def __repr__(self) -> str:
-        many = len(self.counts) != 1
-        return f"Idf({self.documents} text{'s' * (self.documents != 1)}, {len(self.counts)} token{'s' * many})"
+        return f"Idf({counted(self.documents, 'text')}, {counted(len(self.counts), 'token')})"
 
 
-def _is_count(value: Any, most: int = 2**53) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 < value <= most
+def _is_count(value: Any, limit: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 < value <= limit
 
 
-def encoder_of(signature: str) -> str:
-    """Return the model and how it cuts texts, of a signature; another layer of the same model has the same tokens."""
-    facts = parse_signature(as_facts(signature))
+def _tokenizer_of(signature: str) -> str:
+    """Return the model and unit of a signature; the layers of a model have the same tokens."""
+    facts = parse_signature(encoder_signature(signature))
     unit = facts.get("unit", "token")
     return facts["encoder"] + ("" if unit == "token" else f"/{unit}")
 
 
-def as_facts(signature: str) -> str:
-    """Return a signature of token sets as facts that parse back; any other name is the encoder's.
+def encoder_signature(signature: str) -> str:
+    """Return the signature of token sets in a form that can be parsed; any other name becomes the encoder's.
 
-    >>> as_facts("mine|yours")
+    >>> encoder_signature("mine|yours")
     'encoder:mine%7Cyours'
     """
     try:

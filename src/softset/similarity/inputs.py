@@ -1,7 +1,7 @@
-"""What may be scored, checked and brought into one form: texts, token sets, or arrays of one's own."""
+"""Check the input of score calls, and bring it into one form: texts or token sets, and which of them are pairs."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,119 +11,140 @@ from softset.encoders.tokensets import TokenSets
 from softset.errors import InputError, ShapeError
 from softset.io.text import counted, there_are
 
-__all__ = ["Job", "Side", "read_job", "read_side"]
+__all__ = ["ScoringInput", "TextsOrSets", "read_input", "read_side"]
 
-Side = list[str] | TokenSets  # one side of the pairs: texts, or their token sets
+TextsOrSets = list[str] | TokenSets
 
 
 @dataclass(frozen=True, eq=False)
-class Job:
-    """n candidates and all their references: pair p is candidate owner[p] with references[right[p]]; owners rise."""
+class ScoringInput:
+    """n candidates and the p references that they are scored with.
 
-    candidates: Side
-    references: Side
-    owner: np.ndarray
+    Attributes:
+        candidates: texts or token sets.
+        references: texts or token sets.
+        left: (n,) the index of each candidate.
+        right: (p,) the index of each reference, ordered by the candidate that it belongs to.
+        owner: (p,) the number, from 0 to n - 1, of the candidate that each reference belongs to.
+    """
+
+    candidates: TextsOrSets
+    references: TextsOrSets
+    left: np.ndarray
     right: np.ndarray
+    owner: np.ndarray
 
     def __len__(self) -> int:
-        return len(self.candidates)
+        return len(self.left)
 
     @property
-    def multi_reference(self) -> bool:
+    def has_multiple_references(self) -> bool:
         """Whether a candidate has more than one reference."""
-        return len(self.owner) > len(self.candidates)
+        return len(self.owner) > len(self)
 
     @property
-    def texts(self) -> bool:
-        """Whether anything has to be encoded."""
+    def has_texts(self) -> bool:
+        """Whether a side has to be encoded."""
         return isinstance(self.candidates, list) or isinstance(self.references, list)
 
+    @property
+    def token_sets(self) -> tuple[TokenSets, TokenSets]:
+        """The token sets of both sides; only for encoded inputs."""
+        assert isinstance(self.candidates, TokenSets)  # noqa: S101 (see above)
+        assert isinstance(self.references, TokenSets)  # noqa: S101 (see above)
+        return self.candidates, self.references
 
-def read_side(given: Any, what: str, first: int = 0) -> Side:
-    """Return texts as a list, and token sets or arrays as token sets.
-
-    `what` names one of them in messages, and `first` is the number of the first in what the user gave.
-    """
-    if isinstance(given, TokenSets):
-        return given
-    rows = list(iter_items(given, f"{what}s"))
-    if rows and all(_is_array(row) for row in rows):
-        return _arrays(rows, what)
-    for at, row in enumerate(rows, first):
-        check_text(row, f"{what} {at}")
-    return rows
+    def block(self, start: int, stop: int) -> "ScoringInput":
+        """Return the candidates from start to stop, with their references."""
+        rows = slice(*np.searchsorted(self.owner, [start, stop]))
+        return replace(self, left=self.left[start:stop], right=self.right[rows], owner=self.owner[rows] - start)
 
 
-def _arrays(rows: Sequence[Any], what: str) -> TokenSets:
-    """Return arrays as token sets; what is wrong with one says on which side it is."""
-    try:
-        return TokenSets.from_arrays(rows)
-    except InputError as error:
-        raise type(error)(f"of the {what}s, {error}") from None
+def read_input(candidates: Any, references: Any, first: int = 0) -> ScoringInput:
+    """Return the input of a score call; `first` is the number of the first pair, for error messages.
 
-
-def _is_array(row: Any) -> bool:
-    """Tell the vectors of one text: an array, or rows of numbers."""
-    if isinstance(row, str):
-        return False  # NumPy's own strings too
-    if isinstance(row, list | tuple):
-        first = row[0] if row else None
-        return (isinstance(first, list | tuple) and not any(isinstance(one, str) for one in first)) or (
-            isinstance(first, np.ndarray) and first.ndim == 1
-        )
-    return hasattr(row, "__array__")
-
-
-def read_job(candidates: Any, references: Any, first: int = 0) -> Job:
-    """Return what is to be scored; `first` is the number of the first pair in what the user gave.
-
-    References are one for each candidate; or for each a list of several texts or arrays; or a list of token sets, each
-    with one reference for every candidate.
+    There is one reference for each candidate, or a list of texts or arrays for each candidate; or the references are a
+    list of token sets, each with one reference for every candidate.
     """
     left = read_side(candidates, "candidate", first)
     n = len(left)
     if not isinstance(references, TokenSets | str | bytes):
         references = list(iter_items(references, "references"))
-        if references and all(isinstance(one, TokenSets) for one in references):
-            return _streams(left, references)
-        if any(_is_several(one) for one in references):
-            return _lists(left, references, first)
+        if references and all(isinstance(sets, TokenSets) for sets in references):
+            return _from_token_sets(left, references)
+        if any(_is_list(reference) for reference in references):
+            return _from_lists(left, references, first)
     right = read_side(references, "reference", first)
-    _must_match(n, len(right), "reference")
-    return Job(left, right, np.arange(n), np.arange(n))
+    _check_counts(n, len(right), "reference")
+    return ScoringInput(left, right, np.arange(n), np.arange(n), np.arange(n))
 
 
-def _is_several(one: Any) -> bool:
-    """Tell a list of references from the vectors of one."""
-    return isinstance(one, list | tuple) and not _is_array(one)
+def read_side(items: Any, noun: str, first: int = 0) -> TextsOrSets:
+    """Return texts as a list, and arrays as token sets; `noun` and `first` name an item in error messages."""
+    if isinstance(items, TokenSets):
+        return items
+    rows = list(iter_items(items, f"{noun}s"))
+    if rows and all(_is_array(row) for row in rows):
+        return _token_sets(rows, noun)
+    for index, row in enumerate(rows, first):
+        check_text(row, f"{noun} {index}")
+    return rows
 
 
-def _streams(left: Side, references: Sequence[TokenSets]) -> Job:
+def _token_sets(arrays: Sequence[Any], noun: str) -> TokenSets:
+    """Return arrays as token sets; error messages say which side the array is on."""
+    try:
+        return TokenSets.from_arrays(arrays)
+    except InputError as error:
+        raise type(error)(f"in the {noun}s, {error}") from None
+
+
+def _is_array(row: Any) -> bool:
+    """Return whether an object holds the vectors of one text: an array, or rows of numbers."""
+    if isinstance(row, str):
+        return False  # NumPy strings have __array__ too
+    if isinstance(row, list | tuple):
+        first = row[0] if row else None
+        return (isinstance(first, list | tuple) and not any(isinstance(item, str) for item in first)) or (
+            isinstance(first, np.ndarray) and first.ndim == 1
+        )
+    return hasattr(row, "__array__")
+
+
+def _is_list(reference: Any) -> bool:
+    """Return whether an object is a list of references, and not the vectors of one reference."""
+    return isinstance(reference, list | tuple) and not _is_array(reference)
+
+
+def _from_token_sets(left: TextsOrSets, references: Sequence[TokenSets]) -> ScoringInput:
     n, count = len(left), len(references)
-    for at, one in enumerate(references):
-        _must_match(n, len(one), "reference", f" in set {at}")
-    together = references[0] if count == 1 else TokenSets.concatenate(references)
+    for index, sets in enumerate(references):
+        _check_counts(n, len(sets), "reference", f" in set {index}")
+    right = references[0] if count == 1 else TokenSets.concatenate(references)
     owner = np.repeat(np.arange(n), count)
-    return Job(left, together, owner, owner + n * np.tile(np.arange(count), n))
+    return ScoringInput(left, right, np.arange(n), owner + n * np.tile(np.arange(count), n), owner)
 
 
-def _lists(left: Side, references: Sequence[Any], first: int) -> Job:
-    _must_match(len(left), len(references), "list", " of references")
-    for at, some in enumerate(references, first):
-        if not _is_several(some):
-            raise InputError(f"candidate {at} has no list of references, but others have: give each a list")
-        if not some:
-            raise InputError(f"candidate {at} has no reference: give at least one")
-    owner = np.repeat(np.arange(len(left)), [len(some) for some in references])
-    flat = [one for some in references for one in some]
-    if all(_is_array(one) for one in flat):
-        return Job(left, _arrays(flat, "reference"), owner, np.arange(len(flat)))
-    for at, one in zip(owner.tolist(), flat, strict=True):
-        check_text(one, f"a reference of candidate {first + at}")
-    return Job(left, flat, owner, np.arange(len(flat)))
+def _from_lists(left: TextsOrSets, references: Sequence[Any], first: int) -> ScoringInput:
+    n = len(left)
+    _check_counts(n, len(references), "list", " of references")
+    for index, reference in enumerate(references, first):
+        if not _is_list(reference):
+            raise InputError(f"candidate {index} has no list of references, but others have: give each a list")
+        if not reference:
+            raise InputError(f"candidate {index} has no reference: give at least one")
+    owner = np.repeat(np.arange(n), [len(reference) for reference in references])
+    flat = [item for reference in references for item in reference]
+    right: TextsOrSets = flat
+    if all(_is_array(item) for item in flat):
+        right = _token_sets(flat, "reference")
+    else:
+        for index, item in zip(owner.tolist(), flat, strict=True):
+            check_text(item, f"a reference of candidate {first + index}")
+    return ScoringInput(left, right, np.arange(n), np.arange(len(flat)), owner)
 
 
-def _must_match(candidates: int, others: int, noun: str, rest: str = "") -> None:
+def _check_counts(candidates: int, others: int, noun: str, rest: str = "") -> None:
     if candidates != others:
         raise ShapeError(
             f"{there_are(candidates, 'candidate')} but {counted(others, noun)}{rest}: give one for each candidate, in "

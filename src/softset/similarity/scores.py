@@ -1,4 +1,4 @@
-"""What scoring gives: three numbers a pair, what they were made of, and the signature that says how."""
+"""The results of scoring: three numbers a pair, counts of tokens, and the signature."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -8,13 +8,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from softset.errors import InputError
+from softset.io.text import counted
 from softset.similarity.metrics.base import ScoreKind
 
-__all__ = ["Row", "ScoreMatrix", "Scores"]
+__all__ = ["ScoreMatrix", "ScoreRow", "Scores"]
+
+NUMBERS = ("precision", "recall", "score")
 
 
-class Row(NamedTuple):
-    """The scores of one pair."""
+class ScoreRow(NamedTuple):
+    """The scores of one pair; `Scores` describes the fields."""
 
     precision: float
     recall: float
@@ -30,28 +33,28 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Scores:
-    """The scores of n pairs, in the order that the pairs were given in.
+    """The scores of n pairs, in the order of the input.
 
     Attributes:
         precision: (n,) over the candidate's tokens.
         recall: (n,) over the reference's tokens.
-        score: (n,) the score.
-        candidate_tokens: (n,) how many tokens the candidate has.
-        reference_tokens: (n,) how many the reference has, or of several the one that counted, or all of them.
-        truncated: (n,) how many tokens of both were cut away.
-        unknown: (n,) how many tokens of both the model has no vector for; they are in no set.
-        empty: (n,) whether a side has no token in its set: both empty score 1, one empty scores 0.
-        saturated: (n,) whether so much of the space is spanned that anything would be a member.
-        best_reference: (n,) which of several references counted, from 0; -1 where all of them did.
-        signature: what made the numbers, in one line that parses back.
+        score: (n,) the metric's score.
+        candidate_tokens: (n,) the number of the candidate's tokens.
+        reference_tokens: (n,) the number of tokens of the reference; of several, the best one's or all of them.
+        truncated: (n,) the number of tokens of both texts that were cut off.
+        unknown: (n,) the number of tokens of both texts that the model has no vector for; they are in no set.
+        empty: (n,) whether a text has no token in its set: two empty texts score 1, an empty and another text 0.
+        saturated: (n,) whether so much of the space is spanned that any token would be a member.
+        best_reference: (n,) which of several references has the best score, from 0; -1 if all of them count.
+        signature: the model, metric and options in one line.
         score_kind: what the score is: "f1", the "mean" or "sum" of precision and recall, or a "similarity".
 
     >>> import softset
-    >>> scores = softset.score(["A red book.", ""], ["The book is red.", "A pen."], layer=4)
+    >>> scores = softset.score(["A red book.", ""], ["The book is red.", "A pen."])
     >>> scores
-    Scores(2 pairs, precision=0.414, recall=0.373, score=0.393, 1 empty)
+    Scores(2 pairs, precision=0.420, recall=0.392, score=0.406, 1 empty)
     >>> scores.score.round(3).tolist()
-    [0.787, 0.0]
+    [0.812, 0.0]
     """
 
     precision: np.ndarray
@@ -79,39 +82,37 @@ class Scores:
 
     @classmethod
     def concatenate(cls, parts: Sequence["Scores"]) -> "Scores":
-        """Return the scores of several blocks, one after the other.
+        """Return the scores of several blocks as one.
 
         >>> import softset
-        >>> one = softset.score(["a"], ["b"], model="words")
-        >>> len(Scores.concatenate([one, one]))
+        >>> scores = softset.score(["a"], ["b"], model="words")
+        >>> len(Scores.concatenate([scores, scores]))
         2
         """
         if not parts:
             raise InputError("there is nothing to concatenate: give at least one Scores")
-        columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in Row._fields}
+        columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in ScoreRow._fields}
         return cls(**columns, signature=parts[0].signature, score_kind=parts[0].score_kind)
 
     def __len__(self) -> int:
         return len(self.score)
 
-    def __getitem__(self, at: int) -> Row:
-        return Row(*(getattr(self, name)[at].item() for name in Row._fields))
+    def __getitem__(self, index: int) -> ScoreRow:
+        return ScoreRow(*(getattr(self, name)[index].item() for name in ScoreRow._fields))
 
-    def __iter__(self) -> Iterator[Row]:
-        columns = [getattr(self, name).tolist() for name in Row._fields]
+    def __iter__(self) -> Iterator[ScoreRow]:
+        columns = [getattr(self, name).tolist() for name in ScoreRow._fields]
         for values in zip(*columns, strict=True):
-            yield Row(*values)
+            yield ScoreRow(*values)
 
     def means(self) -> dict[str, float]:
-        """Return the means of precision, recall and F over all pairs; 0 where there are none.
+        """Return the means of precision, recall and score over all pairs; 0 if there are no pairs.
 
         >>> import softset
         >>> softset.score(["a red book"], ["a red book"], model="words").means()["score"].__round__(6)
         1.0
         """
-        return {
-            name: float(getattr(self, name).mean()) if len(self) else 0.0 for name in ("precision", "recall", "score")
-        }
+        return {name: float(getattr(self, name).mean()) if len(self) else 0.0 for name in NUMBERS}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the signature, the means, and the numbers of each pair under "segments".
@@ -138,10 +139,10 @@ class Scores:
         return json.dumps(self.to_dict(), ensure_ascii=False)
 
     def __repr__(self) -> str:
-        parts = [f"{len(self)} pair{'s' * (len(self) != 1)}"]
+        parts = [counted(len(self), "pair")]
         parts += [f"{name}={value:.3f}" for name, value in self.means().items()]
         parts += [f"{int(self.empty.sum())} empty"] if self.empty.any() else []
-        parts += [f"{int(self.truncated.sum())} tokens cut away"] if self.truncated.any() else []
+        parts += [f"{int(self.truncated.sum())} truncated tokens"] if self.truncated.any() else []
         parts += [f"{int(self.unknown.sum())} unknown tokens"] if self.unknown.any() else []
         parts += [f"{int(self.saturated.sum())} saturated"] if self.saturated.any() else []
         return f"Scores({', '.join(parts)})"
@@ -149,7 +150,7 @@ class Scores:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ScoreMatrix:
-    """The scores (n, m) of every candidate with every reference."""
+    """The scores (n, m) of every candidate with every reference; `Scores` describes the fields."""
 
     precision: np.ndarray
     recall: np.ndarray
@@ -174,8 +175,7 @@ class ScoreMatrix:
         >>> softset.Scorer("words").matrix(["a", "b"]).to_dict()["score"][0][0].__round__(6)
         1.0
         """
-        numbers = {name: getattr(self, name).tolist() for name in ("precision", "recall", "score")}
-        return {"signature": self.signature, **numbers}
+        return {"signature": self.signature, **{name: getattr(self, name).tolist() for name in NUMBERS}}
 
     def __repr__(self) -> str:
         return f"ScoreMatrix({self.score.shape[0]} candidates, {self.score.shape[1]} references)"

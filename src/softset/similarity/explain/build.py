@@ -16,9 +16,9 @@ from softset.io.assets import bundled_file
 from softset.similarity.explain.data import ChanceLevel, ExplainedText, Explanation, MetricView
 from softset.similarity.inputs import read_side
 from softset.similarity.metrics import MembershipMetric, Metric
-from softset.similarity.metrics.base import harmonic_mean
+from softset.similarity.metrics.pairs import Pairs
 from softset.similarity.metrics.subspace import Johnson, SubspaceBertScore
-from softset.similarity.pairs import Pairs
+from softset.similarity.rescaling import chance_levels, pair_levels
 
 if TYPE_CHECKING:
     from softset.similarity.scorer import Scorer
@@ -58,11 +58,12 @@ def _encode(scorer: "Scorer", text: Any, role: str) -> TokenSets:
 def _view(scorer: "Scorer", A: TokenSets, B: TokenSets, metric: Metric) -> MetricView:
     scorer = scorer.with_options(metric=metric)
     row = next(iter(scorer.score(A, B)))
-    resolved, moment = scorer.served(A)
+    plan = scorer.resolve(A, B)
+    resolved = plan.metric
     assert isinstance(resolved, MembershipMetric)  # noqa: S101 (resolving keeps the kind of metric)
-    pairs = Pairs.of(A, B, idf=scorer.weights_for(B), moment=moment)
+    pairs = Pairs.of(A, B, idf=plan.idf, moment=plan.moment)
     k = int(pairs.counts[0])
-    memberships, weights = resolved.memberships(pairs), resolved.shares(pairs)
+    memberships, weights = resolved.memberships(pairs), resolved.token_weights(pairs)
     rows, others = _unit_rows(pairs)
     return MetricView(
         metric=repr(resolved),
@@ -76,13 +77,13 @@ def _view(scorer: "Scorer", A: TokenSets, B: TokenSets, metric: Metric) -> Metri
         candidate_links=resolved.links(rows, others),
         reference_links=resolved.links(others, rows),
         links=resolved.LINKS,
-        chance=None if scorer.rescale else _chance_level(resolved, pairs, scorer.moment_of(A.signature), A.signature),
+        chance=None if scorer.rescale else _chance_level(scorer, resolved, pairs, A.signature),
     )
 
 
 def _unit_rows(pairs: Pairs) -> tuple[np.ndarray, np.ndarray]:
     k = int(pairs.counts[0])
-    rows = pairs.exact_rows(np.arange(len(pairs.norms)))
+    rows = pairs.exact_units()
     return rows[:k], rows[k:]
 
 
@@ -93,11 +94,13 @@ def _text(text: Any, sets: TokenSets, tokens: Sequence[str]) -> ExplainedText:
     return ExplainedText(text if isinstance(text, str) else None, tuple(tokens), spans)
 
 
-def _chance_level(metric: Metric, pairs: Pairs, moment: np.ndarray | None, signature: str) -> ChanceLevel | None:
+def _chance_level(scorer: "Scorer", metric: Metric, pairs: Pairs, signature: str) -> ChanceLevel | None:
     """Return the score of unrelated text: in closed form for this pair, measured for the bundled encoder, or None."""
-    if isinstance(metric, SubspaceBertScore) and not isinstance(metric, Johnson) and moment is not None:
-        recall, precision = metric.chance(pairs, moment)[0]  # levels of the candidate's set and the reference's set
-        return ChanceLevel(float(precision), float(recall), float(harmonic_mean(precision, recall)), "closed form")
+    if isinstance(metric, SubspaceBertScore) and not isinstance(metric, Johnson):
+        of_sets = chance_levels(metric, pairs, scorer.second_moment(signature)).of_sets
+        if of_sets is not None:
+            precision, recall, score = (float(level[0]) for level in pair_levels(of_sets[:1], of_sets[1:]))
+            return ChanceLevel(precision, recall, score, "closed form")
     default = all(getattr(metric, field.name) == field.default for field in fields(metric))
     if not default or not signature.startswith(f"encoder:{BUNDLED}@"):
         return None

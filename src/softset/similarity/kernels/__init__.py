@@ -1,1 +1,1 @@
-"""The arithmetic of the metrics: arrays in, arrays out, of NumPy or torch. What is measured is decided elsewhere."""
+"""Numeric kernels on NumPy arrays: memberships and cosines, pair by pair and for all pairs."""

@@ -1,8 +1,8 @@
-"""Every set against every other: one large product at a time, then sums over the rows of each set.
+"""Compare every set with every other set: one large product at a time, then sums over the rows of each set.
 
-Blocks bound the memory, and go to threads: those of a library would leave all but the products to one. Sums and maxima
-over a set's rows are taken along the first axis, where whole rows are added at once; the weighted mean over its tokens
-is a product with their shares.
+Blocks bound the memory and run in threads of our own: BLAS threads would leave everything but the products to one
+thread. Sums and maxima over a set's rows run along the first axis, where whole rows are added at once; the weighted
+mean over its tokens is a product with their weights.
 """
 
 from collections.abc import Callable, Iterator
@@ -11,65 +11,110 @@ from typing import NamedTuple
 
 import numpy as np
 
-from softset.runtime.threads import in_threads
+from softset.algebra.arrays import unit_rows
+from softset.algebra.rank import independent_stack
+from softset.runtime.threads import in_threads, on_one_thread
+from softset.similarity.kernels.gram import graded_factor
 
-__all__ = ["mean_closest", "mean_membership", "mean_of_two"]
+__all__ = ["expected_min", "mean_max_cosine", "mean_membership", "set_factors"]
 
-BLOCK = 2_048  # rows of each side in one product: 16 MB in float32
+BLOCK_ROWS = 2_048  # of each side in one product: 16 MB in float32
+STACK_BYTES = 32 << 20  # of rows that are factored together
+
+
+@on_one_thread
+def set_factors(
+    rows: np.ndarray, offsets: np.ndarray, *, cut: float, ridge: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the factors F of all sets, (rows', d) in float64, and where each set's factor begins, (n + 1,).
+
+    The membership of a unit vector v in a set is |F v|. The factor of a crisp set is an orthonormal basis; a graded
+    set's directions are scaled by the roots of their grades. Crisp sets of one size are factored together.
+
+    Args:
+        rows: (rows, d) of any length; they are scaled to length 1 in float64.
+        offsets: (n + 1,) where each set begins.
+        cut: the sine up to which a row counts as dependent on others.
+        ridge: (rows,) as in `gram.memberships`.
+
+    >>> F, offsets = set_factors(np.array([[1.0, 0], [1, 0], [0, 1]]), np.array([0, 2, 3]), cut=1e-7)
+    >>> offsets.tolist(), np.abs(F).tolist()
+    ([0, 1, 2], [[1.0, 0.0], [0.0, 1.0]])
+    """
+    counts, d = np.diff(offsets), rows.shape[1]
+    factors: list[np.ndarray] = [np.zeros((0, d))] * len(counts)
+    for k in np.unique(counts[counts > 0]).tolist():
+        sets = np.flatnonzero(counts == k)
+        size = max(1, STACK_BYTES // (8 * k * d))
+        for start in range(0, len(sets), size):
+            batch = sets[start : start + size]
+            indices = offsets[batch][:, None] + np.arange(k)
+            stack = unit_rows(rows[indices])
+            for index, factor in zip(batch.tolist(), _factors(stack, indices, cut, ridge), strict=True):
+                factors[index] = factor
+    ranks = np.array([len(factor) for factor in factors], dtype=np.int64)
+    return np.concatenate([np.zeros((0, d)), *factors]), np.concatenate([[0], np.cumsum(ranks)])
+
+
+def _factors(stack: np.ndarray, indices: np.ndarray, cut: float, ridge: np.ndarray | None) -> list[np.ndarray]:
+    """Return the factors of a stack (b, k, d) of sets, whose rows have the indices (b, k)."""
+    if ridge is None:
+        return [frame.directions for frame in independent_stack(stack, cut)]
+    return [graded_factor(units, ridge[row], cut) for units, row in zip(stack, indices, strict=True)]
 
 
 def mean_membership(
-    factors: np.ndarray, ends: np.ndarray, units: np.ndarray, offsets: np.ndarray, shares: np.ndarray
+    factors: np.ndarray, factor_offsets: np.ndarray, units: np.ndarray, offsets: np.ndarray, weights: np.ndarray
 ) -> np.ndarray:
-    """Return (n, m): how much set j's unit rows, by their shares, belong to set i with the factor rows F of `bases`.
+    """Return (n, m): the weighted mean membership of set j's unit rows in set i, given by its factor.
 
     >>> F, rows = np.array([[1.0, 0]]), np.array([[1.0, 0], [0.6, 0.8]])
     >>> mean_membership(F, np.array([0, 1]), rows, np.array([0, 2]), np.array([0.5, 0.5]))
     array([[0.8]])
     """
-    found = np.zeros((len(ends) - 1, len(offsets) - 1))
+    means = np.zeros((len(factor_offsets) - 1, len(offsets) - 1))
 
-    def block(left: Sets, right: Sets) -> None:
-        m = _memberships(factors[left.rows], units[right.rows], ends[left.which] - left.rows.start)
-        found[np.ix_(left.which, right.which)] = m @ _averaging(offsets, right.which, shares)
+    def fill(left: _Block, right: _Block) -> None:
+        m = _memberships(factors[left.rows], units[right.rows], factor_offsets[left.sets] - left.rows.start)
+        means[np.ix_(left.sets, right.sets)] = m @ _averaging(offsets, right.sets, weights)
 
-    _each(block, ends, offsets)
-    return found
+    _for_each_block(fill, factor_offsets, offsets)
+    return means
 
 
-def mean_of_two(
+def expected_min(
     factors: np.ndarray,
-    ends: np.ndarray,
+    factor_offsets: np.ndarray,
     units: np.ndarray,
     offsets: np.ndarray,
-    shares: np.ndarray,
-    own: np.ndarray,
+    weights: np.ndarray,
+    in_own: np.ndarray,
 ) -> np.ndarray:
-    """Return (n, m): the mean over two rows of set j, drawn by their shares, of the lesser membership in set i.
+    """Return (n, m): the expected smaller membership in set i of two rows of set j, drawn by their weights.
 
-    Memberships are measured by `own` (rows,), those in a row's own set, and at most 1.
+    Memberships are divided by `in_own` (rows,), the membership in a row's own set, and are at most 1.
 
     >>> F, rows = np.array([[1.0, 0]]), np.array([[1.0, 0], [0.6, 0.8]])
-    >>> mean_of_two(F, np.array([0, 1]), rows, np.array([0, 2]), np.array([0.5, 0.5]), np.ones(2)).round(3)
+    >>> expected_min(F, np.array([0, 1]), rows, np.array([0, 2]), np.array([0.5, 0.5]), np.ones(2)).round(3)
     array([[0.7]])
     """
-    found = np.zeros((len(ends) - 1, len(offsets) - 1))
+    means = np.zeros((len(factor_offsets) - 1, len(offsets) - 1))
     counts = np.diff(offsets)
 
-    def block(left: Sets, right: Sets) -> None:
-        U = units[right.rows] / own[right.rows, None].astype(units.dtype)
-        m = _memberships(factors[left.rows], U, ends[left.which] - left.rows.start)
-        for k in np.unique(counts[right.which]).tolist():
-            some = right.which[counts[right.which] == k]
-            at = offsets[some][:, None] + np.arange(k)
-            found[np.ix_(left.which, some)] = _lesser_of_two(m[:, at - right.rows.start], shares[at])
+    def fill(left: _Block, right: _Block) -> None:
+        scaled = units[right.rows] / in_own[right.rows, None].astype(units.dtype)
+        m = _memberships(factors[left.rows], scaled, factor_offsets[left.sets] - left.rows.start)
+        for k in np.unique(counts[right.sets]).tolist():
+            same_size = right.sets[counts[right.sets] == k]
+            rows = offsets[same_size][:, None] + np.arange(k)
+            means[np.ix_(left.sets, same_size)] = _min_of_two(m[:, rows - right.rows.start], weights[rows])
 
-    _each(block, ends, offsets)
-    return found
+    _for_each_block(fill, factor_offsets, offsets)
+    return means
 
 
 def _memberships(factors: np.ndarray, units: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """Return (n, rows): how much unit rows belong to n sets, whose factors begin at some places."""
+    """Return (n, rows): the memberships of unit rows in n sets, whose factors begin at `starts`."""
     S = factors @ units.T
     np.multiply(S, S, out=S)
     squares = np.add.reduceat(S, starts, axis=0)
@@ -78,78 +123,77 @@ def _memberships(factors: np.ndarray, units: np.ndarray, starts: np.ndarray) -> 
     return m
 
 
-def _lesser_of_two(m: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """Return (n, s): the mean of the lesser of two memberships (n, s, k), drawn by shares (s, k)."""
-    if m.shape[2] > 1 and np.ptp(shares, axis=1).max() == 0:  # all alike: the order is enough
-        ordered = np.sort(m, axis=2)
-        weights = (2 * np.arange(m.shape[2], 0, -1) - 1).astype(m.dtype) / m.shape[2] ** 2
-        even: np.ndarray = ordered @ weights
+def _min_of_two(m: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return (n, s): the expected smaller of two memberships (n, s, k), drawn by weights (s, k)."""
+    if m.shape[2] > 1 and np.ptp(weights, axis=1).max() == 0:  # equal weights: sorting is enough
+        ranked = np.sort(m, axis=2)
+        of_rank = (2 * np.arange(m.shape[2], 0, -1) - 1).astype(m.dtype) / m.shape[2] ** 2
+        even: np.ndarray = ranked @ of_rank
         return even
     order = np.argsort(-m, axis=2)
-    w = np.take_along_axis(np.broadcast_to(shares.astype(m.dtype), m.shape), order, axis=2)
+    w = np.take_along_axis(np.broadcast_to(weights.astype(m.dtype), m.shape), order, axis=2)
     total = np.cumsum(w, axis=2)
-    least = np.take_along_axis(m, order, axis=2) * w * (2 * total - w)  # (c + w)^2 - c^2 = w (2 (c + w) - w)
-    mean: np.ndarray = least.sum(axis=2)
+    terms = np.take_along_axis(m, order, axis=2) * w * (2 * total - w)  # (c + w)^2 - c^2 = w (2 (c + w) - w)
+    mean: np.ndarray = terms.sum(axis=2)
     return mean
 
 
-def mean_closest(
+def mean_max_cosine(
     units: np.ndarray,
     offsets: np.ndarray,
-    shares: np.ndarray,
+    weights: np.ndarray,
     others: np.ndarray,
     other_offsets: np.ndarray,
-    other_shares: np.ndarray,
+    other_weights: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return two (n, m): the mean over set i's rows of their largest cosine with set j, and that over set j's rows.
+    """Return two (n, m): the mean largest cosine of set i's rows with set j, and of set j's rows with set i.
 
     >>> A, B = np.array([[1.0, 0]]), np.array([[0.6, 0.8], [0, 1]])
-    >>> one, all_of_B = np.array([0, 1]), np.array([0, 2])
-    >>> mean_closest(A, one, np.ones(1), B, all_of_B, np.full(2, 0.5))
+    >>> mean_max_cosine(A, np.array([0, 1]), np.ones(1), B, np.array([0, 2]), np.full(2, 0.5))
     (array([[0.6]]), array([[0.3]]))
     """
     P, R = (np.zeros((len(offsets) - 1, len(other_offsets) - 1)) for _ in range(2))
 
-    def block(left: Sets, right: Sets) -> None:
+    def fill(left: _Block, right: _Block) -> None:
         C = units[left.rows] @ others[right.rows].T
-        places = np.ix_(left.which, right.which)
-        nearest = np.maximum.reduceat(C, offsets[left.which] - left.rows.start, axis=0)
-        R[places] = nearest @ _averaging(other_offsets, right.which, other_shares)
-        nearest = np.maximum.reduceat(C.T.copy(), other_offsets[right.which] - right.rows.start, axis=0)
-        P[places] = (nearest @ _averaging(offsets, left.which, shares)).T
+        cells = np.ix_(left.sets, right.sets)
+        largest = np.maximum.reduceat(C, offsets[left.sets] - left.rows.start, axis=0)
+        R[cells] = largest @ _averaging(other_offsets, right.sets, other_weights)
+        largest = np.maximum.reduceat(C.T.copy(), other_offsets[right.sets] - right.rows.start, axis=0)
+        P[cells] = (largest @ _averaging(offsets, left.sets, weights)).T
 
-    _each(block, offsets, other_offsets)
+    _for_each_block(fill, offsets, other_offsets)
     return P, R
 
 
-class Sets(NamedTuple):
-    """Some sets, and the rows that they own."""
+class _Block(NamedTuple):
+    """Consecutive non-empty sets, and their rows."""
 
-    which: np.ndarray
+    sets: np.ndarray
     rows: slice
 
 
-def _each(block: Callable[[Sets, Sets], None], left: np.ndarray, right: np.ndarray) -> None:
-    """Let a function fill in every block of pairs of sets, whose rows begin at offsets."""
-    for _ in in_threads(lambda both: block(*both), product(_blocks(left), list(_blocks(right)))):
+def _for_each_block(fill: Callable[[_Block, _Block], None], left: np.ndarray, right: np.ndarray) -> None:
+    """Call a function for every block of pairs of sets, in threads; the sets begin at the offsets."""
+    for _ in in_threads(lambda blocks: fill(*blocks), product(_blocks(left), list(_blocks(right)))):
         pass
 
 
-def _blocks(offsets: np.ndarray) -> Iterator[Sets]:
-    """Yield the filled sets in groups of about BLOCK rows, with the rows they own; empty sets own none."""
+def _blocks(offsets: np.ndarray) -> Iterator[_Block]:
+    """Yield the non-empty sets in blocks of about BLOCK_ROWS rows."""
     filled = np.flatnonzero(np.diff(offsets))
-    at = 0
-    while at < len(filled):
-        first = int(offsets[filled[at]])
-        stop = max(at + 1, int(np.searchsorted(offsets[filled + 1], first + BLOCK, side="right")))
-        yield Sets(filled[at:stop], slice(first, int(offsets[filled[stop - 1] + 1])))
-        at = stop
+    start = 0
+    while start < len(filled):
+        first = int(offsets[filled[start]])
+        stop = max(start + 1, int(np.searchsorted(offsets[filled + 1], first + BLOCK_ROWS, side="right")))
+        yield _Block(filled[start:stop], slice(first, int(offsets[filled[stop - 1] + 1])))
+        start = stop
 
 
-def _averaging(offsets: np.ndarray, sets: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """Return (rows, sets): what each row of these sets gives to the weighted mean of its own set."""
+def _averaging(offsets: np.ndarray, sets: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return (rows, sets): the matrix that turns values of rows into weighted means over sets."""
     counts = np.diff(offsets)[sets]
     start = int(offsets[sets[0]])
-    W = np.zeros((int(counts.sum()), len(sets)), dtype=shares.dtype)
-    W[np.arange(len(W)), np.repeat(np.arange(len(sets)), counts)] = shares[start : start + len(W)]
+    W = np.zeros((int(counts.sum()), len(sets)), dtype=weights.dtype)
+    W[np.arange(len(W)), np.repeat(np.arange(len(sets)), counts)] = weights[start : start + len(W)]
     return W

@@ -1,33 +1,32 @@
-"""The fast path of `kernels.gram`, compiled by numba: one pass over a pair while its rows are in the processor's cache.
+"""The fast path of `kernels.gram`, compiled by numba: one pass over each pair while its rows are in the CPU cache.
 
-Libraries for linear algebra lose most of their speed on products as small as those of two sentences, and every call on
-one pair holds Python's lock. Here pairs go through in one call that holds none, so that threads do not wait.
+BLAS loses most of its speed on matrices as small as those of two sentences, and each NumPy call holds the GIL. Here one
+call without the GIL handles a whole block of pairs, so threads do not wait for each other.
 
-Importing this module imports numba, where it is installed, which takes half a second: `kernels.gram` does so when the
-first pairs come.
+Importing this module imports numba, which takes half a second; `kernels.gram` imports it for the first pairs.
 """
 
 import numpy as np
 
 from softset.runtime.jit import compiled
 
-__all__ = ["explain"]
+__all__ = ["pair_memberships"]
 
-BLOCK = 4  # rows by rows: 16 sums at a time stay in registers, and each number that is read is used four times
-LANES = 8  # numbers: rows are padded to multiples of it, as many as a processor adds at once
+TILE = 4  # rows of a square tile: its 16 sums stay in registers, and each number that is read is used four times
+LANES = 8  # rows are padded to multiples of this many numbers, the width of a vector register
 
 
 @compiled
 def _products(A: np.ndarray, B: np.ndarray, G: np.ndarray, below: bool) -> None:
-    """Write the products of rows (k, d) with rows (l, d) to G, or with `below` those on and below its diagonal.
+    """Write the products of rows (k, d) with rows (l, d) to G; with `below`, only those on and below its diagonal.
 
-    Blocks at the ends take the last row again and again: G has room for what comes of it.
+    Tiles at the edges repeat the last row: G has room for the extra products.
     """
     k, l, d = len(A), len(B), A.shape[1]
     zero = A.dtype.type(0)
-    for i in range(0, k, BLOCK):
+    for i in range(0, k, TILE):
         a0, a1, a2, a3 = A[i], A[min(i + 1, k - 1)], A[min(i + 2, k - 1)], A[min(i + 3, k - 1)]
-        for j in range(0, i + 1 if below else l, BLOCK):
+        for j in range(0, i + 1 if below else l, TILE):
             b0, b1, b2, b3 = B[j], B[min(j + 1, l - 1)], B[min(j + 2, l - 1)], B[min(j + 3, l - 1)]
             s00 = s01 = s02 = s03 = s10 = s11 = s12 = s13 = zero
             s20 = s21 = s22 = s23 = s30 = s31 = s32 = s33 = zero
@@ -46,8 +45,8 @@ def _products(A: np.ndarray, B: np.ndarray, G: np.ndarray, below: bool) -> None:
 
 @compiled
 def _cosines(G: np.ndarray, k: int, l: int, scale: np.ndarray, C: np.ndarray) -> None:
-    """Write to C the cosines (k + l, k + l) that products below the diagonal stand for; side 1 begins a whole block."""
-    gap = -k % BLOCK
+    """Write the cosines (k + l, k + l) to C, from products below the diagonal; side 1 begins at a whole tile."""
+    gap = -k % TILE
     for i in range(k + l):
         row, later = G[i + gap if i >= k else i], G[i + gap if i >= k else i, k + gap :]
         for j in range(min(i + 1, k)):
@@ -58,15 +57,15 @@ def _cosines(G: np.ndarray, k: int, l: int, scale: np.ndarray, C: np.ndarray) ->
 
 @compiled
 def _eliminated(W: np.ndarray, k: int, width: int, squares: np.ndarray) -> bool:
-    """Eliminate rows (M | C | I) to (. | L^-1 C | L^-1), and sum the squares of columns; is M (k, k) positive definite?
+    """Eliminate (M | C | I) to (. | L^-1 C | L^-1), add up squared columns; return if M (k, k) is positive definite.
 
-    A row takes off what it shares with four finished rows at a time, over its whole width: to spare what is zero or no
-    longer needed would cost more than it saves, for loops of a few vectors have to be even.
+    Each row subtracts four finished rows at a time, over its whole width: skipping zeros would cost more than it saves,
+    because loops over a few vectors have to be even.
     """
     for i in range(k):
         row = W[i]
-        whole = i // BLOCK * BLOCK
-        for j in range(0, whole, BLOCK):
+        whole = i // TILE * TILE
+        for j in range(0, whole, TILE):
             r0, r1, r2, r3 = W[j], W[j + 1], W[j + 2], W[j + 3]
             f0, f1, f2, f3 = r0[i], r1[i], r2[i], r3[i]
             for c in range(width):
@@ -88,83 +87,83 @@ def _eliminated(W: np.ndarray, k: int, width: int, squares: np.ndarray) -> bool:
 @compiled
 def _side(
     C: np.ndarray,
-    at: int,
+    own: int,
     k: int,
     other: int,
     l: int,
     ridge: np.ndarray,
     W: np.ndarray,
-    found: np.ndarray,
-    own: np.ndarray,
+    in_other: np.ndarray,
+    in_own: np.ndarray,
 ) -> float:
-    """Fill in the memberships of the l rows at `other` in the set of the k rows at `at`, and of these in their own set.
+    """Fill in the memberships of the l rows from `other` in the set of the k rows from `own`, and of the latter.
 
-    Return the trace of M^-1, infinite where M is not positive definite.
+    Return the trace of M^-1: infinite if M is not positive definite.
     """
     width = -(-(k + l + k) // LANES) * LANES
     squares = np.zeros(width)
     for i in range(k):
-        row, rest, mine, others = W[i], W[i, k:], C[at + i, at:], C[at + i, other:]
+        row, tail, mine, others = W[i], W[i, k:], C[own + i, own:], C[own + i, other:]
         for j in range(k):
             row[j] = mine[j]
         for j in range(l):
-            rest[j] = others[j]
+            tail[j] = others[j]
         for j in range(l, width - k):
-            rest[j] = 0
-        row[i] += ridge[at + i]
-        rest[l + i] = 1
+            tail[j] = 0
+        row[i] += ridge[own + i]
+        tail[l + i] = 1
     if not _eliminated(W, k, width, squares):
         return np.inf
-    in_other, inverse = squares[k:], squares[k + l :]
+    explained, inverse = squares[k:], squares[k + l :]
     trace = 0.0
     for j in range(l):
-        found[other + j] = np.sqrt(in_other[j])
+        in_other[other + j] = np.sqrt(explained[j])
     for i in range(k):
-        D = ridge[at + i]
-        own[at + i] = np.sqrt(max(C[at + i, at + i] - D + D * D * inverse[i], 0.0))
+        D = ridge[own + i]
+        in_own[own + i] = np.sqrt(max(C[own + i, own + i] - D + D * D * inverse[i], 0.0))
         trace += inverse[i]
     return trace
 
 
 @compiled
-def explain(
-    given: tuple[np.ndarray, np.ndarray],
+def pair_memberships(
+    rows: tuple[np.ndarray, np.ndarray],
     starts: np.ndarray,
     counts: np.ndarray,
-    begins: np.ndarray,
+    offsets: np.ndarray,
     scale: np.ndarray,
     ridge: np.ndarray,
-    found: np.ndarray,
-    own: np.ndarray,
+    in_other: np.ndarray,
+    in_own: np.ndarray,
     traces: np.ndarray,
 ) -> None:
-    """Fill in the memberships of rows in the other side's set and in their own, and traces of inverses.
+    """Fill in the memberships of rows in the other side's set and in their own, and the traces of the inverses.
 
     Args:
-        given: where the rows of side 0 and of side 1 are, (., d) each.
-        starts: (n, 2) where in these each side begins.
-        counts: (n, 2) how many rows each side has, none of them 0.
-        begins: (n,) where the rows of each pair begin in the arrays that follow.
-        scale: (rows,) the inverse lengths of rows.
-        ridge: (rows,) what comes to the diagonal of Gram matrices.
-        found: (rows,) to fill in: in the other side's set.
-        own: (rows,) to fill in: in their own.
-        traces: (n, 2) to fill in: the trace of M^-1, infinite where M is not positive definite.
+        rows: the arrays (., d) that hold the rows of side 0 and of side 1.
+        starts: (n, 2) the index of each side's first row in these arrays.
+        counts: (n, 2) the number of rows of each side, at least 1.
+        offsets: (n,) where the rows of each pair begin in the arrays below.
+        scale: (rows,) the inverse lengths of the rows.
+        ridge: (rows,) added to the diagonals of the Gram matrices.
+        in_other: (rows,) output: membership in the other side's set.
+        in_own: (rows,) output: membership in the row's own set.
+        traces: (n, 2) output: the trace of M^-1, infinite if M is not positive definite.
     """
-    left, right = given
+    left, right = rows
     k, l = counts[:, 0].max(), counts[:, 1].max()
-    room = np.empty((k + l + 2 * BLOCK, k + l + 2 * BLOCK), left.dtype)
+    products = np.empty((k + l + 2 * TILE, k + l + 2 * TILE), left.dtype)
     C = np.empty((k + l, k + l))
     W = np.empty((max(k, l), k + l + max(k, l) + LANES))
-    for pair in range(len(begins)):
+    for pair in range(len(offsets)):
         k, l = counts[pair]
         A = left[starts[pair, 0] : starts[pair, 0] + k]
         B = right[starts[pair, 1] : starts[pair, 1] + l]
-        second = k + -k % BLOCK
-        _products(A, A, room, True)
-        _products(B, A, room[second:], False)
-        _products(B, B, room[second:, second:], True)
-        here = slice(begins[pair], begins[pair] + k + l)
-        _cosines(room, k, l, scale[here], C)
-        traces[pair, 0] = _side(C, 0, k, k, l, ridge[here], W, found[here], own[here])
-        traces[pair, 1] = _side(C, k, l, 0, k, ridge[here], W, found[here], own[here])
+        second = k + -k % TILE
+        _products(A, A, products, True)
+        _products(B, A, products[second:], False)
+        _products(B, B, products[second:, second:], True)
+        own = slice(offsets[pair], offsets[pair] + k + l)
+        _cosines(products, k, l, scale[own], C)
+        traces[pair, 0] = _side(C, 0, k, k, l, ridge[own], W, in_other[own], in_own[own])
+        traces[pair, 1] = _side(C, k, l, 0, k, ridge[own], W, in_other[own], in_own[own])

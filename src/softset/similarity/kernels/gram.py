@@ -1,276 +1,322 @@
-"""Membership of each row of a pair in the span of the other side's rows, by Gram matrices.
+"""Compute the membership of each row in the span of the other side of its pair, by Gram matrices.
 
 With unit rows A and B, G = A A' and C = A B', the squared membership of b in the span of A is c' G^-1 c, which is
 |L^-1 c|^2 for the Cholesky factor L of G. One product of a pair's stacked rows with themselves gives G for both sides
-and C, so that both directions cost no more than one.
+and C, so both directions cost no more than one.
 
-Rounding errors e of the products grow to e |L^-1| + e |L^-1|^2 / 2 in the membership (Frobenius norm; its square is the
-trace of G^-1, and no pivot of L is below 1 / |L^-1|). So three paths, each taken where the one before is not sure:
+A rounding error e in the products grows to e |L^-1| + e |L^-1|^2 / 2 in the membership (Frobenius norm; its square is
+the trace of G^-1, and no pivot of L is below 1 / |L^-1|). A pair takes the first path whose error bound holds:
 
 ==========  ==============================================  =====================================================
-path        what                                            taken when
+path        method                                          condition
 ==========  ==============================================  =====================================================
 fast        products in the rows' type, factors in float64  |L^-1| is at most 10 for float32 (error below 1e-5)
-wide        products in float64                             |L^-1| is at most 1e5, and the rank is beyond question
-revealing   orthonormal directions by `algebra.rank`        always right: more rows than dimensions, near copies
+wide        products in float64                             |L^-1| is at most 1e5, and the rank is certain
+revealing   orthonormal directions by `algebra.rank`        none: more rows than dimensions, near copies
 ==========  ==============================================  =====================================================
 
-Where numba is installed, `kernels.compiled` takes the fast path for pairs of up to 128 rows a side: the same numbers
-but for rounding, in a third of the time. Which code it is depends on the pair alone, and not on those beside it.
+If numba is installed, `kernels.compiled` runs the fast path for pairs with up to 128 rows a side, three times as fast
+and with the same numbers except for rounding. The choice depends on the pair alone, never on the rest of the batch.
 
-A graded set does not hold its own rows in full: with the ridge D on the diagonal, M = G + D, the squared membership of
-its i-th row is M_ii - 2 D_i + D_i^2 (M^-1)_ii. What a row has in the other set can be measured by that.
+A graded set does not contain its own rows in full. With the ridge D on the diagonal, M = G + D, the squared membership
+of its i-th row in the set itself is M_ii - 2 D_i + D_i^2 (M^-1)_ii. Relative memberships are divided by its root.
 """
 
 from collections import Counter
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
-from array_api_compat import device
 
-from softset.algebra.arrays import Array, detach, namespace, to_numpy, traces_gradient, transpose, unit_rows
-from softset.algebra.rank import differentiable_basis, independent
+from softset.algebra.arrays import unit_rows
+from softset.algebra.rank import independent
 from softset.runtime.jit import can_compile
-from softset.similarity.kernels.bases import graded_factor
-from softset.similarity.kernels.stacks import Bucket, stacked
-from softset.similarity.kernels.triangles import cholesky, lower_inverse, root
-from softset.similarity.sides import Gathered
 
-__all__ = ["memberships", "relative_memberships"]
+__all__ = ["PairRows", "graded_factor", "memberships", "relative_memberships"]
 
-FAST = {"float32": 1e2, "float64": 1e10}  # the largest |L^-1|^2, by the type of the products: pivots of .1 and 1e-5
-LONG = 512  # rows of a graded set, from which on directions take less time than Gram matrices, if these are larger
-SMALL = 128  # rows of a side, up to which compiled code is quicker than LAPACK
+TRACE_LIMITS = {"float32": 1e2, "float64": 1e10}  # the largest |L^-1|^2 by type of the products: pivots of .1 and 1e-5
+MAX_GRADED_ROWS = 512  # above this, and above d, a graded set uses directions: they need less memory and time
+MAX_COMPILED_ROWS = 128  # up to this many rows a side the compiled loop is faster than LAPACK
+SIZE_STEP = 8  # sides are padded to multiples of this many rows, so that few sizes have to be factored
+STACK_BYTES = 16 << 20  # limit for the Gram matrices of one stack
+INVERSE_ROWS = 8  # up to this size LAPACK inverts a stack of triangular matrices as fast as recursion
+
+
+@dataclass(frozen=True, eq=False)
+class PairRows:
+    """The rows of n pairs, where they are stored.
+
+    Attributes:
+        left: (., d) the array that holds the rows of side 0.
+        right: (., d) the array that holds the rows of side 1.
+        starts: (n, 2) the index of each side's first row in `left` and `right`.
+        offsets: (2n + 1,) where each side begins in the results: side 0 and side 1 of pair 0, then of pair 1, ...
+        norms: (rows,) the lengths of the rows, in the order of the results.
+    """
+
+    left: np.ndarray
+    right: np.ndarray
+    starts: np.ndarray
+    offsets: np.ndarray
+    norms: np.ndarray
+
+    @classmethod
+    def consecutive(cls, rows: np.ndarray, offsets: np.ndarray, norms: np.ndarray | None = None) -> "PairRows":
+        """Return the pairs of one array (rows, d) that holds all sides in order; the norms are 1 by default."""
+        norms = np.ones(len(rows)) if norms is None else norms
+        return cls(rows, rows, offsets[:-1].reshape(-1, 2), offsets, norms)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of products of rows: at least float32."""
+        return np.result_type(np.float32, self.left.dtype, self.right.dtype)
+
+    def rows_of(self, pair: int) -> np.ndarray:
+        """Return the rows (k + l, d) of both sides of a pair."""
+        (first, second), (k, l) = self.starts[pair], np.diff(self.offsets[2 * pair : 2 * pair + 3])
+        return np.concatenate([self.left[first : first + k], self.right[second : second + l]], dtype=self.dtype)
 
 
 def memberships(
-    rows: Array | Gathered,
-    offsets: np.ndarray,
-    *,
-    cut: float,
-    lengths: np.ndarray | None = None,
-    exact: Callable[[int, int], Array] | None = None,
-    ridge: np.ndarray | None = None,
-    tally: Counter[str] | None = None,
-) -> Array:
-    """Return how much each row belongs to the other side of its pair, (rows,) in [0, 1].
+    rows: PairRows, *, cut: float, ridge: np.ndarray | None = None, tally: Counter[str] | None = None
+) -> np.ndarray:
+    """Return the membership of each row in the other side of its pair, (rows,) in [0, 1].
 
     Args:
-        rows: (rows, d), NumPy or torch: side 0 and side 1 of pair 0, then of pair 1, and so on; or what gathers them.
-        offsets: (2n + 1,) where each side begins.
+        rows: the pairs.
         cut: the sine up to which a row counts as dependent on others, `algebra.rank.tolerance`.
-        lengths: (rows,) of the rows; they are 1 unless given. To divide products by them takes less than to scale rows.
-        exact: gives the rows from start to stop with length 1 in float64, where `rows` are rounded to less.
-        ridge: (rows,) added to the diagonal of Gram matrices: aperture^-2 over a row's share makes the sets graded.
+        ridge: (rows,) added to the diagonal of the Gram matrices: aperture^-2 over a row's share makes the sets graded.
         tally: counts the pairs by the path they took.
 
-    >>> memberships(np.array([[1.0, 0], [0.6, 0.8]]), np.array([0, 1, 2]), cut=1e-7).round(6)
+    >>> rows = PairRows.consecutive(np.array([[1.0, 0], [0.6, 0.8]]), np.array([0, 1, 2]))
+    >>> memberships(rows, cut=1e-7).round(6)
     array([0.6, 0.6])
     """
-    kernel = _Kernel(rows, offsets, cut, lengths, exact, ridge, Counter() if tally is None else tally)
-    kernel.fill()
-    return _at_most_one(kernel.found)
+    in_other, _ = _GramKernel(rows, cut, ridge, tally).run()
+    bounded: np.ndarray = np.minimum(in_other, 1.0)
+    return bounded
 
 
 def relative_memberships(
-    rows: Array | Gathered,
-    offsets: np.ndarray,
-    *,
-    cut: float,
-    ridge: np.ndarray,
-    lengths: np.ndarray | None = None,
-    exact: Callable[[int, int], Array] | None = None,
-    tally: Counter[str] | None = None,
-) -> Array:
-    """Return what each row has in the other side's graded set as a share of what it has in its own, at most 1.
+    rows: PairRows, *, cut: float, ridge: np.ndarray, tally: Counter[str] | None = None
+) -> np.ndarray:
+    """Return the membership of each row in the other side, divided by the membership in its own side; at most 1.
 
-    >>> relative_memberships(np.array([[1.0, 0], [0.6, 0.8]]), np.array([0, 1, 2]), cut=1e-7, ridge=np.ones(2)).round(6)
+    >>> rows = PairRows.consecutive(np.array([[1.0, 0], [0.6, 0.8]]), np.array([0, 1, 2]))
+    >>> relative_memberships(rows, cut=1e-7, ridge=np.ones(2)).round(6)
     array([0.6, 0.6])
     """
-    kernel = _Kernel(rows, offsets, cut, lengths, exact, ridge, Counter() if tally is None else tally)
-    kernel.fill()
-    xp, filled = kernel.xp, kernel.own > 0
-    return xp.where(filled, _at_most_one(kernel.found / xp.where(filled, kernel.own, 1.0)), 0.0 * kernel.own)
+    in_other, in_own = _GramKernel(rows, cut, ridge, tally).run()
+    positive = in_own > 0
+    return np.where(positive, np.minimum(in_other / np.where(positive, in_own, 1.0), 1.0), 0.0)
 
 
-def _at_most_one(found: Array) -> Array:
-    """Return memberships without what rounding added; they are roots, and never below 0."""
-    xp = namespace(found)
-    return xp.where(found > 1, xp.ones_like(found), found)
+class _GramKernel:
+    """The arrays of one call, and the paths that fill them."""
 
+    def __init__(self, rows: PairRows, cut: float, ridge: np.ndarray | None, tally: Counter[str] | None) -> None:
+        self.rows, self.cut, self.ridge = rows, cut, ridge
+        self.tally: Counter[str] = Counter() if tally is None else tally
+        self.offsets, self.counts = rows.offsets, np.diff(rows.offsets)
+        self.in_other, self.in_own = np.zeros(len(rows.norms)), np.ones(len(rows.norms))
 
-class _Kernel:
-    """The arrays of one call, and the paths through them."""
-
-    def __init__(
-        self,
-        rows: Array | Gathered,
-        offsets: np.ndarray,
-        cut: float,
-        lengths: np.ndarray | None,
-        exact: Callable[[int, int], Array] | None,
-        ridge: np.ndarray | None,
-        tally: Counter[str],
-    ) -> None:
-        self.take: Callable[[int, int], Array]
-        if isinstance(rows, Gathered):
-            like, self.take, self.given, self.starts = rows.like, rows, rows.given, rows.starts
-        else:
-            like, self.take = rows, lambda start, stop: rows[start:stop, :]
-            self.given, self.starts = (rows, rows), offsets[:-1].reshape(-1, 2)
-        self.xp = xp = namespace(like)
-        self.like, self.cut, self.tally = like, cut, tally
-        self.offsets, self.begins, self.counts = offsets.tolist(), offsets, np.diff(offsets)
-        self.places: dict[str, Any] = {"dtype": xp.float64, "device": device(like)}
-        self.inverse = None if lengths is None else 1 / lengths
-        self.scale = None if self.inverse is None else self.inverse.astype(like.dtype)
-        self.exact = exact or (lambda start, stop: unit_rows(self.take(start, stop)))
-        self.ridge = None if ridge is None else xp.asarray(ridge, **self.places)
-        self.found = xp.zeros(int(offsets[-1]), **self.places)
-        self.own = xp.ones(int(offsets[-1]), **self.places)
-        self.limit = FAST["float32" if str(like.dtype).endswith("float32") else "float64"]
-
-    def fill(self) -> None:
-        """Send all pairs through, each by the first path that is sure."""
+    def run(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the memberships in the other side and, for graded sets, in the own side, (rows,) each."""
         left, right = self.counts[0::2], self.counts[1::2]
-        filled = np.flatnonzero((left > 0) & (right > 0))
-        # With more rows than dimensions no Gram matrix is regular, unless a ridge makes it so; but one of a long text
-        # would take far more memory than its rows.
-        d = self.like.shape[1]
-        crowded = np.maximum(left, right)[filled] > (d if self.ridge is None else max(d, LONG))
+        filled, longest = np.flatnonzero((left > 0) & (right > 0)), np.maximum(left, right)
+        # With more rows than dimensions no Gram matrix is regular, unless a ridge makes it so.
+        d = self.rows.left.shape[1]
+        crowded = longest[filled] > (d if self.ridge is None else max(d, MAX_GRADED_ROWS))
         regular = filled[~crowded]
-        small = (np.maximum(left, right)[regular] <= SMALL) & self._compiles
-        unsure = np.concatenate(
-            [self._compiled(regular[small]), self._path("fast", regular[~small], self._product, self.limit)]
-        )
-        unsure = self._path("wide", unsure, self._exact_product, FAST["float64"])
+        small = (longest[regular] <= MAX_COMPILED_ROWS) & self._can_compile()
+        unsure = np.concatenate([self._compiled(regular[small]), self._stacked("fast", regular[~small])])
+        unsure = self._stacked("wide", unsure)
         for pair in [*filled[crowded].tolist(), *unsure.tolist()]:
-            self._revealing(pair)
+            self._rank_revealing(pair)
+        return self.in_other, self.in_own
 
-    @property
-    def _compiles(self) -> bool:
-        """Whether there is compiled code that can read the rows."""
-        readable = all(
-            isinstance(rows, np.ndarray) and rows.dtype == self.like.dtype and rows.flags.c_contiguous
-            for rows in self.given
-        )
-        return readable and can_compile()
+    def _can_compile(self) -> bool:
+        """Return whether there is compiled code that can read the rows."""
+        arrays = (self.rows.left, self.rows.right)
+        return all(rows.dtype == self.rows.dtype and rows.flags.c_contiguous for rows in arrays) and can_compile()
 
     def _compiled(self, pairs: np.ndarray) -> np.ndarray:
-        """Do what `_path` does on the fast path, by compiled code."""
+        """Run the fast path in compiled code; return the pairs whose error bound does not hold."""
         if not len(pairs):
             return pairs
-        from softset.similarity.kernels.compiled import explain
+        from softset.similarity.kernels.compiled import pair_memberships
 
-        counts, traces, rows = self.counts.reshape(-1, 2)[pairs], np.empty((len(pairs), 2)), self.offsets[-1]
-        explain(
-            (_read_only(self.given[0]), _read_only(self.given[1])),
-            self.starts[pairs],
+        counts, traces = self.counts.reshape(-1, 2)[pairs], np.empty((len(pairs), 2))
+        pair_memberships(
+            (_read_only(self.rows.left), _read_only(self.rows.right)),
+            self.rows.starts[pairs],
             counts,
-            self.begins[2 * pairs],
-            np.ones(rows) if self.inverse is None else self.inverse,
-            np.zeros(rows) if self.ridge is None else self.ridge,
-            self.found,
-            self.own,
+            self.offsets[2 * pairs],
+            1 / self.rows.norms,
+            np.zeros(len(self.in_other)) if self.ridge is None else self.ridge,
+            self.in_other,
+            self.in_own,
             traces,
         )
-        sure = self._sure(traces, counts, self.limit).all(axis=1)
+        sure = self._is_sure(traces, counts, TRACE_LIMITS[str(self.rows.dtype)]).all(axis=1)
         self.tally["fast"] += int(sure.sum())
         unsure: np.ndarray = pairs[~sure]
         return unsure
 
-    def _path(self, name: str, pairs: np.ndarray, product: Callable[[int, int], Array], limit: float) -> np.ndarray:
-        """Fill in the memberships of some pairs by products of their rows; return the pairs where that was not sure."""
-        if not len(pairs):
-            return pairs
+    def _stacked(self, path: Literal["fast", "wide"], pairs: np.ndarray) -> np.ndarray:
+        """Run a path by stacks of Gram matrices; return the pairs whose error bound does not hold."""
+        limit = TRACE_LIMITS["float64" if path == "wide" else str(self.rows.dtype)]
         sure = np.ones(len(self.counts) // 2, dtype=bool)
-        for some, stacks in stacked(self.counts, pairs, self.xp, self.places):
-            for at, pair in enumerate(some.tolist()):
-                start, stop = self._ends(pair)
-                stacks.put(at, product(start, stop), self.offsets[2 * pair + 1] - start)
-            for bucket in stacks.buckets:
-                sure[bucket.sides[~self._explain(bucket, limit)] // 2] = False
-        self.tally[name] += int(sure[pairs].sum())
+        for batch in _bounded_runs(self.counts, pairs):
+            products = {pair: self._cosines(pair, exact=path == "wide") for pair in batch.tolist()}
+            for sides, G, C in _stacks(self.counts, products):
+                sure[sides[~self._solve(sides, G, C, limit)] // 2] = False
+        self.tally[path] += int(sure[pairs].sum())
         unsure: np.ndarray = pairs[~sure[pairs]]
         return unsure
 
-    def _ends(self, pair: int) -> tuple[int, int]:
-        return self.offsets[2 * pair], self.offsets[2 * pair + 2]
-
-    def _product(self, start: int, stop: int) -> Array:
-        """Return the cosines (n, n) of the rows from start to stop, in their own type."""
-        X = self.take(start, stop)
-        G = X @ transpose(X)
-        if self.scale is not None:
-            scale = self.scale[start:stop]
-            G *= scale[:, None] * scale  # in one step, so that G stays symmetric to the last bit
+    def _cosines(self, pair: int, *, exact: bool) -> np.ndarray:
+        """Return the cosines (k + l, k + l) of a pair's rows: in the rows' type, or exactly in float64."""
+        X = unit_rows(self.rows.rows_of(pair)) if exact else self.rows.rows_of(pair)
+        G: np.ndarray = X @ X.T
+        if not exact:
+            scale = (1 / self.rows.norms[self.offsets[2 * pair] : self.offsets[2 * pair + 2]]).astype(X.dtype)
+            G *= scale[:, None] * scale  # in one step, so that G is symmetric to the last bit
         return G
 
-    def _exact_product(self, start: int, stop: int) -> Array:
-        """Return the same in float64, of rows that are not rounded to less."""
-        X = self.exact(start, stop)
-        return X @ transpose(X)
-
-    def _explain(self, bucket: Bucket, limit: float) -> np.ndarray:
-        """Fill in what the other sides' rows have in the sets of a bucket; return which of the sets are sure, (b,)."""
-        xp, M, C, sides = self.xp, bucket.G, bucket.C, bucket.sides
+    def _solve(self, sides: np.ndarray, M: np.ndarray, C: np.ndarray, limit: float) -> np.ndarray:
+        """Fill in the memberships of the other sides' rows in a stack of sides; return which sides are sure, (b,)."""
         counts = self.counts[sides]
-        own_at, own_row, own = self._rows_of(sides, M.shape[1])
+        stack, row, own = self._indices(sides, M.shape[1])
         if self.ridge is not None:
-            M[own_at, own_row, own_row] += self.ridge[own]
-        factor, whole = cholesky(M)
-        inverse = lower_inverse(factor)
+            M[stack, row, row] += self.ridge[own]
+        factor, exists = _cholesky(M)
+        inverse = _lower_inverse(factor)
         explained = inverse @ C
-        diagonals = xp.sum(inverse * inverse, axis=1)
-        at, row, others = self._rows_of(sides ^ 1, C.shape[2])
-        self.found[others] = root(xp.sum(explained * explained, axis=1))[at, row]
+        diagonals = np.sum(inverse * inverse, axis=1)
+        other_stack, other_row, others = self._indices(sides ^ 1, C.shape[2])
+        self.in_other[others] = np.sqrt(np.sum(explained * explained, axis=1))[other_stack, other_row]
         if self.ridge is not None:
             D = self.ridge[own]
-            self.own[own] = root(M[own_at, own_row, own_row] - 2 * D + D * D * diagonals[own_at, own_row])
-        traces = to_numpy(xp.sum(diagonals, axis=1)) - (M.shape[1] - counts)  # without the pads
-        sure: np.ndarray = whole & self._sure(traces, counts, limit)
+            squares = M[stack, row, row] - 2 * D + D * D * diagonals[stack, row]
+            self.in_own[own] = np.sqrt(np.maximum(squares, 0.0))
+        traces = diagonals.sum(axis=1) - (M.shape[1] - counts)  # without the padding
+        sure: np.ndarray = exists & self._is_sure(traces, counts, limit)
         return sure
 
-    def _sure(self, traces: np.ndarray, counts: np.ndarray, limit: float) -> np.ndarray:
-        """Return for which sets errors are small enough, by the trace of M^-1, and their rank is beyond question."""
-        rank_is_clear = traces * counts * self.cut**2 < 1  # as in algebra.rank: the rule would take every row
-        sure: np.ndarray = (traces <= limit) & rank_is_clear
+    def _indices(self, sides: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return, for all rows of some sides, the indices of the side, of the row in it, and in the results."""
+        stack, row = np.nonzero(np.arange(size) < self.counts[sides][:, None])
+        return stack, row, self.offsets[sides[stack]] + row
+
+    def _is_sure(self, traces: np.ndarray, counts: np.ndarray, limit: float) -> np.ndarray:
+        """Return which sets have a small enough error, by the trace of M^-1, and a certain rank."""
+        full_rank = traces * counts * self.cut**2 < 1  # the rule of algebra.rank would accept every row
+        sure: np.ndarray = (traces <= limit) & full_rank
         return sure
 
-    def _rows_of(self, sides: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return for all rows of some sides which side (from 0) and which of its rows each is, and its place."""
-        at, row = np.nonzero(np.arange(size) < self.counts[sides][:, None])
-        return at, row, self.begins[sides[at]] + row
-
-    def _revealing(self, pair: int) -> None:
+    def _rank_revealing(self, pair: int) -> None:
         """Fill in the memberships of one pair by orthonormal directions of its sides."""
-        start, stop = self._ends(pair)
-        rows = self.exact(start, stop)
-        k = int(self.counts[2 * pair])
+        start, middle, stop = self.offsets[2 * pair : 2 * pair + 3].tolist()
+        units = unit_rows(self.rows.rows_of(pair))
+        sides = (slice(start, middle), units[: middle - start]), (slice(middle, stop), units[middle - start :])
         self.tally["revealing"] += 1
-        self.found[start : start + k] = self._revealed(rows[k:, :], rows[:k, :], start + k)
-        self.found[start + k : stop] = self._revealed(rows[:k, :], rows[k:, :], start)
-        if self.ridge is not None:
-            self.own[start : start + k] = self._revealed(rows[:k, :], rows[:k, :], start)
-            self.own[start + k : stop] = self._revealed(rows[k:, :], rows[k:, :], start + k)
-
-    def _revealed(self, members: Array, rows: Array, start: int) -> Array:
-        """Return the memberships of rows in the set that the members, whose ridge begins at start, make."""
-        fixed = detach(members)
-        if self.ridge is None:
-            frame = independent(fixed, self.cut)
-            factor = frame.directions
-            if traces_gradient(members) and factor.shape[0] < factor.shape[1]:
-                factor = differentiable_basis(factor, self.xp.take(members, frame.pivots, axis=0))
-        else:  # with an aperture so large, grades hardly move: the derivative is that of the rows alone
-            factor = graded_factor(fixed, self.ridge[start : start + members.shape[0]], self.cut)
-        part = rows @ transpose(factor)
-        return root(self.xp.sum(part * part, axis=-1))
+        for (own, members), (other, others) in (sides, sides[::-1]):
+            if self.ridge is None:
+                factor = independent(members, self.cut).directions
+            else:
+                factor = graded_factor(members, self.ridge[own], self.cut)
+                self.in_own[own] = np.linalg.norm(members @ factor.T, axis=1)
+            self.in_other[other] = np.linalg.norm(others @ factor.T, axis=1)
 
 
 def _read_only(rows: np.ndarray) -> np.ndarray:
-    """Return a view that cannot be written: rows of a file are such, and code is compiled for one kind only."""
+    """Return a read-only view: mapped files are read-only, and numba compiles once for each kind of array."""
     view = np.asarray(rows).view()
     view.flags.writeable = False
     return view
+
+
+def _bounded_runs(counts: np.ndarray, pairs: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield runs of pairs whose Gram matrices together take about STACK_BYTES."""
+    if len(pairs):
+        sizes = 8 * (counts[2 * pairs] + counts[2 * pairs + 1] + 2 * SIZE_STEP) ** 2
+        run = np.cumsum(sizes) // STACK_BYTES
+        yield from np.split(pairs, np.flatnonzero(np.diff(run)) + 1)
+
+
+def _stacks(counts: np.ndarray, products: dict[int, np.ndarray]) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Yield sides of nearly the same size with their Gram matrices G (b, K, K) and cross products C (b, K, L).
+
+    Side 2i + s is side s of pair i. Padding has ones on the diagonal of G and zeros in C, so it changes nothing.
+
+    >>> [(sides, G, C)] = _stacks(np.array([1, 2]), {0: np.ones((3, 3))})
+    >>> sides.tolist(), G.shape, C.shape
+    ([0, 1], (2, 8, 8), (2, 8, 2))
+    """
+    sides = np.array([2 * pair + side for pair in products for side in (0, 1)])
+    sizes = -(-counts[sides] // SIZE_STEP) * SIZE_STEP
+    for K in np.unique(sizes).tolist():
+        members = sides[sizes == K]
+        G = np.tile(np.eye(K), (len(members), 1, 1))
+        C = np.zeros((len(members), K, int(counts[members ^ 1].max())))
+        for index, side in enumerate(members.tolist()):
+            k, l = int(counts[side]), int(counts[side ^ 1])
+            own, other = (slice(l, None), slice(l)) if side % 2 else (slice(k), slice(k, None))
+            G[index, :k, :k], C[index, :k, :l] = products[side // 2][own, own], products[side // 2][own, other]
+        yield members, G, C
+
+
+def _cholesky(G: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the Cholesky factors of a stack (b, n, n) and which of them exist; the others are the identity.
+
+    NumPy rejects a whole stack for one bad matrix: the stack is halved until the bad matrix is alone.
+
+    >>> _cholesky(np.array([[[4.0]], [[-1.0]]]))[1].tolist()
+    [True, False]
+    """
+    try:
+        return np.linalg.cholesky(G), np.ones(len(G), dtype=bool)
+    except np.linalg.LinAlgError:
+        if len(G) == 1:
+            return np.eye(G.shape[1])[None], np.zeros(1, dtype=bool)
+    half = len(G) // 2
+    (first, first_exist), (second, second_exist) = _cholesky(G[:half]), _cholesky(G[half:])
+    return np.concatenate([first, second]), np.concatenate([first_exist, second_exist])
+
+
+def _lower_inverse(L: np.ndarray) -> np.ndarray:
+    """Return the inverses of lower triangular matrices (b, n, n), by recursion on the two halves.
+
+    A general solver would take several times as long, because it ignores that half of the matrix is zero.
+
+    >>> _lower_inverse(np.array([[[2.0, 0.0], [1.0, 1.0]]])).tolist()
+    [[[0.5, 0.0], [-0.5, 1.0]]]
+    """
+    n = L.shape[-1]
+    if n <= INVERSE_ROWS:
+        return np.linalg.inv(L)
+    h = n // (2 * INVERSE_ROWS) * INVERSE_ROWS or INVERSE_ROWS
+    first, last = _lower_inverse(L[:, :h, :h]), _lower_inverse(L[:, h:, h:])
+    inverse = np.zeros_like(L)
+    inverse[:, :h, :h], inverse[:, h:, h:] = first, last
+    inverse[:, h:, :h] = -(last @ (L[:, h:, :h] @ first))
+    return inverse
+
+
+def graded_factor(units: np.ndarray, ridge: np.ndarray, cut: float) -> np.ndarray:
+    """Return the factor F (r, d) of the graded set of unit rows (k, d): directions times the roots of their grades.
+
+    The membership of a unit vector v is |F v|. With T the rows over the roots of their ridges, the grades are
+    s^2 / (s^2 + 1) for the singular values s of T. The rank is cut before grading, as in `GradedSubspace.of`.
+
+    >>> graded_factor(np.array([[0.0, 1.0]]), np.array([1.0]), 1e-7).round(4)
+    array([[0.    , 0.7071]])
+    """
+    directions = independent(units, cut).directions
+    T = (units @ directions.T) / np.sqrt(ridge)[:, None]
+    _, s, Vt = np.linalg.svd(T, full_matrices=False)
+    roots = 1 / np.sqrt(1 + s**-2)  # s / sqrt(s^2 + 1) without squares that overflow
+    factor: np.ndarray = (roots[:, None] * Vt) @ directions
+    return factor

@@ -1,34 +1,30 @@
-"""The largest cosine of each row with the other side of its pair: BERTScore's matching."""
+"""Compute the largest cosine of each row with the other side of its pair: the matching of BERTScore."""
 
 import numpy as np
 
-from softset.algebra.arrays import Array, namespace, transpose
-
 __all__ = ["largest_cosines"]
 
-MOST = 1 << 24  # cosines at once: texts of 4,096 tokens each; all of two longer ones could take any memory
+MAX_COSINES = 1 << 24  # computed at once: two texts of 4,096 tokens; longer texts are split to bound the memory
 
 
-def largest_cosines(units: Array, offsets: np.ndarray) -> Array:
-    """Return for each of (rows, d) unit rows the largest cosine with the other side, (rows,); offsets as in `gram`.
+def largest_cosines(units: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """Return the largest cosine of each unit row (rows, d) with the other side of its pair, (rows,).
 
-    Only rows that exist are compared: a padded product would let a zero win over negative cosines.
+    Sides begin at `offsets` as in `gram.PairRows`. Only real rows are compared: in a padded product a zero would win
+    over negative cosines.
 
     >>> largest_cosines(np.array([[1.0, 0], [0.6, 0.8], [-1, 0]]), np.array([0, 1, 3]))
     array([ 0.6,  0.6, -1. ])
     """
-    xp = namespace(units)
-    found = xp.zeros_like(units[:, 0])
+    largest = np.zeros(len(units), dtype=units.dtype)
     ends = offsets.tolist()
     for start, middle, stop in zip(ends[0:-2:2], ends[1:-1:2], ends[2::2], strict=True):
         if start < middle < stop:
-            others = transpose(units[middle:stop, :])
-            best = None
-            step = max(1, MOST // (stop - middle))
+            step = max(1, MAX_COSINES // (stop - middle))
+            largest[middle:stop] = -np.inf
             for first in range(start, middle, step):
                 last = min(first + step, middle)
-                C = units[first:last, :] @ others
-                found[first:last] = xp.max(C, axis=1)
-                best = xp.max(C, axis=0) if best is None else xp.maximum(best, xp.max(C, axis=0))
-            found[middle:stop] = best
-    return found
+                C = units[first:last] @ units[middle:stop].T
+                largest[first:last] = C.max(axis=1)
+                np.maximum(largest[middle:stop], C.max(axis=0), out=largest[middle:stop])
+    return largest

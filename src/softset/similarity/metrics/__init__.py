@@ -1,4 +1,4 @@
-"""All metrics, and how one is named: `subspace(weights=l2)` is an object whose repr parses back."""
+"""The similarity metrics: objects with parameters, whose names such as `subspace(weights=l2)` can be parsed."""
 
 from softset.similarity.metrics.base import PRF, MembershipMetric, Metric
 from softset.similarity.metrics.registry import DEFAULT, METRICS, metric

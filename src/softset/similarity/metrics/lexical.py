@@ -1,4 +1,4 @@
-"""Metrics of the tokens' text alone: exact overlap, as sets of symbols have it."""
+"""Metrics that compare the text of tokens and ignore their vectors: exact overlap."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,42 +8,41 @@ import numpy as np
 
 from softset.errors import InputError
 from softset.similarity.idf import Idf
-from softset.similarity.metrics.base import PRF, Metric, SimilarityMetric, Summed, must_be_one_of
-from softset.similarity.pairs import Pairs
+from softset.similarity.metrics.base import PRF, Metric, SimilarityMetric, SumMetric, check_choice
+from softset.similarity.metrics.pairs import Pairs
 
 __all__ = ["Jaccard", "JohnsonSymbolic", "Symbolic", "TfIdf"]
 
 
 @dataclass(frozen=True, repr=False)
 class Symbolic(Metric):
-    """P, R and F of the sets of tokens: which share of one text's different tokens the other text has too."""
+    """Precision, recall and F1 of the sets of distinct tokens: the share that the other text has too."""
 
     NAME: ClassVar[str] = "symbolic"
-    ABOUT: ClassVar[str] = "share of the different tokens that the other text has too (exact overlap)"
+    ABOUT: ClassVar[str] = "share of the distinct tokens that the other text has too (exact overlap)"
 
     weights: Literal["none", "idf"] = "none"
 
     def __post_init__(self) -> None:
-        must_be_one_of(self, "weights", ("none", "idf"))
+        check_choice(self, "weights", ("none", "idf"))
 
-    def _of_pairs(self, pairs: Pairs) -> PRF:
-        P, R = np.zeros(len(pairs)), np.zeros(len(pairs))
-        for at, (A, B) in enumerate(_sets(pairs)):
-            P[at], R[at] = self._share(pairs, A, B), self._share(pairs, B, A)
-        return PRF(P, R, self.combined(P, R))
+    def _compute(self, pairs: Pairs) -> PRF:
+        shares = [(self._share(pairs, A, B), self._share(pairs, B, A)) for A, B in _distinct_tokens(pairs)]
+        P, R = np.array(shares, dtype=np.float64).reshape(-1, 2).T
+        return PRF(P, R, self.combine(P, R))
 
     def _share(self, pairs: Pairs, tokens: set[str], others: set[str]) -> float:
-        """Return the part of the tokens' weight that is among the others."""
+        """Return the share of the tokens' weight that the other text has too."""
         if self.weights == "idf":
-            idf = _idf(pairs)
-            total = sum(idf[one] for one in tokens)
+            idf = _required_idf(pairs)
+            total = sum(idf[token] for token in tokens)
             if total > 0:
-                return sum(idf[one] for one in tokens & others) / total
+                return sum(idf[token] for token in tokens & others) / total
         return len(tokens & others) / max(1, len(tokens))
 
 
 @dataclass(frozen=True, repr=False)
-class JohnsonSymbolic(Summed, Symbolic):
+class JohnsonSymbolic(SumMetric, Symbolic):
     """The sum of symbolic precision and recall, from 0 to 2."""
 
     NAME: ClassVar[str] = "johnson-symbolic"
@@ -52,57 +51,58 @@ class JohnsonSymbolic(Summed, Symbolic):
 
 @dataclass(frozen=True, repr=False)
 class Jaccard(SimilarityMetric):
-    """The share of common tokens among all different tokens of both texts."""
+    """The number of common tokens over the number of distinct tokens of both texts."""
 
     NAME: ClassVar[str] = "jaccard"
-    ABOUT: ClassVar[str] = "common tokens over all different tokens of both texts"
+    ABOUT: ClassVar[str] = "common tokens over all distinct tokens of both texts"
 
     def similarity(self, pairs: Pairs) -> np.ndarray:
         """Return |A and B| / |A or B| of each pair."""
-        return np.array([len(A & B) / max(1, len(A | B)) for A, B in _sets(pairs)], dtype=np.float64)
+        return np.array([len(A & B) / max(1, len(A | B)) for A, B in _distinct_tokens(pairs)], dtype=np.float64)
 
 
 @dataclass(frozen=True, repr=False)
 class TfIdf(SimilarityMetric):
-    """The cosine of counts of tokens times (1 + idf), so that tokens of every text still count a little."""
+    """The cosine of token counts times (1 + idf), so that tokens that occur in every text still count."""
 
     NAME: ClassVar[str] = "tfidf"
     ABOUT: ClassVar[str] = "cosine of the tokens' counts times (1 + idf)"
 
     @property
     def needs_idf(self) -> bool:
-        """Whether the metric weighs tokens by their rarity: always."""
+        """Whether the metric weights tokens by idf: always."""
         return True
 
     def similarity(self, pairs: Pairs) -> np.ndarray:
         """Return the cosine of each pair."""
-        idf, tokens = _idf(pairs), pairs.named()
-        found = np.zeros(len(pairs))
-        for at, (left, right) in enumerate(_ranges(pairs)):
-            names, places = np.unique(tokens[left.start : right.stop], return_inverse=True)
+        idf, tokens = _required_idf(pairs), pairs.required_tokens()
+        cosines = np.zeros(len(pairs))
+        for index, (left, right) in enumerate(_ranges(pairs)):
+            names, token = np.unique(tokens[left.start : right.stop], return_inverse=True)
             weights = 1 + idf.weights(names.tolist())
-            middle = left.stop - left.start
-            a = np.bincount(places[:middle], minlength=len(names)) * weights
-            b = np.bincount(places[middle:], minlength=len(names)) * weights
+            k = left.stop - left.start
+            a = np.bincount(token[:k], minlength=len(names)) * weights
+            b = np.bincount(token[k:], minlength=len(names)) * weights
             length = np.linalg.norm(a) * np.linalg.norm(b)
-            found[at] = a @ b / length if length else 0.0
-        return found
+            cosines[index] = a @ b / length if length else 0.0
+        return cosines
 
 
 def _ranges(pairs: Pairs) -> Iterator[tuple[slice, slice]]:
+    """Yield the rows of both sides of each pair."""
     ends = pairs.offsets.tolist()
-    for at in range(len(pairs)):
-        yield slice(ends[2 * at], ends[2 * at + 1]), slice(ends[2 * at + 1], ends[2 * at + 2])
+    for start, middle, stop in zip(ends[0:-2:2], ends[1:-1:2], ends[2::2], strict=True):
+        yield slice(start, middle), slice(middle, stop)
 
 
-def _sets(pairs: Pairs) -> Iterator[tuple[set[str], set[str]]]:
-    """Yield the different tokens of both sides."""
-    tokens = pairs.named()
+def _distinct_tokens(pairs: Pairs) -> Iterator[tuple[set[str], set[str]]]:
+    """Yield the distinct tokens of both sides of each pair."""
+    tokens = pairs.required_tokens()
     for left, right in _ranges(pairs):
         yield set(tokens[left]), set(tokens[right])
 
 
-def _idf(pairs: Pairs) -> Idf:
+def _required_idf(pairs: Pairs) -> Idf:
     if pairs.idf is None:
         raise InputError("this metric needs idf weights: give idf=softset.Idf.fit(texts), or score with references")
     return pairs.idf

@@ -1,5 +1,6 @@
-"""One vector a text, and the cosine of two: what sets of vectors have to beat."""
+"""Cosines of one pooled vector a text: the baselines that sets of vectors have to beat."""
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -8,40 +9,34 @@ import numpy as np
 from softset.algebra.arrays import unit_rows
 from softset.encoders.tokensets import TokenSets
 from softset.errors import InputError
-from softset.similarity.idf import Idf
-from softset.similarity.metrics.base import PRF, SimilarityMetric, Weighted
-from softset.similarity.metrics.weights import weigh
-from softset.similarity.pairs import Pairs, alike_all, alone
+from softset.similarity.metrics.base import PRF, SimilarityMetric, WeightedMetric
+from softset.similarity.metrics.pairs import Pairs
+from softset.similarity.metrics.weights import token_weights
 
 __all__ = ["Average", "Cls"]
 
 
 class _Pooled(SimilarityMetric):
-    """A cosine of one vector a set, which `pooled` gives."""
+    """The cosine of two pooled vectors."""
 
+    @abstractmethod
     def pooled(self, pairs: Pairs) -> np.ndarray:
         """Return one vector a set, (2n, d)."""
-        raise NotImplementedError
 
     def similarity(self, pairs: Pairs) -> np.ndarray:
         """Return the cosine of the two sides' vectors."""
         units = unit_rows(self.pooled(pairs))
-        cosines: np.ndarray = np.einsum("ij,ij->i", units[0::2], units[1::2])
-        np.clip(cosines, -1.0, 1.0, out=cosines)  # which rounding goes beyond
+        cosines: np.ndarray = np.clip(np.einsum("ij,ij->i", units[0::2], units[1::2]), -1.0, 1.0)
         return cosines
 
-    def of_all(
-        self, candidates: TokenSets, references: TokenSets, idf: Idf | None = None, moment: np.ndarray | None = None
-    ) -> PRF:
-        """Return the cosines of every candidate with every reference, (n, m), by one product."""
-        A, B = alone(candidates, idf, moment), alone(references, idf, moment)
-        S = np.clip(unit_rows(self.pooled(A)[::2]) @ unit_rows(self.pooled(B)[::2]).T, -1.0, 1.0)
-        empty = A.empty[::2, None], B.empty[None, ::2]
-        return self._with_empty(PRF(S, S.copy(), S.copy()), *empty, alike_all(candidates, references))
+    def _compute_matrix(self, A: Pairs, B: Pairs) -> PRF:
+        cosines = unit_rows(self.pooled(A)[::2]) @ unit_rows(self.pooled(B)[::2]).T
+        cosines = np.clip(cosines, -1.0, 1.0)
+        return PRF(cosines, cosines.copy(), cosines.copy())
 
 
 @dataclass(frozen=True, repr=False)
-class Average(Weighted, _Pooled):
+class Average(WeightedMetric, _Pooled):
     """Avg-cos: the cosine of the two texts' mean token vectors."""
 
     NAME: ClassVar[str] = "average"
@@ -52,41 +47,40 @@ class Average(Weighted, _Pooled):
         means = np.zeros((len(pairs.counts), pairs.dimensions))
         filled = ~pairs.empty
         if filled.any():
-            rows = pairs.vectors * pairs.shares(weigh(pairs, self.weights))[:, None]
+            rows = pairs.vectors * pairs.normalized(token_weights(pairs, self.weights))[:, None]
             means[filled] = np.add.reduceat(rows, pairs.offsets[:-1][filled], axis=0)
         return means
 
 
 @dataclass(frozen=True, repr=False)
 class Cls(_Pooled):
-    """CLS-cos: the cosine of the vectors of the mark that begins each text."""
+    """CLS-cos: the cosine of the vectors of each text's first special token."""
 
     NAME: ClassVar[str] = "cls"
-    ABOUT: ClassVar[str] = "cosine of the vectors of the first mark, such as [CLS] (CLS-cos)"
+    ABOUT: ClassVar[str] = "cosine of the vectors of the first special token, such as [CLS] (CLS-cos)"
 
     def pooled(self, pairs: Pairs) -> np.ndarray:
-        """Return the vector of each set's first mark."""
-        found = np.zeros((len(pairs.counts), pairs.dimensions))
-        candidates, left, references, right = pairs.sources
-        for side, sets, places in ((0, candidates, left), (1, references, right)):
-            if not pairs.empty[side::2].all():
-                found[side::2] = _first_marks(sets, places)
-        return found
+        """Return the vector of each text's first special token."""
+        vectors = np.zeros((len(pairs.counts), pairs.dimensions))
+        for number, side in enumerate(pairs.sides):
+            if not pairs.empty[number::2].all():
+                vectors[number::2] = _first_special(side.sets, side.texts)
+        return vectors
 
 
-def _first_marks(sets: TokenSets, places: np.ndarray) -> np.ndarray:
-    """Return the vector of the mark before each text at some places, (n, d); an empty text may lack it."""
-    aside = sets.special
-    if aside is None or aside.spans is None or not len(aside.vectors):
+def _first_special(sets: TokenSets, texts: np.ndarray) -> np.ndarray:
+    """Return the vector (n, d) of the special token at the start of each text; zero if an empty text has none."""
+    special = sets.special
+    if special is None or special.spans is None or not len(special.vectors):
         raise InputError(
-            "the metric cls needs the vectors of marks such as [CLS], which these token sets have not kept aside: use "
+            "the metric cls needs the vectors of special tokens such as [CLS], which these token sets do not have: use "
             "a model that has them, with special_tokens=False, and no union of references"
         )
-    first = np.minimum(aside.offsets[:-1][places], len(aside.vectors) - 1)
-    found = (aside.counts[places] > 0) & (aside.spans[first] == 0).all(axis=1)
-    without = np.flatnonzero(~found & ~sets.empty[places])
-    if without.size:
+    first = np.minimum(special.offsets[:-1][texts], len(special.vectors) - 1)
+    exists = (special.counts[texts] > 0) & (special.spans[first] == 0).all(axis=1)
+    missing = np.flatnonzero(~exists & ~sets.empty[texts])
+    if missing.size:
         raise InputError(
-            f"text {places[without[0]]} has no mark at its beginning: the metric cls needs a model with one"
+            f"text {texts[missing[0]]} has no special token at its start: the metric cls needs a model with one"
         )
-    return np.where(found[:, None], aside.vectors[first], 0.0)
+    return np.where(exists[:, None], special.vectors[first], 0.0)

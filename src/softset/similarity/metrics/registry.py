@@ -1,7 +1,8 @@
-"""Metrics by name, with their parameters in brackets."""
+"""The metrics by name, with parameters in brackets."""
 
 import re
 from dataclasses import fields
+from difflib import get_close_matches
 from typing import Any
 
 from softset.errors import InputError
@@ -17,28 +18,19 @@ from softset.similarity.metrics.transport import Wmd, Wrd
 
 __all__ = ["DEFAULT", "METRICS", "metric"]
 
-KINDS: tuple[type[Metric], ...] = (
-    SoftsetScore,
-    SubspaceBertScore,
-    BertScore,
-    Johnson,
-    Average,
-    Cls,
-    DynaMax,
-    Wmd,
-    Wrd,
-    Symbolic,
-    Jaccard,
-    JohnsonSymbolic,
-    TfIdf,
-    Grassmann,
-)
-METRICS: dict[str, type[Metric]] = {kind.NAME: kind for kind in KINDS}
+METRICS: dict[str, type[Metric]] = {
+    kind.NAME: kind
+    for kind in (
+        *(SoftsetScore, SubspaceBertScore, BertScore, Johnson),
+        *(Average, Cls, DynaMax, Wmd, Wrd),
+        *(Symbolic, Jaccard, JohnsonSymbolic, TfIdf, Grassmann),
+    )
+}
 DEFAULT = SoftsetScore.NAME
-SPELLING = re.compile(r"\s*([a-z-]+)\s*(?:\((.*)\))?\s*", re.DOTALL)
+PATTERN = re.compile(r"\s*([a-z-]+)\s*(?:\((.*)\))?\s*", re.DOTALL)
 
 
-def metric(given: "str | Metric") -> Metric:
+def metric(name: "str | Metric") -> Metric:
     """Return a metric by its name, with parameters in brackets where they differ from the defaults.
 
     >>> import softset
@@ -48,41 +40,43 @@ def metric(given: "str | Metric") -> Metric:
     True
     >>> softset.metric("subspaces")
     Traceback (most recent call last):
-    softset.errors.InputError: there is no metric 'subspaces': use one of softset, subspace, bertscore, johnson, \
-average, cls, dynamax, wmd, wrd, symbolic, jaccard, johnson-symbolic, tfidf, grassmann
+    softset.errors.InputError: there is no metric 'subspaces'; did you mean 'subspace'? Metrics: softset, subspace, \
+bertscore, johnson, average, cls, dynamax, wmd, wrd, symbolic, jaccard, johnson-symbolic, tfidf, grassmann
     """
-    if isinstance(given, Metric):
-        return given
-    if not isinstance(given, str):
-        raise InputError(f"a metric is given by its name or as an object, but {type(given).__name__} was given")
-    if given.count("(") != given.count(")"):
-        raise InputError(f"a bracket of {given[:80]!r} has no other half: write it as subspace(weights=l2)")
-    found = SPELLING.fullmatch(given)
-    if found is None or found[1] not in METRICS:
-        raise InputError(f"there is no metric {given[:80]!r}: use one of {', '.join(METRICS)}")
-    kind = METRICS[found[1]]
+    if isinstance(name, Metric):
+        return name
+    if not isinstance(name, str):
+        raise InputError(f"a metric must be a name or a Metric, but {type(name).__name__} was given")
+    if name.count("(") != name.count(")"):
+        raise InputError(f"the brackets of {name[:80]!r} do not match: write for example subspace(weights=l2)")
+    match = PATTERN.fullmatch(name)
+    if match is None or match[1] not in METRICS:
+        near = get_close_matches(name.partition("(")[0].strip().lower(), METRICS, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else "."
+        raise InputError(f"there is no metric {name[:80]!r}{hint} Metrics: {', '.join(METRICS)}")
+    kind = METRICS[match[1]]
     parameters: dict[str, Any] = {}
-    for part in (found[2] or "").split(","):
+    for part in (match[2] or "").split(","):
         if part.strip():
-            name, value = _parameter(kind, part)
-            if name in parameters:
-                raise InputError(f"{name} is given twice in {given[:80]!r}: give it once")
-            parameters[name] = value
+            parameter, value = _parameter(kind, part)
+            if parameter in parameters:
+                raise InputError(f"{parameter} is given twice in {name[:80]!r}: give it once")
+            parameters[parameter] = value
     return kind(**parameters)
 
 
 def _parameter(kind: type[Metric], text: str) -> tuple[str, Any]:
-    """Return one name=value of a metric's parameters."""
+    """Return the name and value of one parameter, written as name=value."""
     name, equals, value = (part.strip() for part in text.partition("="))
-    known = {one.name: one for one in fields(kind)}
-    if name not in known:
-        what = f"its parameters are {', '.join(known)}" if known else "it has none"
-        raise InputError(f"{kind.NAME} has no parameter {name[:80]!r}: {what}")
+    parameters = {field.name: field for field in fields(kind)}
+    if name not in parameters:
+        known = f"its parameters are {', '.join(parameters)}" if parameters else "it has no parameters"
+        raise InputError(f"{kind.NAME} has no parameter {name[:80]!r}: {known}")
     if not equals or not value:
-        raise InputError(f"{name} of {kind.NAME} has no value: write it as {name}=...")
-    if not isinstance(known[name].default, float):
+        raise InputError(f"{name} of {kind.NAME} has no value: write {name}=...")
+    if not isinstance(parameters[name].default, float):
         return name, value
     try:
         return name, float(value)
     except ValueError:
-        raise InputError(f"{name} of {kind.NAME} is a number, but {value[:80]!r} was given") from None
+        raise InputError(f"{name} of {kind.NAME} must be a number, but {value[:80]!r} was given") from None

@@ -1,5 +1,6 @@
-"""Word Mover's and Word Rotator's Distance: the least work that turns one text's words into the other's."""
+"""Word Mover's and Word Rotator's Distance: the least cost of moving one text's words to the other's."""
 
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -7,40 +8,40 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from softset.errors import MissingExtraError
-from softset.similarity.metrics.base import SimilarityMetric, must_be_one_of
-from softset.similarity.metrics.weights import weigh
-from softset.similarity.pairs import Pairs
+from softset.similarity.metrics.base import SimilarityMetric, check_choice
+from softset.similarity.metrics.pairs import Pairs
+from softset.similarity.metrics.weights import token_weights
 
 __all__ = ["Wmd", "Wrd", "require_transport"]
 
-CLOSE = 1e-6  # of squares: of a distance below a thousandth of the rows' lengths, a product has half of its digits
-MOST_STEPS = 100_000  # of the solver, POT's own default
-OPTIMAL = 1  # what it says then
+CLOSE = 1e-6  # relative squared distance below which a product of matrices has lost half of its digits
+MAX_ITERATIONS = 100_000  # POT's own default
+OPTIMAL = 1  # the solver's status code for success
 
 
 class _Transport(SimilarityMetric):
     """A similarity that falls with the cost of an exact optimal transport."""
 
+    @abstractmethod
     def masses(self, pairs: Pairs) -> np.ndarray:
-        """Return what each row has to move, (rows,); a set's sum to 1."""
-        raise NotImplementedError
+        """Return the mass of each row, (rows,); the masses of a set sum to 1."""
 
+    @abstractmethod
     def costs(self, pairs: Pairs, left: slice, right: slice) -> np.ndarray:
-        """Return the cost (k, l) of moving from the rows of one side to those of the other."""
-        raise NotImplementedError
+        """Return the cost (k, l) of moving mass from the rows of one side to the rows of the other."""
 
     def distances(self, pairs: Pairs) -> np.ndarray:
-        """Return the cost of each pair, (n,); NaN where a side is empty."""
-        work_of = _solver()
+        """Return the transport cost of each pair, (n,); NaN if a side is empty."""
+        solve = _solver()
         masses, ends = self.masses(pairs), pairs.offsets.tolist()
-        found = np.full(len(pairs), np.nan)
-        for at in np.flatnonzero(~pairs.empty[0::2] & ~pairs.empty[1::2]).tolist():
-            left, right = slice(*ends[2 * at : 2 * at + 2]), slice(*ends[2 * at + 1 : 2 * at + 3])
+        distances = np.full(len(pairs), np.nan)
+        for pair in np.flatnonzero(~pairs.empty[0::2] & ~pairs.empty[1::2]).tolist():
+            left, right = slice(*ends[2 * pair : 2 * pair + 2]), slice(*ends[2 * pair + 1 : 2 * pair + 3])
             costs = self.costs(pairs, left, right)
-            scale = float(costs.max())  # the solver's own limits are made for costs of about 1
-            found[at] = scale * work_of(masses[left], masses[right], costs / scale) if scale else 0.0
-        work: np.ndarray = np.maximum(found, 0.0)
-        return work
+            scale = float(costs.max())  # the solver's tolerances expect costs of about 1
+            distances[pair] = scale * solve(masses[left], masses[right], costs / scale) if scale else 0.0
+        costs_of_pairs: np.ndarray = np.maximum(distances, 0.0)
+        return costs_of_pairs
 
 
 @dataclass(frozen=True, repr=False)
@@ -56,24 +57,19 @@ class Wmd(_Transport):
     distance: Literal["euclidean", "rms"] = "euclidean"
 
     def __post_init__(self) -> None:
-        must_be_one_of(self, "distance", ("euclidean", "rms"))
+        check_choice(self, "distance", ("euclidean", "rms"))
 
     def masses(self, pairs: Pairs) -> np.ndarray:
         """Return equal masses."""
-        return pairs.shares(np.ones(len(pairs.norms)))
+        return pairs.normalized(np.ones(len(pairs.norms)))
 
     def costs(self, pairs: Pairs, left: slice, right: slice) -> np.ndarray:
-        """Return the distances of the vectors themselves."""
-        A, B = pairs.vectors[left].astype(np.float64), pairs.vectors[right].astype(np.float64)
-        longest = max(float(pairs.norms[left].max()), float(pairs.norms[right].max()))
-        scale = 1.0
-        if not 1e-150 < longest < 1e150:  # squares would overflow or vanish
-            scale, A, B = longest, A / longest, B / longest
-        distances = _distances(A, B)
-        return distances * (scale / np.sqrt(pairs.dimensions) if self.distance == "rms" else scale)
+        """Return the Euclidean distances of the vectors."""
+        distances = _distances(pairs.vectors[left].astype(np.float64), pairs.vectors[right].astype(np.float64))
+        return distances / np.sqrt(pairs.dimensions) if self.distance == "rms" else distances
 
     def similarity(self, pairs: Pairs) -> np.ndarray:
-        """Return 1 for texts of the same words, falling with the distance."""
+        """Return 1 for texts with the same words, falling with the distance."""
         values: np.ndarray = 1 / (1 + np.nan_to_num(self.distances(pairs)))
         return values
 
@@ -87,7 +83,7 @@ class Wrd(_Transport):
 
     def masses(self, pairs: Pairs) -> np.ndarray:
         """Return masses in proportion to the vectors' lengths."""
-        return pairs.shares(weigh(pairs, "l2"))
+        return pairs.normalized(token_weights(pairs, "l2"))
 
     def costs(self, pairs: Pairs, left: slice, right: slice) -> np.ndarray:
         """Return 1 - cosine, which is at least 0."""
@@ -96,13 +92,13 @@ class Wrd(_Transport):
         return costs
 
     def similarity(self, pairs: Pairs) -> np.ndarray:
-        """Return 1 for texts of the same words, and at least -1."""
+        """Return 1 for texts with the same words, and at least -1."""
         values: np.ndarray = 1 - np.nan_to_num(self.distances(pairs))
         return values
 
 
 def require_transport() -> None:
-    """Tell, before any work is done, that the package POT is missing.
+    """Raise an error if the package POT is missing, before any work is done.
 
     >>> from importlib.util import find_spec
     >>> find_spec("ot") is None or require_transport() is None
@@ -112,10 +108,10 @@ def require_transport() -> None:
 
 
 def _distances(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """Return the Euclidean distances (k, l) of rows; by a product of matrices, but for those that are close.
+    """Return the Euclidean distances (k, l) of rows, by a product of matrices except for close rows.
 
-    The squares of a product are good to 1e-15 of the rows' own, which leaves nothing of a small distance: equal rows
-    would not be at distance 0.
+    The product has an error of 1e-15 of the rows' squares, which is larger than a small distance: equal rows would not
+    have distance 0.
 
     >>> _distances(np.array([[3.0, 4.0]]), np.array([[0.0, 0.0], [3.0, 4.0]])).tolist()
     [[5.0, 0.0]]
@@ -125,16 +121,16 @@ def _distances(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     i, j = np.nonzero(squares < CLOSE * sizes)
     distances: np.ndarray = np.sqrt(np.maximum(squares, 0.0))
     if len(i):
-        gaps = A[i] - B[j]
-        distances[i, j] = np.sqrt(np.vecdot(gaps, gaps))
+        differences = A[i] - B[j]
+        distances[i, j] = np.sqrt(np.vecdot(differences, differences))
     return distances
 
 
 def _solver() -> Callable[[np.ndarray, np.ndarray, np.ndarray], float]:
-    """Return what finds the least work for masses (k,) and (l,) and costs (k, l).
+    """Return a function that finds the least cost for masses (k,) and (l,) and costs (k, l).
 
-    POT's own entry looks at its arguments for ten times as long as it solves a problem of two sentences, so that its
-    solver is called; where that does not come to an end, or is not to be found, the entry has its say.
+    POT's `emd2` checks its arguments ten times as long as it solves a problem of two sentences, so its solver is called
+    directly; `emd2` is used if the solver does not converge or cannot be imported.
     """
     try:
         from ot import emd2
@@ -147,8 +143,8 @@ def _solver() -> Callable[[np.ndarray, np.ndarray, np.ndarray], float]:
     except ImportError:
         return lambda a, b, costs: float(emd2(a, b, costs))
 
-    def work(a: np.ndarray, b: np.ndarray, costs: np.ndarray) -> float:
-        _, least, _, _, state = emd_c(a, b * (a.sum() / b.sum()), costs, MOST_STEPS, 1)
-        return float(least if state == OPTIMAL else emd2(a, b, costs, numItermax=100 * MOST_STEPS))
+    def solve(a: np.ndarray, b: np.ndarray, costs: np.ndarray) -> float:
+        _, least, _, _, status = emd_c(a, b * (a.sum() / b.sum()), costs, MAX_ITERATIONS, 1)
+        return float(least if status == OPTIMAL else emd2(a, b, costs, numItermax=100 * MAX_ITERATIONS))
 
-    return work
+    return solve

@@ -1,11 +1,11 @@
-"""What a token counts: equally, by the length of its vector, or by its rarity.
+"""Token weights.
 
-=====  ===============================================================================================================
-none   all tokens count the same
-l2 l1  the length of the vector as the encoder made it
-idf    how few texts have the token: a corpus tells
-rare   1 / sqrt(u' S u), with u the unit vector and S the encoder's second moment: how far it points from what all do
-=====  ===============================================================================================================
+=====  =====================================================================================================
+none   all tokens have the same weight
+l2 l1  the length of the vector that the encoder gave
+idf    inverse document frequency, fitted on a corpus
+rare   1 / sqrt(u' S u), with the unit vector u and the encoder's second moment S: high for unusual directions
+=====  =====================================================================================================
 """
 
 from typing import Literal
@@ -13,39 +13,45 @@ from typing import Literal
 import numpy as np
 
 from softset.errors import InputError
-from softset.similarity.pairs import HUGE, Pairs
+from softset.similarity.metrics.pairs import Pairs
 
-__all__ = ["WEIGHTS", "Weights", "weigh"]
+__all__ = ["WEIGHTS", "Weights", "token_weights"]
 
 Weights = Literal["none", "l2", "l1", "idf", "rare"]
 WEIGHTS = ("none", "l2", "l1", "idf", "rare")
-LEAST = 1e-12  # of u' S u: a direction that no token ever had is not infinitely rare
+MIN_COMMONNESS = 1e-12  # of u' S u: a direction that no token ever had is not infinitely rare
 
 
-def weigh(pairs: Pairs, kind: Weights) -> np.ndarray:
-    """Return each row's weight (rows,) in float64; l2 and l1 are norms of the vector as the encoder made it.
+def token_weights(pairs: Pairs, kind: Weights) -> np.ndarray:
+    """Return the weight of each row (rows,) in float64; l2 and l1 are norms of the vectors that the encoder gave.
 
     >>> from softset.encoders.tokensets import TokenSets
     >>> sets = TokenSets.from_arrays([[[3.0, 4.0], [1.0, 0.0]]])
-    >>> weigh(Pairs.of(sets, sets), "l1").tolist()
+    >>> token_weights(Pairs.of(sets, sets), "l1").tolist()
     [7.0, 1.0, 7.0, 1.0]
     """
-    if kind == "none":
-        return np.ones(len(pairs.norms))
-    if kind in ("l2", "l1") and pairs.lengths is not None:
-        lengths: np.ndarray = pairs.lengths[:, 0 if kind == "l2" else 1]
-        return lengths
-    if kind == "l2":
-        return pairs.norms
-    if kind == "l1":
-        scale = 1e-30 if pairs.norms.max(initial=0) > HUGE else 1.0  # a common factor changes no share
-        sums: np.ndarray = np.abs(pairs.vectors * np.array(scale, pairs.vectors.dtype)).sum(axis=1, dtype=np.float64)
-        return sums
-    if kind == "rare":
-        return _rarity(pairs)
-    if pairs.idf is None:
-        raise InputError("weights=idf needs idf weights: give idf=softset.Idf.fit(texts), or score with references")
-    return pairs.idf.weights(pairs.named())
+    match kind:
+        case "none":
+            return np.ones(len(pairs.norms))
+        case "l2" | "l1":
+            return _norms(pairs, kind)
+        case "rare":
+            return _rarity(pairs)
+        case "idf":
+            if pairs.idf is None:
+                raise InputError(
+                    "weights=idf needs idf weights: give idf=softset.Idf.fit(texts), or score with references"
+                )
+            return pairs.idf.weights(pairs.required_tokens())
+
+
+def _norms(pairs: Pairs, kind: Literal["l2", "l1"]) -> np.ndarray:
+    norms: np.ndarray
+    if pairs.original_norms is not None:
+        norms = pairs.original_norms[:, 0 if kind == "l2" else 1]
+        return norms
+    norms = pairs.norms if kind == "l2" else np.abs(pairs.vectors).sum(axis=1, dtype=np.float64)
+    return norms
 
 
 def _rarity(pairs: Pairs) -> np.ndarray:
@@ -54,7 +60,7 @@ def _rarity(pairs: Pairs) -> np.ndarray:
             "weights=rare needs the second moment of the encoder's tokens, which is known for the bundled models only: "
             "use other weights"
         )
-    rows, squares = (pairs.vectors, pairs.norms**2) if pairs.plain else (pairs.units, np.ones(len(pairs.norms)))
-    usual = np.vecdot(rows @ pairs.moment.astype(rows.dtype), rows) / squares
-    rarity: np.ndarray = 1 / np.sqrt(np.maximum(usual, LEAST))
+    rows = pairs.vectors
+    commonness = np.vecdot(rows @ pairs.moment.astype(rows.dtype), rows) / pairs.norms**2
+    rarity: np.ndarray = 1 / np.sqrt(np.maximum(commonness, MIN_COMMONNESS))
     return rarity

@@ -1,0 +1,343 @@
+"""Pairs of token sets, laid out for the kernels: candidate 0, reference 0, candidate 1, reference 1, and so on."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from softset.algebra.arrays import unit_rows
+from softset.algebra.rank import tolerance
+from softset.encoders.tokensets import TokenSets
+from softset.errors import InputError, NotFiniteError
+from softset.similarity.idf import Idf
+from softset.similarity.kernels.gram import PairRows
+from softset.similarity.metrics.magnitudes import are_extreme, rescale_sets, row_norms
+from softset.vectors.rows import l2_l1_norms
+
+__all__ = ["DistinctRows", "Pairs", "block_slices", "pair_blocks", "same_text_matrix", "unpaired"]
+
+BLOCK_BYTES = 16 << 20  # of token vectors in float32: 10,922 of 384 dimensions; larger blocks were slower
+MAX_BLOCK_ROWS = 16_384
+
+
+class PairSide(NamedTuple):
+    """One side of the pairs: which rows of its token sets belong to each pair.
+
+    Attributes:
+        sets: the token sets.
+        texts: (n,) the index of each pair's text in them.
+        begins: (n,) where the rows of each text begin among the rows of all pairs.
+    """
+
+    sets: TokenSets
+    texts: np.ndarray
+    begins: np.ndarray
+
+    @property
+    def starts(self) -> np.ndarray:
+        """Where the rows of each text begin in the token sets, (n,)."""
+        starts: np.ndarray = self.sets.offsets[:-1][self.texts]
+        return starts
+
+    @property
+    def counts(self) -> np.ndarray:
+        """The number of rows of each text, (n,)."""
+        counts: np.ndarray = self.sets.counts[self.texts]
+        return counts
+
+    def runs(self) -> Iterator[tuple[int, int, int]]:
+        """Yield the first and last row of each text in the token sets, and its first row among all rows."""
+        starts, begins = self.starts, self.begins
+        return zip(starts.tolist(), (starts + self.counts).tolist(), begins.tolist(), strict=True)
+
+    def measure(self, norms: np.ndarray) -> None:
+        """Write the lengths of the rows to their positions in `norms` (all rows,)."""
+        if not len(self.texts):
+            return
+        first, last = int(self.starts.min()), int((self.starts + self.counts).max())
+        dense = last - first <= 2 * int(self.counts.sum())  # one call for all rows, even if some are not needed
+        measured = row_norms(self.sets.vectors[first:last]) if dense else None
+        for start, stop, begin in self.runs():
+            rows = slice(start - first, stop - first)
+            norms[begin : begin + stop - start] = (
+                row_norms(self.sets.vectors[start:stop]) if measured is None else measured[rows]
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """n pairs as 2n sets of rows: set 2i is the candidate of pair i, set 2i + 1 is its reference.
+
+    Vectors of length zero have no direction and are left out. Sets with extremely long or short vectors are scaled by a
+    power of two when they enter, so that no product overflows or vanishes.
+
+    Attributes:
+        sides: the candidates and the references.
+        offsets: (2n + 1,) where each set begins.
+        norms: (rows,) the vectors' lengths, in float64.
+        nonzero: (all rows,) which rows of the sides are not zero; None if there are no zero rows.
+        rescaled: (all rows, d) the scaled vectors if some are extreme, otherwise None.
+        idf: token weights, if the metric needs them.
+        moment: (d, d) the second moment of the encoder's unit vectors, if it is known.
+    """
+
+    sides: tuple[PairSide, PairSide]
+    offsets: np.ndarray
+    norms: np.ndarray
+    nonzero: np.ndarray | None = None
+    rescaled: np.ndarray | None = None
+    idf: Idf | None = None
+    moment: np.ndarray | None = None
+
+    @classmethod
+    def of(
+        cls,
+        candidates: TokenSets,
+        references: TokenSets,
+        left: np.ndarray | None = None,
+        right: np.ndarray | None = None,
+        idf: Idf | None = None,
+        moment: np.ndarray | None = None,
+    ) -> "Pairs":
+        """Return the pairs of candidates[left[i]] and references[right[i]]; all of them in order by default.
+
+        >>> A = TokenSets.from_arrays([[[1.0, 0.0]], [[0.0, 2.0], [0.0, 0.0]]])
+        >>> Pairs.of(A, A).offsets.tolist()
+        [0, 1, 2, 3, 4]
+        """
+        left = np.arange(len(candidates)) if left is None else left
+        right = np.arange(len(references)) if right is None else right
+        counts = np.empty(2 * len(left), dtype=np.int64)
+        counts[0::2], counts[1::2] = candidates.counts[left], references.counts[right]
+        offsets = np.concatenate([[0], np.cumsum(counts)])
+        sides = PairSide(candidates, left, offsets[0:-1:2]), PairSide(references, right, offsets[1:-1:2])
+        norms = np.empty(offsets[-1])
+        for side in sides:
+            side.measure(norms)
+        _check_finite(sides, norms, offsets)
+        rescaled = None
+        if are_extreme(norms).any():
+            rescaled = rescale_sets(_gather_vectors(sides), norms, offsets)
+            norms = row_norms(rescaled)
+        nonzero = None if norms.all() else norms > 0
+        if nonzero is not None:
+            offsets, norms = np.concatenate([[0], np.cumsum(nonzero)])[offsets], norms[nonzero]
+        return cls(sides, offsets, norms, nonzero, rescaled, idf, moment)
+
+    def __len__(self) -> int:
+        return len(self.offsets) // 2
+
+    @cached_property
+    def vectors(self) -> np.ndarray:
+        """The rows (rows, d)."""
+        return self._drop_zeros(_gather_vectors(self.sides) if self.rescaled is None else self.rescaled)
+
+    @cached_property
+    def units(self) -> np.ndarray:
+        """The rows scaled to length 1, in their own type, (rows, d)."""
+        units: np.ndarray = self.vectors / self.norms.astype(self.vectors.dtype)[:, None]
+        return units
+
+    @cached_property
+    def tokens(self) -> np.ndarray | None:
+        """The text of each row's token (rows,), if both sides have it."""
+        tokens = [side.sets.tokens for side in self.sides if side.sets.tokens is not None]
+        return self._drop_zeros(_gather(self.sides, tokens, object)) if len(tokens) == 2 else None
+
+    @cached_property
+    def original_norms(self) -> np.ndarray | None:
+        """The l2 and l1 norms (rows, 2) that the model gave, if preprocessing has changed the vectors of a side."""
+        if all(side.sets.lengths is None for side in self.sides):
+            return None
+        sets = [side.sets for side in self.sides]
+        norms = [l2_l1_norms(side.vectors) if side.lengths is None else side.lengths for side in sets]
+        return self._drop_zeros(_gather(self.sides, norms, np.float64))
+
+    def _drop_zeros(self, rows: np.ndarray) -> np.ndarray:
+        return rows if self.nonzero is None else rows[self.nonzero]
+
+    def required_tokens(self) -> np.ndarray:
+        """Return the text of each row's token (rows,), or raise an error if it is unknown."""
+        if self.tokens is None:
+            raise InputError("this metric compares tokens, but the vectors have none: give tokens=... to from_arrays")
+        return self.tokens
+
+    def kernel_rows(self, rows: "DistinctRows") -> PairRows:
+        """Return the rows for the Gram kernel; the token sets are read in place if all of their rows are used."""
+        if not rows.complete:
+            return PairRows.consecutive(self.vectors[rows.indices], rows.offsets, self.norms[rows.indices])
+        if self.nonzero is not None or self.rescaled is not None or "vectors" in self.__dict__:
+            return PairRows.consecutive(self.vectors, self.offsets, self.norms)
+        left, right = self.sides
+        starts = np.stack([left.starts, right.starts], axis=1)
+        return PairRows(left.sets.vectors, right.sets.vectors, starts, self.offsets, self.norms)
+
+    def exact_units(self) -> np.ndarray:
+        """Return the rows scaled to length 1 in float64, without the rounding of `units`."""
+        units: np.ndarray = unit_rows(self.vectors)
+        return units
+
+    @property
+    def dimensions(self) -> int:
+        """The number of dimensions d."""
+        return self.sides[0].sets.dimensions
+
+    @property
+    def cut(self) -> float:
+        """The sine that counts as zero for vectors of this type and length: float64 only if both sides are."""
+        both_wide = all(side.sets.vectors.dtype == np.float64 for side in self.sides)
+        return tolerance(self.dimensions, np.dtype(np.float64 if both_wide else np.float32), np)
+
+    @cached_property
+    def counts(self) -> np.ndarray:
+        """The number of rows of each set, (2n,)."""
+        return np.diff(self.offsets)
+
+    @property
+    def empty(self) -> np.ndarray:
+        """Which sets have no rows, (2n,) booleans."""
+        empty: np.ndarray = self.counts == 0
+        return empty
+
+    @property
+    def may_match_empty(self) -> np.ndarray:
+        """Which pairs score 1 if both sides are empty, (n,): the same text, or texts without unknown tokens."""
+        left, right = self.sides
+        known: np.ndarray = (left.sets.unknown[left.texts] + right.sets.unknown[right.texts]) == 0
+        return known | (left.texts == right.texts) if left.sets is right.sets else known
+
+    def sums(self, values: np.ndarray) -> np.ndarray:
+        """Return the sums of values (rows,) over each set, (2n,) in float64."""
+        total = np.zeros(len(self.counts))
+        filled = self.counts > 0
+        if filled.any():
+            total[filled] = np.add.reduceat(values, self.offsets[:-1][filled], dtype=np.float64)
+        return total
+
+    def normalized(self, weights: np.ndarray) -> np.ndarray:
+        """Return weights (rows,) divided by their sum over the set; equal weights if all of a set's weights are 0."""
+        total = self.sums(weights)
+        zero = total == 0
+        if zero.any():
+            weights = np.where(np.repeat(zero, self.counts), 1.0, weights)
+            total = np.where(zero, self.counts, total)
+        normalized: np.ndarray = weights / np.repeat(total, self.counts)
+        return normalized
+
+    def distinct_rows(self) -> "DistinctRows":
+        """Return the distinct rows of each set.
+
+        A copy does not change a set, but makes its Gram matrix singular. Equal rows have equal lengths, so that only
+        rows of one length have to be compared.
+        """
+        rows = np.arange(len(self.norms))
+        owner = np.repeat(np.arange(len(self.counts)), self.counts)
+        # Equal rows of a set have equal keys. Other rows hardly ever do, so contextual models rarely go on from here.
+        keys = np.sort(self.norms.view(np.uint64) ^ (owner.astype(np.uint64) << np.uint64(40)))
+        if (keys[1:] != keys[:-1]).all():
+            return DistinctRows(rows, rows, self.offsets)
+        order = np.lexsort((self.norms, owner))
+        a, b = order[:-1], order[1:]
+        same = (owner[a] == owner[b]) & (self.norms[a] == self.norms[b])
+        same[same] = (self.vectors[a[same]] == self.vectors[b[same]]).all(axis=1)
+        begins = np.concatenate([[True], ~same])
+        first = np.empty_like(rows)
+        first[order] = order[begins][np.cumsum(begins) - 1]
+        is_first = first == rows
+        offsets = np.concatenate([[0], np.cumsum(is_first)])[self.offsets]
+        return DistinctRows(np.flatnonzero(is_first), first, offsets)
+
+
+class DistinctRows(NamedTuple):
+    """The distinct rows of all sets.
+
+    Attributes:
+        indices: (distinct,) the index of the first occurrence of each distinct row.
+        first: (rows,) for each row, the index of the first equal row of its set.
+        offsets: (2n + 1,) where each set begins among the distinct rows.
+    """
+
+    indices: np.ndarray
+    first: np.ndarray
+    offsets: np.ndarray
+
+    @property
+    def complete(self) -> bool:
+        """Whether there are no copies."""
+        return len(self.indices) == len(self.first)
+
+    @property
+    def copies(self) -> np.ndarray:
+        """How often each distinct row occurs in its set, (distinct,)."""
+        counts: np.ndarray = np.bincount(self.first, minlength=len(self.first))[self.indices]
+        return counts
+
+    def expand(self, values: np.ndarray) -> np.ndarray:
+        """Return values of the distinct rows (distinct,) for every row, (rows,)."""
+        return values if self.complete else values[np.searchsorted(self.indices, self.first)]
+
+
+def _check_finite(sides: tuple[PairSide, PairSide], norms: np.ndarray, offsets: np.ndarray) -> None:
+    """Reject NaN and infinity: token sets from a file are mapped, and not read when they are opened."""
+    bad = np.flatnonzero(~np.isfinite(norms))
+    if len(bad):
+        index = int(np.searchsorted(offsets, bad[0], side="right")) - 1
+        text = sides[index % 2].texts[index // 2]
+        raise NotFiniteError(
+            f"a vector of text {text} of the token sets has a number that is not finite: encode the texts again"
+        )
+
+
+def _gather(sides: tuple[PairSide, PairSide], values: Sequence[np.ndarray], dtype: Any) -> np.ndarray:
+    """Return values of both token sets' rows for the rows of all pairs, text by text: each is one run of memory."""
+    total = sum(int(side.counts.sum()) for side in sides)
+    gathered = np.empty((total, *values[0].shape[1:]), dtype=dtype)
+    for side, of_sets in zip(sides, values, strict=True):
+        for start, stop, begin in side.runs():
+            gathered[begin : begin + stop - start] = of_sets[start:stop]
+    return gathered
+
+
+def _gather_vectors(sides: tuple[PairSide, PairSide]) -> np.ndarray:
+    """Return the vectors of all pairs, zero vectors included, in at least float32."""
+    vectors = [side.sets.vectors for side in sides]
+    return _gather(sides, vectors, np.result_type(np.float32, *(rows.dtype for rows in vectors)))
+
+
+def unpaired(sets: TokenSets, idf: Idf | None, moment: np.ndarray | None = None) -> Pairs:
+    """Return token sets as pairs with an empty set: for computations on each set alone, at the even positions."""
+    nothing = TokenSets.from_arrays([[]], dimensions=sets.dimensions, tokens=[[]], signature=sets.signature)
+    return Pairs.of(sets, nothing, right=np.zeros(len(sets), dtype=np.int64), idf=idf, moment=moment)
+
+
+def same_text_matrix(candidates: TokenSets, references: TokenSets) -> np.ndarray:
+    """Return `Pairs.may_match_empty` of every candidate with every reference, (n, m)."""
+    known: np.ndarray = (candidates.unknown[:, None] + references.unknown[None, :]) == 0
+    return known | np.eye(len(candidates), dtype=bool) if candidates is references else known
+
+
+def pair_blocks(
+    candidates: TokenSets,
+    references: TokenSets,
+    left: np.ndarray,
+    right: np.ndarray,
+    idf: Idf | None,
+    moment: np.ndarray | None = None,
+) -> Iterator[tuple[slice, Pairs]]:
+    """Yield the pairs in blocks of bounded size, each with its slice."""
+    for rows in block_slices(candidates, references, left, right):
+        yield rows, Pairs.of(candidates, references, left[rows], right[rows], idf, moment)
+
+
+def block_slices(candidates: TokenSets, references: TokenSets, left: np.ndarray, right: np.ndarray) -> Iterator[slice]:
+    """Yield slices of the pairs with a bounded number of rows, but at least one pair."""
+    limit = min(BLOCK_BYTES // (4 * max(candidates.dimensions, 1)), MAX_BLOCK_ROWS)
+    rows = np.cumsum(candidates.counts[left] + references.counts[right])
+    start = 0
+    while start < len(left):
+        done = rows[start - 1] if start else 0
+        stop = max(start + 1, int(np.searchsorted(rows, done + limit, side="right")))
+        yield slice(start, stop)
+        start = stop

@@ -1,0 +1,107 @@
+"""Rescale scores so that unrelated texts score about 0 and identical texts score 1.
+
+A random token's RMS membership in a set with projector P is c = sqrt(tr(P S)), where S is the second moment of the
+encoder's unit vectors. c is sqrt(k / d) for k tokens if the vectors are isotropic, and much higher for real encoders.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from softset.errors import InputError
+from softset.similarity.calibration import Calibration
+from softset.similarity.metrics.base import PRF, Metric, harmonic_mean
+from softset.similarity.metrics.pairs import Pairs
+from softset.similarity.metrics.softset import SoftsetScore
+from softset.similarity.metrics.subspace import Johnson, SubspaceBertScore
+
+__all__ = ["ChanceLevels", "Rescale", "chance_levels", "check_rescale", "pair_levels", "rescale_scores"]
+
+Rescale = Literal["chance"] | Calibration | None
+
+MIN_RANGE = 1e-6  # a level within this of the maximum leaves no range to rescale to
+MAX_LEVEL = 0.95  # sets with a higher chance level are saturated
+
+
+class ChanceLevels(NamedTuple):
+    """The chance level of each set (2n,), if a second moment is known, and which pairs are saturated, (n,)."""
+
+    of_sets: np.ndarray | None
+    saturated: np.ndarray
+
+
+def chance_levels(metric: Metric, pairs: Pairs, moment: np.ndarray | None) -> ChanceLevels:
+    """Return the chance levels sqrt(tr(P S)) of the pairs' sets for a second moment S (d, d), and which are saturated.
+
+    A pair is saturated if a set spans more than half of the space, or if its chance level is above .95. Metrics that
+    are not based on subspaces have no levels and are never saturated.
+
+    >>> from softset.encoders.tokensets import TokenSets
+    >>> sets = TokenSets.from_arrays([[[1.0, 0, 0, 0]]])
+    >>> chance_levels(SubspaceBertScore(), Pairs.of(sets, sets), np.eye(4) / 4).of_sets
+    array([0.5, 0.5])
+    """
+    if not isinstance(metric, SubspaceBertScore | SoftsetScore):
+        return ChanceLevels(None, np.zeros(len(pairs), dtype=bool))
+    levels, ranks = None, pairs.counts
+    if moment is not None or (pairs.counts > pairs.dimensions / 2).any():  # otherwise no rank can be that large
+        span = metric if isinstance(metric, SubspaceBertScore) else SubspaceBertScore()
+        factors, offsets = span.set_factors(pairs)
+        ranks = np.diff(offsets)
+        levels = None if moment is None else _levels(factors, offsets, moment)
+    saturated = ranks > pairs.dimensions / 2
+    if levels is not None:
+        saturated = saturated | (levels > MAX_LEVEL)
+    return ChanceLevels(levels, saturated[0::2] | saturated[1::2])
+
+
+def _levels(factors: np.ndarray, offsets: np.ndarray, moment: np.ndarray) -> np.ndarray:
+    """Return sqrt(tr(F S F')) for the factor F of each set, (2n,)."""
+    squares = np.einsum("ij,ij->i", factors @ moment, factors)
+    filled = np.diff(offsets) > 0
+    levels = np.zeros(len(filled))
+    if filled.any():
+        levels[filled] = np.add.reduceat(squares, offsets[:-1][filled])
+    return np.sqrt(np.clip(levels, 0.0, 1.0))
+
+
+def pair_levels(of_candidates: np.ndarray, of_references: np.ndarray) -> PRF:
+    """Return the chance levels of precision, recall and F1: precision uses the reference's set, recall the candidate's.
+
+    >>> pair_levels(np.array([0.5]), np.array([1.0])).precision
+    array([1.])
+    """
+    return PRF(of_references, of_candidates, harmonic_mean(of_references, of_candidates))
+
+
+def check_rescale(rescale: Any, metric: Metric) -> None:
+    """Raise an error unless the scores of a metric can be rescaled this way.
+
+    >>> check_rescale("chance", SubspaceBertScore())
+    """
+    if rescale is None or isinstance(rescale, Calibration):
+        return
+    if not isinstance(rescale, str) or rescale != "chance":
+        raise InputError(f'rescale is {rescale!r}, but "chance", a softset.Calibration or None was expected')
+    if not isinstance(metric, SubspaceBertScore) or isinstance(metric, Johnson):
+        raise InputError(
+            f"the chance level of {metric} has no closed form: use metric subspace, or measure the level with "
+            "softset.Calibration.fit(texts, metric=...), on the command line with softset fit calibration"
+        )
+
+
+def rescale_scores(numbers: PRF, levels: Sequence[np.ndarray | float], max_score: float = 1.0) -> PRF:
+    """Return (x - c) / (1 - c) for precision, recall and score; x itself where c is so close to 1 that it says nothing.
+
+    `max_score` is the score of identical texts: 2 for sums of precision and recall.
+
+    >>> numbers = PRF(np.array([0.7]), np.array([1.0]), np.array([0.4]))
+    >>> [float(values[0].round(3)) for values in rescale_scores(numbers, (0.4, 0.4, 0.4))]
+    [0.5, 1.0, 0.0]
+    """
+    rescaled = []
+    for x, c, best in zip(numbers, levels, (1.0, 1.0, max_score), strict=True):
+        full = best - np.asarray(c) < MIN_RANGE
+        rescaled.append(np.where(full, x / best, (x - c) / np.where(full, 1.0, best - c)))
+    return PRF(*rescaled)

@@ -1,0 +1,246 @@
+"""Run a scoring plan: encode, pair, compute, reduce.
+
+There are two levels of blocks. An outer block is encoded at once; an inner block has a bounded number of token vectors
+and runs on one thread.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from softset.encoders.base import Encoder
+from softset.encoders.texts import distinct_indices
+from softset.encoders.tokensets import TokenSets
+from softset.errors import AmbientError, InputError
+from softset.runtime.threads import in_threads
+from softset.similarity.calibration import Calibration
+from softset.similarity.inputs import ScoringInput, TextsOrSets
+from softset.similarity.metrics.base import PRF
+from softset.similarity.metrics.pairs import Pairs, block_slices, unpaired
+from softset.similarity.plan import MultiReference, ScoringPlan
+from softset.similarity.rescaling import chance_levels, pair_levels, rescale_scores
+from softset.similarity.scores import ScoreMatrix, Scores
+
+__all__ = ["TEXT_PAIRS", "check_same_space", "encode_input", "score_matrix", "score_pairs"]
+
+TEXT_PAIRS = 1_024  # pairs of texts that are encoded together: 60 MB of vectors for sentences of 20 tokens
+VECTOR_PAIRS = 16_384  # pairs of given vectors in a block: threads wait for each other only between blocks
+
+
+def score_pairs(
+    plan: ScoringPlan, scoring_input: ScoringInput, progress: Callable[[int, int], None] | None = None
+) -> Scores:
+    """Return the scores of all candidates, block by block."""
+    united = scoring_input.has_multiple_references and plan.multi_reference == "union"
+    size = TEXT_PAIRS if scoring_input.has_texts or united else VECTOR_PAIRS
+    parts = []
+    for start, stop in _even_blocks(len(scoring_input), size):
+        parts.append(_score_block(plan, scoring_input.block(start, stop), united=united))
+        if progress is not None:
+            progress(stop, len(scoring_input))
+    return Scores.concatenate(parts)
+
+
+def _even_blocks(n: int, size: int) -> Iterator[tuple[int, int]]:
+    """Yield the bounds of equal blocks of about `size`; there is no small last block.
+
+    >>> list(_even_blocks(10, 4)), list(_even_blocks(5, 4)), list(_even_blocks(0, 4))
+    ([(0, 5), (5, 10)], [(0, 5)], [(0, 0)])
+    """
+    count = max(round(n / size), 1)
+    return pairwise(n * index // count for index in range(count + 1))
+
+
+def _score_block(plan: ScoringPlan, block: ScoringInput, *, united: bool) -> Scores:
+    block = encode_input(plan.encoder, block)
+    if united:
+        block = _unite_references(block)
+    numbers, flags = _compute(plan, block)
+    numbers, facts, best = _reduce_references(plan.multi_reference, block, numbers, _facts(block) | flags)
+    return Scores(*numbers, **facts, best_reference=best, signature=plan.signature, score_kind=plan.metric.SCORE_KIND)
+
+
+# Encode
+
+
+def encode_input(encoder: Encoder | None, block: ScoringInput) -> ScoringInput:
+    """Return the input with token sets on both sides; texts that occur several times are encoded once."""
+    candidates, references = block.candidates, block.references
+    if isinstance(candidates, list) and isinstance(references, list):
+        texts = _select(candidates, block.left) + _select(references, block.right)
+        sets, indices = _encode(encoder, texts)
+        left, right = np.split(indices, [len(block.left)])
+        return replace(block, candidates=sets, references=sets, left=left, right=right)
+    if isinstance(candidates, list):
+        sets, left = _encode(encoder, _select(candidates, block.left))
+        block = replace(block, candidates=sets, left=left)
+    if isinstance(references, list):
+        sets, right = _encode(encoder, _select(references, block.right))
+        block = replace(block, references=sets, right=right)
+    check_same_space(*block.token_sets)
+    return block
+
+
+def _select(texts: Sequence[str], indices: np.ndarray) -> list[str]:
+    return [texts[index] for index in indices.tolist()]
+
+
+def _encode(encoder: Encoder | None, texts: Sequence[str]) -> tuple[TokenSets, np.ndarray]:
+    """Return the token sets of the distinct texts, and the index of each text among them."""
+    assert encoder is not None  # noqa: S101 (a plan for texts has an encoder)
+    distinct = distinct_indices(texts)
+    return encoder.encode(list(distinct)), np.array([distinct[text] for text in texts], dtype=np.int64)
+
+
+def check_same_space(A: TokenSets, B: TokenSets) -> None:
+    """Raise an error for vectors of different encoders."""
+    if A.dimensions != B.dimensions:
+        raise AmbientError(
+            f"the candidates' vectors have {A.dimensions} dimensions and the references' {B.dimensions}: encode both "
+            "with the same model"
+        )
+    if A.signature != B.signature:
+        raise InputError(
+            f"the candidates were encoded with {A.signature}, but the references with {B.signature}: encode both with "
+            "the same model and options"
+        )
+
+
+# Pair and compute
+
+
+def _compute(plan: ScoringPlan, block: ScoringInput) -> tuple[PRF, dict[str, np.ndarray]]:
+    """Return the numbers (p,) of each pair of an encoded block, and whether it is empty and saturated."""
+    (A, B), left, right = block.token_sets, block.left[block.owner], block.right
+    numbers, empty, saturated = np.zeros((3, len(left))), *np.zeros((2, len(left)), dtype=bool)
+    for result in in_threads(partial(_compute_slice, plan, A, B, left, right), block_slices(A, B, left, right)):
+        numbers[:, result.rows] = result.numbers
+        empty[result.rows], saturated[result.rows] = result.empty, result.saturated
+    return PRF(*numbers), {"empty": empty, "saturated": saturated}
+
+
+class _SliceResult(NamedTuple):
+    rows: slice
+    numbers: PRF
+    empty: np.ndarray
+    saturated: np.ndarray
+
+
+def _compute_slice(
+    plan: ScoringPlan, A: TokenSets, B: TokenSets, left: np.ndarray, right: np.ndarray, rows: slice
+) -> _SliceResult:
+    pairs = Pairs.of(A, B, left[rows], right[rows], plan.idf, plan.moment)
+    numbers = plan.metric.compute(pairs)
+    levels = chance_levels(plan.metric, pairs, plan.moment if plan.rescale == "chance" else None)
+    empty = pairs.empty[0::2] | pairs.empty[1::2]
+    chance = None if levels.of_sets is None else pair_levels(levels.of_sets[0::2], levels.of_sets[1::2])
+    return _SliceResult(rows, _rescale(plan, numbers, empty, chance), empty, levels.saturated)
+
+
+def _rescale(plan: ScoringPlan, numbers: PRF, empty: np.ndarray, chance: PRF | None) -> PRF:
+    """Rescale numbers by a calibration or by chance levels; the numbers of empty texts do not change."""
+    levels = plan.rescale.levels if isinstance(plan.rescale, Calibration) else chance
+    if levels is None:
+        return numbers
+    rescaled = rescale_scores(numbers, levels, plan.metric.MAX_SCORE)
+    return PRF(*(np.where(empty, old, new) for old, new in zip(numbers, rescaled, strict=True)))
+
+
+# Reduce
+
+
+def _facts(block: ScoringInput) -> dict[str, np.ndarray]:
+    """Return the counts of tokens (p,) of each pair of an encoded block."""
+    (A, B), left, right = block.token_sets, block.left[block.owner], block.right
+    return {
+        "candidate_tokens": A.counts[left],
+        "reference_tokens": B.counts[right],
+        "truncated": A.truncated[left] + B.truncated[right],
+        "unknown": A.unknown[left] + B.unknown[right],
+    }
+
+
+def _unite_references(block: ScoringInput) -> ScoringInput:
+    """Return one reference for each candidate, with the tokens of all its references: the union of their sets."""
+    _, references = block.token_sets
+    taken = replace(references, special=None).take(block.right)
+    first = _first_of_each(block.owner)
+    union = replace(
+        taken,
+        offsets=np.concatenate([taken.offsets[first], taken.offsets[-1:]]),
+        spans=None,
+        truncated=np.add.reduceat(taken.truncated, first),
+        unknown=np.add.reduceat(taken.unknown, first),
+    )
+    return replace(block, references=union, right=np.arange(len(block)), owner=np.arange(len(block)))
+
+
+def _reduce_references(
+    multi_reference: MultiReference, block: ScoringInput, numbers: PRF, facts: dict[str, np.ndarray]
+) -> tuple[PRF, dict[str, np.ndarray], np.ndarray]:
+    """Return the numbers and facts of the n candidates, from those of p pairs, and which reference counted.
+
+    The best reference has the highest score; its precision and recall are used. The first one wins a tie.
+    """
+    n, owner = len(block), block.owner
+    if len(owner) == n:
+        return numbers, facts, np.full(n, 0 if multi_reference == "best" else -1)
+    first = _first_of_each(owner)
+    if multi_reference == "best":
+        # Scores that differ by less than their precision are a tie.
+        best = np.lexsort((np.arange(len(owner)), -numbers.score.round(6), owner))[first]
+        of_best = {name: values[best] for name, values in facts.items()}
+        return PRF(*(values[best] for values in numbers)), of_best, best - first
+    counts = np.diff(np.append(first, len(owner)))
+    means = PRF(*(np.add.reduceat(values, first) / counts for values in numbers))
+    totals = {
+        name: np.logical_or.reduceat(values, first) if values.dtype == bool else np.add.reduceat(values, first)
+        for name, values in facts.items()
+    }
+    totals["candidate_tokens"] = facts["candidate_tokens"][first]
+    return means, totals, np.full(n, -1)
+
+
+def _first_of_each(owner: np.ndarray) -> np.ndarray:
+    return np.flatnonzero(np.concatenate([[True], np.diff(owner) > 0]))
+
+
+# Matrix
+
+
+def score_matrix(
+    plan: ScoringPlan, A: TokenSets, B: TokenSets, candidates: TextsOrSets, references: TextsOrSets
+) -> ScoreMatrix:
+    """Return the scores of every candidate with every reference, (n, m); A and B are their token sets."""
+    check_same_space(A, B)
+    numbers = plan.metric.compute_matrix(A, B, plan.idf, plan.moment)
+    if plan.rescale is not None:
+        left, right = unpaired(A, None), unpaired(B, None)
+        chance = None
+        if plan.rescale == "chance":
+            of_A, of_B = (_levels_of(plan, sets) for sets in (left, right))
+            chance = pair_levels(of_A[::2, None], of_B[None, ::2])
+        numbers = _rescale(plan, numbers, left.empty[::2, None] | right.empty[None, ::2], chance)
+    if isinstance(candidates, list) and isinstance(references, list) and candidates is not references:
+        _match_unknown_texts(numbers, candidates, references, A.counts == 0, plan.metric.MAX_SCORE)
+    return ScoreMatrix(*numbers, signature=plan.signature, score_kind=plan.metric.SCORE_KIND)
+
+
+def _levels_of(plan: ScoringPlan, sets: Pairs) -> np.ndarray:
+    levels = chance_levels(plan.metric, sets, plan.moment).of_sets
+    assert levels is not None  # noqa: S101 (the plan has a moment)
+    return levels
+
+
+def _match_unknown_texts(
+    numbers: PRF, left: Sequence[str], right: Sequence[str], empty: np.ndarray, max_score: float
+) -> None:
+    """Give equal texts the full score if the model knows none of their tokens, so that both sets are empty."""
+    for row in np.flatnonzero(empty).tolist():
+        same = [column for column, text in enumerate(right) if text == left[row]]
+        for values, full in zip(numbers, (1.0, 1.0, max_score), strict=True):
+            values[row, same] = full
