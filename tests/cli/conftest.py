@@ -1,4 +1,4 @@
-"""What the tests of the command line share: a home of their own, and a way to run it."""
+"""Fixtures of the command-line tests: a temporary home folder, and a function that runs softset."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""`softset compare` as a person types it."""
+"""`softset compare`: results, options and error messages."""
 
 import inspect
 import json
@@ -26,7 +26,7 @@ def files(home) -> None:
     Path("empty.txt").write_bytes(b"")
 
 
-def test_what_is_printed_is_what_python_gives(run) -> None:
+def test_output_equals_the_python_result(run) -> None:
     code, out, err = run("compare", "-r", "r.txt", "a.txt", "b.txt", "--model", "words")
     scorer = Scorer("words", metric="softset")
     found = {name: scorer.score(texts, REFERENCES) for name, texts in (("a.txt", BASELINE), ("b.txt", BETTER))}
@@ -36,7 +36,7 @@ def test_what_is_printed_is_what_python_gives(run) -> None:
 
 
 @pytest.mark.parametrize("part", ["score", "precision", "recall"])
-def test_json_of_several_metrics_systems_and_references(run, part) -> None:
+def test_json_with_several_metrics_systems_and_references(run, part) -> None:
     metrics = ("subspace(weights=l2)", "bertscore")
     code, out, err = run(
         *"compare -r r.txt -r r2.txt b.txt a.txt r.txt --layer 2 --samples 50 --swaps 60 --seed 7 --json".split(),
@@ -67,7 +67,7 @@ def test_latex(run) -> None:
     assert code == 0 and r"\toprule" in out and r"& x\_\&.txt & " in out and out.startswith("% bootstrap:1000|")
 
 
-def test_standard_input_may_be_a_system_or_the_references(run, monkeypatch) -> None:
+def test_standard_input_as_system_or_references(run, monkeypatch) -> None:
     import io
     import sys
 
@@ -82,21 +82,21 @@ def test_standard_input_may_be_a_system_or_the_references(run, monkeypatch) -> N
     assert code == 0 and out == plain[1].replace('"b.txt"', '"-"')
 
 
-def test_a_metric_that_is_named_twice_is_shown_once(run) -> None:
+def test_repeated_metric_is_shown_once(run) -> None:
     several = ("--metric", "softset", "--metric", "softset(weights=rare, ridge=1)")
     once = run("compare", "-r", "r.txt", "a.txt", "b.txt", "--model", "words")
     assert run("compare", "-r", "r.txt", "a.txt", "b.txt", "--model", "words", *several) == once
 
 
 @pytest.mark.parametrize("metric", ["softset", "subspace", "bertscore(weights=idf)", "tfidf"])
-def test_blocks_change_nothing_but_memory(run, monkeypatch, metric) -> None:
+def test_block_size_does_not_change_results(run, monkeypatch, metric) -> None:
     asked = ("compare", "-r", "r.txt", "-r", "r2.txt", "a.txt", "b.txt", "--model", "words", "--metric", metric)
     code, out, err = run(*asked)
     monkeypatch.setattr(systems, "SEGMENTS_PER_BLOCK", 4)
     assert run(*asked) == (code, out, err) and code == 0
 
 
-def test_the_options_of_metrics_reach_them(run) -> None:
+def test_metric_options_reach_the_scorer(run) -> None:
     Idf.fit(["a red book", "a pen"], model="words").save("idf.json")
     asked = ("compare", "-r", "r.txt", "-r", "r2.txt", "a.txt", "b.txt", "--layer", "2", "--json", "--samples", "9")
     rescaled = run(*asked, "--metric", "subspace", "--rescale", "chance", "--multi-reference", "union")[1]
@@ -125,7 +125,7 @@ def test_each_text_is_encoded_once(run, monkeypatch) -> None:
     assert sorted(seen) == sorted([*REFERENCES, *BASELINE, *BETTER])
 
 
-def test_the_defaults_are_those_of_python() -> None:
+def test_defaults_equal_those_of_python() -> None:
     arguments = inspect.signature(compare).parameters
     options = command.make_context("compare", ["-r", "r", "a", "b"]).params
     for name in ("samples", "swaps", "seed", "confidence"):
@@ -165,7 +165,7 @@ def test_the_defaults_are_those_of_python() -> None:
         ("-r r.txt a.txt b.txt --model nowhere", "nowhere"),
     ],
 )
-def test_bad_input_is_one_sentence_and_exit_code_2(run, arguments, sentence) -> None:
+def test_bad_input_gives_one_sentence_and_exit_code_2(run, arguments, sentence) -> None:
     code, out, err = run("compare", *arguments.split())
     assert (code, out) == (2, "") and sentence in err and err.count("\n") == 1 and err.startswith("softset: ")
     assert "Traceback" not in err and "unexpected" not in err

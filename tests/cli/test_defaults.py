@@ -1,4 +1,4 @@
-"""The same defaults on the command line and in Python."""
+"""Defaults are the same on the command line and in Python."""
 
 import inspect
 
@@ -9,14 +9,14 @@ from softset.cli.fit import calibration
 from softset.cli.score import score
 
 
-def test_the_options_of_an_encoder_are_its_arguments_with_its_defaults() -> None:
+def test_encoder_options_have_the_names_and_defaults_of_load_encoder() -> None:
     arguments = {name: one.default for name, one in inspect.signature(load_encoder).parameters.items()}
     options = encode.make_context("encode", ["texts.txt", "--out", "sets"]).params
     del arguments["cache_limit"]
     assert {name: options.get(name, "missing") for name in arguments} == arguments
 
 
-def test_the_metric_is_softset_wherever_none_is_named() -> None:
+def test_default_metric_is_softset_everywhere() -> None:
     for one in (softset.score, softset.pairwise, softset.Scorer, softset.Calibration.fit):
         assert str(inspect.signature(one).parameters["metric"].default) == "softset"
     for command in (score, calibration):

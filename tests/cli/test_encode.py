@@ -1,4 +1,4 @@
-"""`softset encode` as a person types it, and lines as they are read."""
+"""`softset encode`: output files, counts and error messages."""
 
 import json
 from pathlib import Path
@@ -29,7 +29,7 @@ def run(capsys, monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("out", ["x.sets", "x.safetensors"])
-def test_what_is_written_is_what_python_gives(run, out) -> None:
+def test_written_sets_equal_the_python_result(run, out) -> None:
     code, shown, err = run(
         "texts.txt", "--out", out, "--layer", "2", "--unit", "word", "--special-tokens", "--batch-tokens", "9"
     )
@@ -41,7 +41,7 @@ def test_what_is_written_is_what_python_gives(run, out) -> None:
     assert np.abs(opened.vectors - expected.vectors).max() < 1e-5
 
 
-def test_json_counts_everything(run) -> None:
+def test_json_counts_texts_tokens_and_flags(run) -> None:
     Path("long.txt").write_text("red " * 600 + "\n\n")
     code, out, err = run("long.txt", "--out", "x", "--overflow", "truncate", "--json", "--float16", "--cache", "kept")
     facts = json.loads(out)
@@ -77,14 +77,14 @@ def test_standard_input_and_other_models(run, monkeypatch) -> None:
         (("texts.txt",), "Missing option '--out'"),
     ],
 )
-def test_bad_input_is_one_sentence_and_exit_code_2(run, arguments, sentence) -> None:
+def test_bad_input_gives_one_sentence_and_exit_code_2(run, arguments, sentence) -> None:
     Path("latin.txt").write_bytes(b"ok\ncaf\xe9\n")
     code, out, err = run(*arguments)
     assert code == 2 and out == "" and sentence in err and err.count("\n") == 1 and "Traceback" not in err
     assert not Path("x").exists()
 
 
-def test_only_a_line_feed_ends_a_line(tmp_path) -> None:
+def test_only_line_feeds_end_a_line(tmp_path) -> None:
     path = tmp_path / "t"
     for content, lines in (
         (b"a\nb", ["a", "b"]),

@@ -1,4 +1,4 @@
-"""`softset eval figure`: two tables to one picture."""
+"""`softset eval figure`: draw two tables."""
 
 from pathlib import Path
 
@@ -17,14 +17,14 @@ def tables(home: Path) -> tuple[str, str]:
     return str(home / "sts.json"), str(home / "sets.json")
 
 
-def test_a_picture_of_two_tables(run, tables, home: Path) -> None:
+def test_figure_of_two_tables(run, tables, home: Path) -> None:
     pytest.importorskip("matplotlib")
     code, out, err = run("eval", "figure", "--sts-table", tables[0], "--sets-table", tables[1], "--out", "figure.svg")
     assert (code, out) == (0, "") and "wrote figure.svg" in err
     assert (home / "figure.svg").read_text().startswith("<?xml")
 
 
-def test_what_is_no_table_is_refused(run, tables, home: Path) -> None:
+def test_file_without_a_table_is_refused(run, tables, home: Path) -> None:
     (home / "broken.json").write_text("{}")
     for sts, sentence in (("broken.json", "is not a table of results"), ("absent.json", "absent.json")):
         code, _, err = run("eval", "figure", "--sts-table", sts, "--sets-table", tables[1], "--out", "figure.svg")

@@ -1,4 +1,4 @@
-"""`softset eval lengths`: its table in every form, and one sentence for whatever is wrong."""
+"""`softset eval lengths`: output formats, resuming and error messages."""
 
 import json
 import random
@@ -31,7 +31,7 @@ def two(data: str, *more: str) -> tuple[str, ...]:
     return ("eval", "lengths", "--data", data, "--dataset", "STS12,SICK-R", *more)
 
 
-def test_the_table_has_a_line_a_method_and_short_columns(run, data) -> None:
+def test_table_has_one_line_per_method(run, data) -> None:
     code, out, err = run(*two(data, *FEW))
     title, header, *lines = out.splitlines()
     assert code == 0 and title.startswith("Text length")
@@ -42,7 +42,7 @@ def test_the_table_has_a_line_a_method_and_short_columns(run, data) -> None:
     assert "softset: unrelated: 160 pairs in" in err and "softset: alike: 24 pairs in" in err
 
 
-def test_rows_are_those_of_the_files(run, data, home) -> None:
+def test_rows_match_the_data_files(run, data, home) -> None:
     code, out, _ = run(*two(data, *FEW, "--json"))
     rows = {(row["method"], row["dataset"], row["metric"]): row for row in json.loads(out)}
     assert code == 0 and len(rows) == 3 * 12 and {row["task"] for row in rows.values()} == {"lengths"}
@@ -61,7 +61,7 @@ def test_rows_are_those_of_the_files(run, data, home) -> None:
     assert found["value"] == pytest.approx(sum(long) / len(long), abs=1e-9) and found["n"] == len(long)
 
 
-def test_the_seed_draws_the_unrelated_pairs(run, data) -> None:
+def test_seed_selects_the_unrelated_pairs(run, data) -> None:
     values = []
     for seed in ("1", "1", "2"):
         rows = json.loads(run(*two(data, *FEW, "--seed", seed, "--json"))[1])
@@ -70,12 +70,12 @@ def test_the_seed_draws_the_unrelated_pairs(run, data) -> None:
 
 
 @pytest.mark.parametrize("form", ["--markdown", "--latex"])
-def test_other_forms(run, data, form) -> None:
+def test_markdown_and_latex(run, data, form) -> None:
     code, out, _ = run(*two(data, *FEW, form))
     assert code == 0 and "unrelated 9-16 mean" in out
 
 
-def test_what_is_not_named_are_the_datasets_and_methods_of_the_task(run, data) -> None:
+def test_default_datasets_and_methods(run, data) -> None:
     code, out, _ = run("eval", "lengths", "--data", data, "--model", "words", "--samples", "9", "--json")
     rows = json.loads(out)
     families = ("softset", "subspace", "subspace+chance", "bertscore")
@@ -84,7 +84,7 @@ def test_what_is_not_named_are_the_datasets_and_methods_of_the_task(run, data) -
     assert next(row["n"] for row in rows if row["dataset"] == "unrelated") > 300  # of all seven datasets
 
 
-def test_what_is_kept_tells_what_made_it(run, data, home) -> None:
+def test_saved_table_records_its_settings(run, data, home) -> None:
     code, _, err = run(*two(data, *FEW, "--limit", "12", "--out", "kept"))
     assert code == 0 and "softset: wrote kept/lengths.json" in err
     assert sorted(one.name for one in (home / "kept").iterdir()) == ["lengths.json", "lengths.md"]
@@ -95,7 +95,7 @@ def test_what_is_kept_tells_what_made_it(run, data, home) -> None:
     assert [row.n for row in table.rows if row.metric == "spearman"] == [12] * 6
 
 
-def test_a_run_that_was_interrupted_goes_on(run, data, home, monkeypatch) -> None:
+def test_interrupted_run_can_be_resumed(run, data, home, monkeypatch) -> None:
     from softset.evaluation.lengths import LengthEvaluation
 
     whole, arguments = LengthEvaluation._sample, two(data, *FEW, "--out", "kept")
@@ -117,7 +117,7 @@ def test_a_run_that_was_interrupted_goes_on(run, data, home, monkeypatch) -> Non
     assert out == run(*two(data, *FEW))[1]
 
 
-def test_a_picture(run, data, home) -> None:
+def test_plot(run, data, home) -> None:
     pytest.importorskip("matplotlib")
     code, _, err = run(*two(data, *FEW, "--plot", "bars.png"))
     assert code == 0 and "wrote bars.png" in err and (home / "bars.png").read_bytes().startswith(b"\x89PNG")
@@ -135,13 +135,13 @@ def test_a_picture(run, data, home) -> None:
         (("--plot", "bars.gif"), "not a .png, .svg or .pdf file"),
     ],
 )
-def test_what_is_wrong_is_one_sentence(run, data, arguments, sentence) -> None:
+def test_bad_input_gives_one_sentence(run, data, arguments, sentence) -> None:
     given = arguments if "--data" in arguments else ("--data", data, *arguments)
     code, out, err = run("eval", "lengths", "--model", "words", *given)
     assert code == 2 and out == "" and err.count("\n") == 1 and sentence in err
 
 
-def test_a_missing_or_broken_file_is_told_by_its_name(run, data, home) -> None:
+def test_missing_or_damaged_file_is_named(run, data, home) -> None:
     path = home / "data" / "sts" / "raw" / "STS16.tsv"
     path.write_text(path.read_text() + "five\ta\tb\tc\n")
     code, out, err = run("eval", "lengths", "--data", data, *FEW)
@@ -151,12 +151,12 @@ def test_a_missing_or_broken_file_is_told_by_its_name(run, data, home) -> None:
     assert code == 2 and out == "" and err.startswith(f"softset: {path} is missing") and err.count("\n") == 1
 
 
-def test_the_task_is_listed(run) -> None:
+def test_task_is_listed_in_the_help(run) -> None:
     code, out, _ = run("eval", "--help")
     assert code == 0 and "Measure how scores depend on the length" in out
 
 
-def test_the_real_data_in_short(run) -> None:
+def test_real_data_with_a_limit(run) -> None:
     folder = real_folder()
     if folder is None:
         pytest.skip("the real data are not here: set SOFTSET_DATA to their folder")

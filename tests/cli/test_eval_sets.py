@@ -21,7 +21,7 @@ def vectors(home: Path) -> Path:
     return home / "topics"
 
 
-def test_a_table_with_intervals_and_what_made_it(run, data, vectors, home) -> None:
+def test_table_with_intervals_and_settings(run, data, vectors, home) -> None:
     code, out, err = run(
         "eval", "sets", "--data", str(data), "--vectors", str(vectors), *ARGUMENTS, "--out", str(home / "results")
     )
@@ -36,7 +36,7 @@ def test_a_table_with_intervals_and_what_made_it(run, data, vectors, home) -> No
 SPLITS = ("sets_train.tsv", "sets_val.tsv", "sets_test.tsv")
 
 
-def test_json_rows_of_chosen_metrics(run, data, vectors) -> None:
+def test_json_rows_of_selected_columns(run, data, vectors) -> None:
     arguments = ("eval", "sets", "--data", str(data), "--vectors", str(vectors), *ARGUMENTS, "--json")
     code, out, _ = run(*arguments, "--column", "R@10", "--column", "leak", "--split", "val", "--limit", "4")
     rows = json.loads(out)
@@ -46,7 +46,7 @@ def test_json_rows_of_chosen_metrics(run, data, vectors) -> None:
     assert [{**row, "seconds": 0} for row in rows] == [{**row, "seconds": 0} for row in again]
 
 
-def test_another_method_to_be_tested_against(run, data, vectors) -> None:
+def test_baseline_of_the_significance_tests(run, data, vectors) -> None:
     arguments = ("eval", "sets", "--data", str(data), "--vectors", str(vectors), *ARGUMENTS, "--json")
     rows = json.loads(run(*arguments, "--against", "none/fuzzy/fuzzy")[1])
     others = [row for row in rows if row["method"] != "none/fuzzy/fuzzy" and row["metric"] in ("R@10", "leak")]
@@ -58,7 +58,7 @@ def test_another_method_to_be_tested_against(run, data, vectors) -> None:
     assert own and all(row["p"] is None for row in own)
 
 
-def test_several_vectors_are_told_apart(run, data, vectors, home) -> None:
+def test_several_vectors_have_their_own_rows(run, data, vectors, home) -> None:
     topic_vectors().restrict(80).save(home / "few")
     code, out, _ = run(
         "eval", "sets", "--data", str(data), "--vectors", str(vectors), "--vectors", str(home / "few"), *ARGUMENTS
@@ -76,12 +76,12 @@ def test_several_vectors_are_told_apart(run, data, vectors, home) -> None:
         (("--column", "R@7"), "is not one of"),
     ],
 )
-def test_wrong_options_are_one_sentence(run, data, vectors, arguments, sentence) -> None:
+def test_bad_options_give_one_sentence(run, data, vectors, arguments, sentence) -> None:
     code, _, err = run("eval", "sets", "--data", str(data), "--vectors", str(vectors), *arguments)
     assert code == 2 and sentence in err and "Traceback" not in err
 
 
-def test_a_broken_line_is_named(run, data, vectors) -> None:
+def test_malformed_line_is_named(run, data, vectors) -> None:
     path = data / "lda-1k" / "sets_val.tsv"
     path.write_text(path.read_text() + "a1\ta2\n")
     code, _, err = run("eval", "sets", "--data", str(data), "--vectors", str(vectors))
@@ -110,7 +110,7 @@ def test_coverage_of_words(run, data, vectors, home) -> None:
     assert code == 2 and "takes seconds" in err
 
 
-def test_vectors_that_know_no_query_answer_none(data) -> None:
+def test_vectors_without_any_query_word(data) -> None:
     from softset.evaluation.data import DataFolder
     from softset.evaluation.word_sets.coverage import coverage
     from softset.evaluation.word_sets.data import read_concepts

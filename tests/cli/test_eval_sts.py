@@ -1,4 +1,4 @@
-"""`softset eval sts`: tables in every form, notes on standard error, and one sentence for whatever is wrong."""
+"""`softset eval sts`: output formats, resuming and error messages."""
 
 import json
 
@@ -15,7 +15,7 @@ def data(home):
     return str(plain_folder(home / "data"))
 
 
-def test_the_table_has_all_datasets_their_mean_and_the_time(run, data) -> None:
+def test_table_has_all_datasets_their_mean_and_the_time(run, data) -> None:
     code, out, err = run("eval", "sts", "--data", data, *FEW)
     title, header, *lines = out.splitlines()
     assert code == 0 and title.startswith("Semantic textual similarity")
@@ -26,7 +26,7 @@ def test_the_table_has_all_datasets_their_mean_and_the_time(run, data) -> None:
 
 
 @pytest.mark.parametrize("form", ["--json", "--markdown", "--latex"])
-def test_every_form(run, data, form) -> None:
+def test_output_formats(run, data, form) -> None:
     code, out, _ = run("eval", "sts", "--data", data, "--dataset", "STS12,stsb-dev", *FEW, form)
     assert code == 0 and "STSB-dev" in out
     if form == "--json":
@@ -35,7 +35,7 @@ def test_every_form(run, data, form) -> None:
         assert all(row["low"] <= row["value"] <= row["high"] for row in rows if row["metric"] == "spearman")
 
 
-def test_all_metrics_that_the_model_can_do(run, data) -> None:
+def test_all_metrics_that_the_model_supports(run, data) -> None:
     code, out, err = run(
         "eval", "sts", "--data", data, "--model", "words", "--dataset", "STS-B", "--samples", "9", "--json"
     )
@@ -49,7 +49,7 @@ def test_all_metrics_that_the_model_can_do(run, data) -> None:
     assert "cls" not in methods and "left out: cls" in err
 
 
-def test_what_is_kept_tells_what_made_it(run, data, home) -> None:
+def test_saved_table_records_its_settings(run, data, home) -> None:
     code, _, err = run("eval", "sts", "--data", data, "--text-form", "tokenised", "--limit", "5", "--out", "kept", *FEW)
     assert code == 0 and "softset: wrote kept/sts.json" in err
     assert sorted(one.name for one in (home / "kept").iterdir()) == ["sts.json", "sts.md"]
@@ -60,7 +60,7 @@ def test_what_is_kept_tells_what_made_it(run, data, home) -> None:
     assert all(row.n == 5 for row in table.rows if row.dataset not in ("Avg", "all"))
 
 
-def test_a_run_that_was_interrupted_goes_on(run, data, home, monkeypatch) -> None:
+def test_interrupted_run_can_be_resumed(run, data, home, monkeypatch) -> None:
     from softset.evaluation.sts import StsEvaluation
 
     whole, arguments = StsEvaluation._dataset, ("eval", "sts", "--data", data, *FEW, "--out", "kept")
@@ -86,7 +86,7 @@ def test_a_run_that_was_interrupted_goes_on(run, data, home, monkeypatch) -> Non
     ]
 
 
-def test_sentevals_folder_gives_the_same_table(run, data, home) -> None:
+def test_senteval_folder_gives_the_same_table(run, data, home) -> None:
     options = ("--dataset", "STS12,STS-B,SICK-R", *FEW, "--all-correlations", "--json")
     tables = []
     for folder in (data, str(senteval_folder(home / "senteval"))):
@@ -95,7 +95,7 @@ def test_sentevals_folder_gives_the_same_table(run, data, home) -> None:
     assert tables[0] == tables[1] and len(tables[0]) == 4 * (3 + 2 + 2 + 2)
 
 
-def test_table_6_and_the_papers_code(run, data) -> None:
+def test_table_6_and_paper_code(run, data) -> None:
     code, out, _ = run("eval", "sts", "--data", data, "--table", "6", "--limit", "4", "--samples", "9")
     assert code == 0 and "STS-B, layer 3" in out and "STS-B, layer 6" in out
     assert [line.split()[0] for line in out.splitlines()[2:6]] == ["cls", "average", "bertscore", "subspace"]
@@ -104,7 +104,7 @@ def test_table_6_and_the_papers_code(run, data) -> None:
     assert code == 0 and "paper-code(batch=2)/bertscore" in out
 
 
-def test_a_picture(run, data, home) -> None:
+def test_plot(run, data, home) -> None:
     pytest.importorskip("matplotlib")
     code, _, err = run("eval", "sts", "--data", data, "--dataset", "STS-B", *FEW, "--plot", "bars.png")
     assert code == 0 and "wrote bars.png" in err and (home / "bars.png").read_bytes().startswith(b"\x89PNG")
@@ -125,21 +125,21 @@ def test_a_picture(run, data, home) -> None:
         (("--plot", "bars.gif"), "not a .png, .svg or .pdf file"),
     ],
 )
-def test_what_is_wrong_is_one_sentence(run, data, arguments, sentence) -> None:
+def test_bad_input_gives_one_sentence(run, data, arguments, sentence) -> None:
     given = arguments if "--data" in arguments else ("--data", data, *arguments)
     code, out, err = run("eval", "sts", "--limit", "2", *given)
     told = [line for line in err.splitlines() if "left out" not in line]
     assert code == 2 and out == "" and len(told) == 1 and sentence in told[0]
 
 
-def test_a_broken_file_is_told_with_its_line(run, data, home) -> None:
+def test_malformed_file_is_reported_with_its_line(run, data, home) -> None:
     path = home / "data" / "sts" / "raw" / "STS16.tsv"
     path.write_text(path.read_text() + "five\ta\tb\tc\n")
     code, out, err = run("eval", "sts", "--data", data, *FEW)
     assert code == 2 and out == "" and err.startswith(f"softset: {path} has 'five' in line 42") and err.count("\n") == 1
 
 
-def test_the_real_data_in_short(run) -> None:
+def test_real_data_with_a_limit(run) -> None:
     folder = real_folder()
     if folder is None:
         pytest.skip("the real data are not here: set SOFTSET_DATA to their folder")

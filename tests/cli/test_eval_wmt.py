@@ -1,4 +1,4 @@
-"""`softset eval wmt`: the table in its forms, what is kept, runs that go on, and what is wrong in one sentence."""
+"""`softset eval wmt`: output formats, resuming and error messages."""
 
 import json
 import sys
@@ -36,7 +36,7 @@ def numbers(rows) -> list[tuple[object, ...]]:
     return [tuple(value for name, value in row.items() if name != "seconds") for row in given]
 
 
-def test_the_table_is_the_one_of_python(run, data) -> None:
+def test_table_equals_the_python_result(run, data) -> None:
     code, out, err = run("eval", "wmt", "--data", str(data), "--pair", "all", *QUICK, "--json")
     methods = all_parts(map(ScoringMethod.parse, ["bertscore", "softset", "average"]))
     run_by_hand = TranslationEvaluation(softset.load_encoder("words"), methods, samples=40)
@@ -49,13 +49,13 @@ def test_the_table_is_the_one_of_python(run, data) -> None:
     assert "softset (default)" in out and "softset P" in out and out.count("(default)") == 1
 
 
-def test_the_folder_may_be_named_by_the_environment(run, data, monkeypatch) -> None:
+def test_data_folder_from_the_environment(run, data, monkeypatch) -> None:
     monkeypatch.setenv("SOFTSET_DATA", str(data))
     code, out, _ = run("eval", "wmt", "--pair", "cs-en", "--limit", "1", *QUICK, "--json")
     assert code == 0 and {row["n"] for row in json.loads(out)} == {3}
 
 
-def test_out_keeps_the_table_and_nothing_else(run, data, home) -> None:
+def test_out_contains_only_the_table(run, data, home) -> None:
     code, _, err = run("eval", "wmt", "--data", str(data), "--pair", "cs-en", *QUICK, "--out", "kept", "--seed", "3")
     assert code == 0 and "wrote kept/wmt.json" in err
     assert sorted(path.name for path in (home / "kept").iterdir()) == ["wmt.json", "wmt.md"]
@@ -65,7 +65,7 @@ def test_out_keeps_the_table_and_nothing_else(run, data, home) -> None:
     assert table.facts["data"]["wmt18/cs-en/darr.tsv"] and "encoder:" in table.facts["encoder"]
 
 
-def test_a_run_that_was_interrupted_goes_on(run, data, home, monkeypatch) -> None:
+def test_interrupted_run_can_be_resumed(run, data, home, monkeypatch) -> None:
     arguments = ("eval", "wmt", "--data", str(data), "--pair", "all", *QUICK, "--json")
     _, whole, _ = run(*arguments)
     real = TranslationEvaluation._pair
@@ -99,20 +99,20 @@ def test_a_run_that_was_interrupted_goes_on(run, data, home, monkeypatch) -> Non
         (("--data", "data", "--pair", "cs-en", "--resume"), "name it with --out"),
     ],
 )
-def test_what_is_wrong_is_one_sentence(run, data, monkeypatch, arguments, sentence) -> None:
+def test_bad_input_gives_one_sentence(run, data, monkeypatch, arguments, sentence) -> None:
     monkeypatch.delenv("SOFTSET_DATA", raising=False)
     code, out, err = run("eval", "wmt", *arguments, "--model", "words")
     assert (code, out) == (2, "") and sentence in err and len(err.splitlines()) == 1
 
 
-def test_broken_data_name_the_file_and_line(run, data) -> None:
+def test_malformed_data_is_reported_with_file_and_line(run, data) -> None:
     path = data / "wmt18" / "tr-en" / "darr.tsv"
     path.write_text(path.read_text() + "9\tgood\tpoor\t9\t1\n")
     code, _, err = run("eval", "wmt", "--data", str(data), "--pair", "all", *QUICK)
     assert code == 2 and err.startswith(f"softset: {path} has no valid judgement in line 8: ") and err.count("\n") == 1
 
 
-def test_the_real_data(run) -> None:
+def test_real_data(run) -> None:
     code, out, _ = run(
         "eval",
         "wmt",

@@ -1,4 +1,4 @@
-"""`softset explain` as a person types it."""
+"""`softset explain`."""
 
 import inspect
 import json
@@ -24,7 +24,7 @@ def _width(monkeypatch) -> None:
     monkeypatch.setenv("COLUMNS", "100")
 
 
-def test_both_metrics_parallel_map(run) -> None:
+def test_two_metrics_side_by_side(run) -> None:
     code, out, err = run(*ROYALTY)
     assert code == 0 and err == "" and "\x1b" not in out
     why = Scorer().explain(*ROYALTY[1:], metrics=["bertscore", "softset"])
@@ -34,7 +34,7 @@ def test_both_metrics_parallel_map(run) -> None:
     assert row.count("queen") == row.count("king") == 2
 
 
-def test_the_candidate_comes_first_and_options_reach_the_encoder(run) -> None:
+def test_candidate_comes_first_and_options_reach_the_encoder(run) -> None:
     code, out, _ = run(
         *("explain", "A red book.", "Red!", "--metric", "subspace(weights=l2)", "--metric", "bertscore", "--json"),
         *("--metric", "bertscore()", "--layer", "4", "--unit", "word"),
@@ -60,7 +60,7 @@ def test_the_candidate_comes_first_and_options_reach_the_encoder(run) -> None:
         (("--no-color",), True, {}, False),
     ],
 )
-def test_colour_is_for_terminals_and_those_who_ask(run, monkeypatch, asked, terminal, environment, coloured) -> None:
+def test_colour_on_terminals_or_on_request(run, monkeypatch, asked, terminal, environment, coloured) -> None:
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("TERM", "xterm")
     for name, value in environment.items():
@@ -70,7 +70,7 @@ def test_colour_is_for_terminals_and_those_who_ask(run, monkeypatch, asked, term
     assert code == 0 and ("\x1b[38;5;" in out) is coloured
 
 
-def test_a_page_and_a_picture_are_written_over_old_ones(run) -> None:
+def test_page_and_image_replace_existing_files(run) -> None:
     pytest.importorskip("matplotlib")
     Path("why.html").write_text("old")
     Path("why.png").write_text("old")
@@ -99,7 +99,7 @@ def test_a_page_and_a_picture_are_written_over_old_ones(run) -> None:
         (("red " * 1001, "b", "--png", "x"), "at most 1,000 tokens of a text"),
     ],
 )
-def test_bad_input_is_one_sentence_and_exit_code_2(run, arguments, sentence) -> None:
+def test_bad_input_gives_one_sentence_and_exit_code_2(run, arguments, sentence) -> None:
     if "--png" in arguments:
         pytest.importorskip("matplotlib")
     code, out, err = run("explain", *arguments)
@@ -118,7 +118,7 @@ def test_bad_input_is_one_sentence_and_exit_code_2(run, arguments, sentence) -> 
         (("--html", "x", "--png", "./x"), "x is given for --html and for --png"),
     ],
 )
-def test_a_place_that_cannot_be_written_is_refused_before_the_work(run, monkeypatch, arguments, sentence) -> None:
+def test_unwritable_output_is_refused_before_encoding(run, monkeypatch, arguments, sentence) -> None:
     Path("folder").mkdir()
     Path("file").touch()
     monkeypatch.setattr(Scorer, "explain", lambda *_, **__: pytest.fail("the work was done"))
@@ -127,18 +127,18 @@ def test_a_place_that_cannot_be_written_is_refused_before_the_work(run, monkeypa
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write anywhere")
-def test_a_closed_folder_is_refused(run) -> None:
+def test_folder_without_write_permission_is_refused(run) -> None:
     Path("closed").mkdir(mode=0o500)
     assert "closed/x: Permission denied" in run(*ROYALTY, "--html", "closed/x")[2]
 
 
-def test_matplotlib_that_is_missing_is_told_before_the_work(run, monkeypatch) -> None:
+def test_missing_matplotlib_is_reported_before_encoding(run, monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.setattr(Scorer, "explain", lambda *_, **__: pytest.fail("the work was done"))
     assert run(*ROYALTY, "--png", "x") == (2, "", "softset: images need matplotlib: pip install 'softset[plot]'\n")
 
 
-def test_nothing_heavy_is_loaded_for_the_terminal() -> None:
+def test_terminal_output_imports_no_heavy_library() -> None:
     code = (
         "import sys; sys.modules['numba'] = None  # it would load scipy for itself\n"
         "from softset import cli\n"
@@ -152,7 +152,7 @@ def test_nothing_heavy_is_loaded_for_the_terminal() -> None:
         assert heavy not in loaded
 
 
-def test_the_help_says_the_limits_and_the_defaults_are_those_of_python() -> None:
+def test_help_states_limits_and_defaults_equal_those_of_python() -> None:
     told = {one.name: one.help for one in explain.params if isinstance(one.name, str) and hasattr(one, "help")}
     assert f"{page.MAX_TOKENS} tokens" in told["html"]
     assert f"{picture.MAX_TOKENS:,} tokens" in told["png"] and f"{picture.MAX_VIEWS} metrics" in told["png"]
@@ -162,7 +162,7 @@ def test_the_help_says_the_limits_and_the_defaults_are_those_of_python() -> None
     assert {name: options.get(name, "missing") for name in arguments} == arguments
 
 
-def test_a_cold_start_is_quick() -> None:
+def test_cold_start_is_fast() -> None:
     """From the shell's enter to the colours, the best of three: a busy machine is no reason to fail."""
     command = [sys.executable, "-m", "softset", "explain", "A boy walks.", "The kid runs."]
 

@@ -1,4 +1,4 @@
-"""`softset find`, `vectors`, `index`, `add` and `delete` as a person types them."""
+"""`softset find`, `vectors`, `index`, `add` and `delete`."""
 
 import json
 import subprocess
@@ -12,12 +12,12 @@ import pytest
 QUERY = "{red, blue, green} & {apple, peach, banana}"
 
 
-def test_the_first_minute(run) -> None:
+def test_find_from_the_readme(run) -> None:
     code, out, err = run("find", QUERY)
     assert (code, err) == (0, "") and out.splitlines()[0].split()[1] == "orange" and len(out.splitlines()) == 10
 
 
-def test_it_answers_within_a_second() -> None:
+def test_find_takes_less_than_a_second() -> None:
     command = [sys.executable, "-m", "softset", "find", QUERY]
     times = []
     for _ in range(3):
@@ -103,7 +103,7 @@ def test_options_reach_the_search(run, home: Path) -> None:
         (["delete", "absent", "1"], "absent is not a collection"),
     ],
 )
-def test_bad_input_is_one_sentence_and_exit_code_2(run, arguments: list[str], sentence: str) -> None:
+def test_bad_input_gives_one_sentence_and_exit_code_2(run, arguments: list[str], sentence: str) -> None:
     code, out, err = run(*arguments)
     assert code == 2 and out == "" and err.startswith("softset: ") and sentence in err and "Traceback" not in err
 
@@ -124,7 +124,7 @@ def test_import_and_use(run, home: Path) -> None:
     assert run("vectors", "remove", "mine")[0] == 0
 
 
-def test_a_collection_from_texts_and_from_vectors(run, home: Path) -> None:
+def test_collection_from_texts_and_from_vectors(run, home: Path) -> None:
     (home / "books.tsv").write_text("id\ttext\n1\tships and the sea\n2\ta war at sea\n3\tcooking with wine\n4\tqqzz\n")
     code, out, err = run("index", "books.tsv", "--model", "words", "--out", "books.softset")
     assert code == 0 and "4 items, 300 dimensions, encoder words" in out and "1 item without a word" in err
@@ -143,7 +143,7 @@ def test_a_collection_from_texts_and_from_vectors(run, home: Path) -> None:
     assert not (home / "x.softset").exists()
 
 
-def test_texts_are_read_by_the_bundled_encoder_unless_told(run, home: Path) -> None:
+def test_index_uses_the_bundled_encoder_by_default(run, home: Path) -> None:
     (home / "books.txt").write_text("ships on the sea\na war at sea\ncooking with wine\nqqzz\n")
     code, out, err = run("index", "books.txt", "--out", "books.softset")
     assert code == 0 and "4 items, 384 dimensions, encoder minilm@" in out and err == ""
@@ -152,7 +152,7 @@ def test_texts_are_read_by_the_bundled_encoder_unless_told(run, home: Path) -> N
     assert run("add", "books.softset", "books.txt")[0] == 0
 
 
-def test_a_bad_line_among_queries_is_named_and_the_others_go_on(run, home: Path) -> None:
+def test_invalid_query_of_a_file_is_reported_and_others_continue(run, home: Path) -> None:
     (home / "q.txt").write_text("\ufeffred\n{blue\nqqzz\ngreen\n")
     code, out, err = run("find", "--queries", "q.txt", "--json", "--top", "1")
     lines = [json.loads(line) for line in out.splitlines()]
@@ -161,7 +161,7 @@ def test_a_bad_line_among_queries_is_named_and_the_others_go_on(run, home: Path)
     assert "q.txt, line 2: a comma or } was expected" in err and "q.txt, line 3: 'qqzz' has no vector" in err
 
 
-def test_odd_ids_do_not_break_lines_or_the_terminal(run, home: Path) -> None:
+def test_control_characters_in_ids_are_escaped(run, home: Path) -> None:
     ids = ["a\tb\nc", "\x1b[31mred", "d\\e"]
     (home / "i.jsonl").write_text("".join(json.dumps({"id": one, "text": one}) + "\n" for one in ids))
     np.save(home / "v.npy", np.ones((3, 2)))
@@ -181,7 +181,7 @@ def test_odd_ids_do_not_break_lines_or_the_terminal(run, home: Path) -> None:
         assert code == 2 and err.startswith("softset: ") and not (home / "bad.softset").exists()
 
 
-def test_replaced_vectors_are_noticed(run, home: Path) -> None:
+def test_replaced_vectors_are_detected(run, home: Path) -> None:
     (home / "v.txt").write_text("sea 1 0\nwine 0 1\n")
     (home / "i.txt").write_text("sea\nwine\n")
     run("vectors", "import", "v.txt", "--name", "mine")
@@ -194,7 +194,7 @@ def test_replaced_vectors_are_noticed(run, home: Path) -> None:
     assert run("vectors", "import", "v.txt", "--name", "glove-840b-300d", "--replace")[0] == 2
 
 
-def test_help_is_instant() -> None:
+def test_help_is_fast() -> None:
     """The help of the whole program imports no NumPy."""
     code = "import sys, softset.cli as c\ntry: c.main(['--help'])\nexcept SystemExit: print('numpy' in sys.modules)"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
@@ -206,7 +206,7 @@ def test_every_parameter_of_a_logic_is_an_option(run) -> None:
     assert "graded(aperture=3, floor=0.2)" in json.loads(out)["signature"]
 
 
-def test_recall_is_checked_on_the_queries_that_were_answered(run, home: Path) -> None:
+def test_recall_check_uses_the_valid_queries(run, home: Path) -> None:
     pytest.importorskip("faiss")
     (home / "q.txt").write_text("{dog, cat}\n{blue\n")
     code, _, err = run("find", "--queries", "q.txt", "--recall-check", "--top", "5")

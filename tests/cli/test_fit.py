@@ -1,4 +1,4 @@
-"""`softset fit`: what it writes is what Python fits, and `softset score` reads it."""
+"""`softset fit`: its files equal those of Python, and `softset score` reads them."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import softset
 TEXTS = ["a red book", "the blue pen", "a dog barks", "rain falls in may", ""]
 
 
-def test_weights_and_levels_go_to_score(run) -> None:
+def test_fitted_files_are_used_by_score(run) -> None:
     Path("corpus.txt").write_text("\n".join(TEXTS) + "\n")
     code, out, _ = run("fit", "idf", "corpus.txt", "--model", "words", "--out", "idf.json")
     assert (code, out) == (0, "idf.json: Idf(5 texts, 12 tokens)\n")
@@ -22,7 +22,7 @@ def test_weights_and_levels_go_to_score(run) -> None:
     assert run(*pair, "--metric", "subspace(weights=idf)", "--idf", "idf.json")[0] == 0
 
 
-def test_what_cannot_be_fitted_is_one_sentence(run) -> None:
+def test_bad_texts_give_one_sentence(run) -> None:
     Path("empty.txt").write_text("")
     Path("one.txt").write_text("a red book\n")
     for arguments, sentence in (

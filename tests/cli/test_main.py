@@ -1,4 +1,4 @@
-"""The command line as a person meets it: help, version, one sentence and exit code 2."""
+"""The entry point: help, version, error messages and exit codes."""
 
 import subprocess
 import sys
@@ -23,7 +23,7 @@ def test_version_and_help() -> None:
         assert "softset find '{red" in shown.stdout and "Show the main features" in shown.stdout
 
 
-def test_the_demo_shows_the_main_jobs() -> None:
+def test_demo_shows_the_main_features() -> None:
     shown = run("demo")
     assert (shown.returncode, shown.stderr) == (0, "")
     lines = shown.stdout.splitlines()
@@ -42,7 +42,7 @@ def test_the_demo_shows_the_main_jobs() -> None:
         (["--frobnicate"], "No such option"),
     ],
 )
-def test_wrong_arguments_are_exit_code_2(arguments: list[str], sentence: str) -> None:
+def test_bad_arguments_give_exit_code_2(arguments: list[str], sentence: str) -> None:
     shown = run(*arguments)
     assert shown.returncode == 2
     assert sentence in shown.stderr and "Traceback" not in shown.stderr
@@ -76,7 +76,7 @@ def failing(error: BaseException) -> click.Command:
         (KeyboardInterrupt(), 130, "\nsoftset: interrupted"),
     ],
 )
-def test_errors_end_in_words(error, code, sentence, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+def test_errors_are_sentences(error, code, sentence, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
     monkeypatch.setattr("softset.cli.demo.demo", failing(error))
     with pytest.raises(SystemExit) as ended:
         cli.main(["demo"])
@@ -85,7 +85,7 @@ def test_errors_end_in_words(error, code, sentence, monkeypatch: pytest.MonkeyPa
     assert shown.startswith(sentence) and shown.strip("\n").count("\n") == 0
 
 
-def test_debug_may_stand_after_the_verb_and_never_shows_a_traceback_of_usage() -> None:
+def test_debug_after_the_verb_shows_no_traceback_for_usage_errors() -> None:
     assert run("demo", "--debug").returncode == 0
     shown = run("--debug", "frobnicate")
     assert shown.returncode == 2 and "Traceback" not in shown.stderr
@@ -97,13 +97,13 @@ def test_debug_shows_the_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
         cli.main(["--debug", "demo"])
 
 
-def test_a_closed_pipe_is_no_error() -> None:
+def test_closed_pipe_is_not_an_error() -> None:
     command = f"{sys.executable} -m softset demo | true"
     shown = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60)
     assert (shown.returncode, shown.stderr) == (0, "")
 
 
-def test_every_verb_has_a_file_help_and_an_example() -> None:
+def test_every_verb_has_help_and_an_example() -> None:
     for verb in cli.VERBS:
         command = cli.softset.get_command(click.Context(cli.softset), verb)
         assert command is not None and command.name == verb

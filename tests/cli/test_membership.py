@@ -1,4 +1,4 @@
-"""`softset membership`: how much given texts belong, as a table, as JSON, and what can go wrong."""
+"""`softset membership`: tables, JSON and error messages."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ from softset.collections.items import Item
 QUERY = "{red, blue} & {apple, peach}"
 
 
-def test_it_is_what_find_says_of_the_same_words(run) -> None:
+def test_memberships_equal_those_of_find(run) -> None:
     hits = json.loads(run("find", QUERY, "--top", "5", "--json")[1])["results"]
     asked = [hit["id"] for hit in hits][::-1]
     found = json.loads(run("membership", QUERY, *asked, "--json")[1])["memberships"]
@@ -22,19 +22,19 @@ def test_it_is_what_find_says_of_the_same_words(run) -> None:
 
 
 @pytest.mark.parametrize("logic", ["lattice", "graded", "product", "minmax", "logistic"])
-def test_examples_themselves_and_every_logic(run, logic: str) -> None:
+def test_membership_of_examples_in_every_logic(run, logic: str) -> None:
     found = json.loads(run("membership", "{red, blue}", "red", "dog", "--logic", logic, "--json")[1])["memberships"]
     assert 1 >= found[0]["membership"] > found[1]["membership"] >= 0
     assert load_words().membership("{red, blue}", ["red", "dog"], logic=logic)[0].membership == found[0]["membership"]
 
 
-def test_a_table_with_shares_and_what_stands_for_a_phrase(run) -> None:
+def test_table_with_leaf_memberships_and_resolved_phrase(run) -> None:
     _, shown, told = run("membership", QUERY, "Red Wine", "--explain")
     assert shown.splitlines()[0].endswith("  Red Wine") and "in {apple, peach}: peach" in shown
     assert told == "softset: Red Wine is the mean of red, wine\n"
 
 
-def test_texts_of_a_collection_are_read_by_its_encoder_at_once(tmp_path: Path) -> None:
+def test_texts_of_a_collection_are_encoded_in_one_batch(tmp_path: Path) -> None:
     calls = []
 
     def embed(texts):
@@ -49,7 +49,7 @@ def test_texts_of_a_collection_are_read_by_its_encoder_at_once(tmp_path: Path) -
     assert found[2].resolved_as == "the item with this id"
 
 
-def test_unknown_words_are_an_error_or_are_left_out(run) -> None:
+def test_unknown_words_are_an_error_or_skipped(run) -> None:
     assert run("membership", "{red}", "qwxzy") == (2, "", "softset: 'qwxzy' has no vector here\n")
     code, shown, told = run("membership", "{red, qwxz}", "qwxzy", "blue", "--skip-unknown", "--json")
     found = json.loads(shown)
@@ -60,7 +60,7 @@ def test_unknown_words_are_an_error_or_are_left_out(run) -> None:
     assert run("membership", "{red}")[0] == 2
 
 
-def test_the_map_keeps_what_is_near_near() -> None:
+def test_projection_preserves_neighbourhoods() -> None:
     shown = load_words().map("{red, blue, green} | {car, truck, bus}", top=20).to_dict()
     colours, cars = shown["sets"]
     assert [one["name"] for one in colours["examples"]] == ["red", "blue", "green"]
@@ -74,7 +74,7 @@ def test_the_map_keeps_what_is_near_near() -> None:
     assert shown == load_words().map("{red, blue, green} | {car, truck, bus}", top=20).to_dict()
 
 
-def test_a_map_of_one_example_and_nothing_found() -> None:
+def test_projection_of_one_example_without_results() -> None:
     alone = load_words().map("red", min_score=1.0, top=1)
     assert (
         len(alone.items) == 0

@@ -1,4 +1,4 @@
-"""`softset models` as a person types it: a round trip, and one sentence for whatever cannot be a model."""
+"""`softset models`: import, list, info, remove and error messages."""
 
 import json
 import os
@@ -51,7 +51,7 @@ def same_vectors(name: str, source: Path) -> bool:
 # What works
 
 
-def test_round_trip(run, home: Path) -> None:
+def test_import_list_info_remove(run, home: Path) -> None:
     onnx_model(home / "tiny")
     assert run("models", "import", "tiny", "--name", "mine") == (0, "mine: onnx, 4 dimensions, 1 layer\n", "")
     assert same_vectors("mine", home / "tiny")
@@ -65,7 +65,7 @@ def test_round_trip(run, home: Path) -> None:
     assert imports(home) == [] and "mine" not in run("models", "list")[1]
 
 
-def test_the_bundled_model_can_be_imported_as_any_other(run, home: Path) -> None:
+def test_bundled_model_can_be_imported(run, home: Path) -> None:
     source = model_folder("minilm")
     assert source is not None
     code, out, err = run("models", "import", str(source), "--name", "mine", "--json")
@@ -101,7 +101,7 @@ def test_model2vec_from_a_folder(run, home: Path) -> None:
 
 
 @pytest.mark.torch
-def test_a_model_of_transformers_is_opened(run, home: Path, capsys) -> None:
+def test_transformers_model_is_opened(run, home: Path, capsys) -> None:
     torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
     transformers_like(home / "tiny")
     refused(run, home, "tiny", "tiny lacks 37 of its weights")
@@ -142,7 +142,7 @@ def test_the_kind_option_chooses_among_two_models(run, home: Path) -> None:
         assert "tiny lacks 37 of its weights" in run("models", "import", "tiny", "--name", "plain", *kind)[2]
 
 
-def test_a_kind_that_is_not_there_is_one_sentence(run, home: Path) -> None:
+def test_missing_kind_gives_one_sentence(run, home: Path) -> None:
     onnx_model(home / "tiny")
     code, out, err = run("models", "import", "tiny", "--name", "mine", "--kind", "transformers")
     assert (code, out) == (2, "") and "tiny holds no transformers model, but onnx" in err
@@ -160,7 +160,7 @@ def test_links_within_a_folder_are_followed(run, home: Path) -> None:
     assert folder is not None and not (folder / "tokenizer.json").is_symlink()
 
 
-def test_a_name_is_replaced_only_when_told_and_kept_if_that_fails(run, home: Path) -> None:
+def test_replace_is_explicit_and_atomic(run, home: Path) -> None:
     onnx_model(home / "tiny"), model2vec(home / "other"), (home / "none").mkdir()
     assert run("models", "import", "tiny", "--name", "mine")[0] == 0
     code, out, err = run("models", "import", "other", "--name", "mine")
@@ -195,7 +195,7 @@ def hub(monkeypatch: pytest.MonkeyPatch, repository: Path) -> list[str]:
     return fetched
 
 
-def test_a_hub_name_is_fetched(run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hub_model_is_downloaded(run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = onnx_model(home / "remote", place="onnx", data="model.onnx_data")
     for name in ("pytorch_model.bin", "modeling.py", "x.pkl", "onnx/model_O4.onnx", "weights.pt", "onnx/more.json"):
         (source / name).write_bytes(b"x")
@@ -209,7 +209,7 @@ def test_a_hub_name_is_fetched(run, home: Path, monkeypatch: pytest.MonkeyPatch)
     assert len(list((home / "cache" / "models").iterdir())) == 2
 
 
-def test_what_the_hub_does_not_give(run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hub_errors_give_one_sentence(run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (home / "remote").mkdir()
     hub(monkeypatch, home / "remote")
     code, _, err = run("models", "import", "somebody/tiny", "--name", "mine")
@@ -319,7 +319,7 @@ def a_pipe(home: Path) -> str:
         not_finite, broken_table,
     ],
 )  # fmt: skip
-def test_a_bad_folder_is_one_sentence_and_leaves_nothing(run, home: Path, make) -> None:
+def test_bad_folder_gives_one_sentence_and_leaves_no_files(run, home: Path, make) -> None:
     refused(run, home, "bad", make(home))
 
 
@@ -331,7 +331,7 @@ def refused(run, home: Path, source: str, sentence: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["../x", "a/b", ".x", "", "minilm", "words"])
-def test_names_that_cannot_be(run, home: Path, name: str) -> None:
+def test_invalid_names_are_refused(run, home: Path, name: str) -> None:
     onnx_model(home / "tiny")
     before = sorted(home.rglob("*"))
     code, _, err = run("models", "import", "tiny", "--name", name, "--replace")
@@ -343,7 +343,7 @@ def test_names_that_cannot_be(run, home: Path, name: str) -> None:
 # What is known about a model
 
 
-def test_info_of_the_bundled_ones(run) -> None:
+def test_info_of_bundled_models(run) -> None:
     code, out, err = run("models", "info", "minilm", "--verify")
     shown = dict(line.split(maxsplit=1) for line in out.splitlines())
     assert (code, err) == (0, "") and shown["kind"] == "onnx" and shown["licence"] == "Apache-2.0"
@@ -355,7 +355,7 @@ def test_info_of_the_bundled_ones(run) -> None:
     assert facts["licence"].startswith("PDDL") and facts["layers"] is None and facts["bytes"] == 11_988_032
 
 
-def test_imported_word_vectors_are_models_too(run, home: Path) -> None:
+def test_imported_word_vectors_are_listed_as_models(run, home: Path) -> None:
     (home / "v.txt").write_text("red 1 0 0\nblue 0 1 0\n")
     run("vectors", "import", "v.txt", "--name", "mine")
     rows = json.loads(run("models", "list", "--json")[1])
@@ -387,7 +387,7 @@ def test_info_of_a_folder(run, home: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
-def test_odd_names_and_facts_reach_neither_the_terminal_nor_the_disk(run, home: Path) -> None:
+def test_control_characters_are_not_printed(run, home: Path) -> None:
     source = onnx_model(home / "tiny").rename(home / os.fsdecode(b"a\x1b[31m\xff"))
     assert run("models", "import", str(source), "--name", "mine")[0] == 0
     code, out, _ = run("models", "info", "mine")
@@ -401,7 +401,7 @@ def test_odd_names_and_facts_reach_neither_the_terminal_nor_the_disk(run, home: 
     assert code == 2 and "\x1b" not in err and "config.json is not a complete JSON file" in err
 
 
-def test_verify_finds_a_flipped_byte(run, home: Path) -> None:
+def test_verify_detects_a_changed_byte(run, home: Path) -> None:
     onnx_model(home / "tiny", data="model.onnx_data")
     run("models", "import", "tiny", "--name", "mine")
     assert run("models", "info", "mine", "--verify")[0] == 0
@@ -413,7 +413,7 @@ def test_verify_finds_a_flipped_byte(run, home: Path) -> None:
     assert code == 2 and out == "" and "model.onnx_data was changed since it was written: import the model again" in err
 
 
-def test_info_says_why_a_model_does_not_open(run, home: Path) -> None:
+def test_info_explains_why_a_model_does_not_open(run, home: Path) -> None:
     onnx_model(home / "tiny")
     run("models", "import", "tiny", "--name", "mine")
     folder = model_folder("mine")
@@ -441,7 +441,7 @@ def break_pointer(pointer: Path, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("harm", [truncate, drop_facts, drop_folder, break_pointer])
-def test_a_broken_import_is_shown_as_broken_and_can_be_removed(run, home: Path, harm) -> None:
+def test_damaged_import_is_reported_and_can_be_removed(run, home: Path, harm) -> None:
     onnx_model(home / "tiny")
     run("models", "import", "tiny", "--name", "mine")
     folder = model_folder("mine")

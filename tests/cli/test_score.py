@@ -1,4 +1,4 @@
-"""`softset score`: rows, summaries, files that go on where they ended, and one sentence for what cannot be scored."""
+"""`softset score`: rows, summaries, resuming and error messages."""
 
 import json
 import os
@@ -21,7 +21,7 @@ def files(home: Path) -> tuple[str, str]:
     return "c.txt", "r.txt"
 
 
-def test_one_line_a_pair_and_the_summary_beside(run, files) -> None:
+def test_one_line_per_pair_and_summary_on_stderr(run, files) -> None:
     code, out, err = run("score", "-c", files[0], "-r", files[1], *QUICK)
     expected = softset.score(CANDIDATES, REFERENCES, model="words")
     assert code == 0
@@ -31,7 +31,7 @@ def test_one_line_a_pair_and_the_summary_beside(run, files) -> None:
     )
 
 
-def test_the_same_in_python_and_as_json(run, files) -> None:
+def test_json_equals_the_python_result(run, files) -> None:
     options = ("--layer", "2", "--metric", "subspace(weights=l2)", "--rescale", "chance")
     code, out, _ = run("score", "-c", files[0], "-r", files[1], *options, "--json")
     expected = softset.score(CANDIDATES, REFERENCES, layer=2, metric="subspace(weights=l2)", rescale="chance")
@@ -43,7 +43,7 @@ def test_the_same_in_python_and_as_json(run, files) -> None:
     assert {"precision", "recall", "score"} <= set(found["segments"][0])
 
 
-def test_json_lines_and_only_the_summary(run, files) -> None:
+def test_jsonl_and_only_summary(run, files) -> None:
     _, out, _ = run("score", "-c", files[0], "-r", files[1], *QUICK, "--jsonl")
     rows = [json.loads(line) for line in out.splitlines()]
     assert len(rows) == 3 and rows[2]["empty"] and rows[0]["candidate_tokens"] == 6
@@ -63,12 +63,12 @@ def test_several_references(run, files) -> None:
     assert json.loads(out.splitlines()[0])["best_reference"] == -1
 
 
-def test_texts_themselves(run) -> None:
+def test_inline_texts(run) -> None:
     code, out, _ = run("score", "--inline", "-c", "A red book.", "-r", "A red book.", *QUICK)
     assert (code, out) == (0, "1.000000\t1.000000\t1.000000\n")
 
 
-def test_idf_is_that_of_the_references_or_of_a_file(run, files) -> None:
+def test_idf_of_the_references_or_of_a_file(run, files) -> None:
     code, _, err = run("score", "-c", files[0], "-r", files[1], *QUICK, "--metric", "subspace(weights=idf)")
     assert code == 0 and "|idf:" in err
     softset.Idf.fit(["another corpus", "of texts"], model="words").save("idf.json")
@@ -78,7 +78,7 @@ def test_idf_is_that_of_the_references_or_of_a_file(run, files) -> None:
     assert f"|idf:{softset.Idf.load('idf.json').checksum}|" in other
 
 
-def test_a_calibration_of_a_file(run, files) -> None:
+def test_calibration_file(run, files) -> None:
     softset.Calibration.fit([*CANDIDATES[:2], *REFERENCES], model="words").save("level.json")
     code, _, err = run("score", "-c", files[0], "-r", files[1], *QUICK, "--rescale", "level.json")
     assert code == 0 and "rescale:measured(" in err
@@ -105,7 +105,7 @@ def breaks_down(monkeypatch: pytest.MonkeyPatch):
 
 
 @pytest.mark.parametrize("form", [(), ("--jsonl",)])
-def test_an_interrupted_run_goes_on(run, files, breaks_down, form) -> None:
+def test_interrupted_run_can_be_resumed(run, files, breaks_down, form) -> None:
     command = ("score", "-c", files[0], "-r", files[1], *QUICK, "--out", "scores.tsv", *form)
     code, _, _ = run(*command)
     assert code == 130 and not Path("scores.tsv").exists()
@@ -122,7 +122,7 @@ def test_an_interrupted_run_goes_on(run, files, breaks_down, form) -> None:
     assert f"score {expected.score.mean():.4f}" in err
 
 
-def test_other_texts_or_another_metric_are_not_mixed_in(run, files, breaks_down) -> None:
+def test_resume_with_other_texts_or_metric_is_refused(run, files, breaks_down) -> None:
     command = ("score", "-c", files[0], "-r", files[1], *QUICK, "--out", "scores.tsv")
     run(*command)
     code, _, err = run(*command, "--resume", "--metric", "bertscore")
@@ -132,7 +132,7 @@ def test_other_texts_or_another_metric_are_not_mixed_in(run, files, breaks_down)
     assert code == 2 and "was started with another candidates" in err
 
 
-def test_a_finished_file_is_replaced_as_a_whole(run, files) -> None:
+def test_complete_file_is_replaced_atomically(run, files) -> None:
     Path("scores.tsv").write_text("old")
     command = ("score", "-c", files[0], "-r", files[1], *QUICK, "--out", "scores.tsv")
     code, _, err = run(*command, "--resume")
@@ -141,7 +141,7 @@ def test_a_finished_file_is_replaced_as_a_whole(run, files) -> None:
     assert code == 0 and len(Path("scores.tsv").read_text().splitlines()) == 3
 
 
-def test_a_link_stays_a_link_and_texts_are_not_written_over(run, files) -> None:
+def test_symlink_is_kept_and_inputs_are_not_overwritten(run, files) -> None:
     Path("real.tsv").write_text("old")
     Path("link.tsv").symlink_to("real.tsv")
     assert run("score", "-c", files[0], "-r", files[1], *QUICK, "--out", "link.tsv")[0] == 0
@@ -154,7 +154,7 @@ def test_a_link_stays_a_link_and_texts_are_not_written_over(run, files) -> None:
     assert code == 2 and "not an ordinary file" in err
 
 
-def test_a_run_that_fails_leaves_nothing_behind(run, files) -> None:
+def test_failed_run_leaves_no_files(run, files) -> None:
     code, _, err = run("score", "-c", files[0], "-r", files[1], *QUICK, "--metric", "cls", "--out", "scores.tsv")
     assert code == 2 and "the metric cls needs" in err and not list(Path().glob("scores*"))
 
@@ -171,7 +171,7 @@ def test_pipes_are_read_once(run, files) -> None:
     assert code == 0 and len(out.splitlines()) == 3
 
 
-def test_texts_that_the_model_does_not_know_are_not_alike(run) -> None:
+def test_unknown_texts_score_0(run) -> None:
     code, out, err = run("score", "--inline", "-c", "👍", "-r", "👎", "--layer", "1")
     assert (code, out) == (0, "0.000000\t0.000000\t0.000000\n") and "2 tokens unknown to the model" in err
     assert run("score", "--inline", "-c", "👍", "-r", "👍", "--layer", "1")[1] == "1.000000\t1.000000\t1.000000\n"
@@ -201,7 +201,7 @@ def test_texts_that_the_model_does_not_know_are_not_alike(run) -> None:
         (("-c", "c.txt", "-r", "r.txt", "--out", "s.tsv", "--json"), "--out writes rows"),
     ],
 )
-def test_what_cannot_be_scored_is_one_sentence(run, files, arguments, sentence) -> None:
+def test_bad_input_gives_one_sentence(run, files, arguments, sentence) -> None:
     Path("short.txt").write_text("one\ntwo\n")
     Path("empty.txt").write_text("")
     Path("latin.txt").write_bytes(b"good\ncaf\xe9\n")

@@ -1,4 +1,4 @@
-"""Pairs of sentences from outside the project, for tests that want many of them."""
+"""Sentence pairs of STS-B for tests that need many pairs."""
 
 import os
 from pathlib import Path

@@ -60,13 +60,13 @@ def by_us(cands: list[str], refs: list[Any], folder: Path, layer: int, **options
 
 
 @pytest.mark.parametrize(("layer", "count"), [(6, 1000), (3, 150)])
-def test_a_thousand_pairs(folder: Path, layer: int, count: int) -> None:
+def test_scores_equal_bert_score(folder: Path, layer: int, count: int) -> None:
     A, B = pairs(count)
     assert np.abs(by_them(A, B, folder, layer) - by_us(A, B, folder, layer)).max() < 1e-4
 
 
 @pytest.mark.parametrize("layer", [6, 3])
-def test_with_weights_of_rarity(folder: Path, layer: int) -> None:
+def test_idf_scores_equal_bert_score(folder: Path, layer: int) -> None:
     A, B = pairs(150)
     A, B = A + [one for one, _ in ODD], B + [one for _, one in ODD]
     difference = by_them(A, B, folder, layer, idf=True) - by_us(A, B, folder, layer, idf=True)
@@ -80,14 +80,14 @@ def test_unknown_characters_and_spaces(folder: Path, layer: int, idf: bool) -> N
     assert np.abs(by_them(A, B, folder, layer, idf=idf) - by_us(A, B, folder, layer, idf=idf)).max() < 1e-4
 
 
-def test_all_layers_have_its_shape(folder: Path) -> None:
+def test_all_layers_equal_bert_score(folder: Path) -> None:
     A, B = [one for one, _ in ODD], [one for _, one in ODD]
     every, mine = (by(A, B, folder, 6, all_layers=True) for by in (by_them, by_us))
     assert every.shape == mine.shape and np.abs(every - mine).max() < 1e-4
     assert by_us(A, B, folder, 6, all_layers=True, metric="subspace").shape == every.shape
 
 
-def test_the_best_of_several_references_has_its_f(folder: Path) -> None:
+def test_best_reference_has_the_same_f(folder: Path) -> None:
     A, B = [one for one, _ in ODD], [one for _, one in ODD]
     several = [[one, two] for one, two in zip(B, B[::-1], strict=True)]
     found, mine = by_them(A, several, folder, 6), by_us(A, several, folder, 6)
@@ -96,7 +96,7 @@ def test_the_best_of_several_references_has_its_f(folder: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:The given NumPy array is not writable:UserWarning")  # what it reads with pandas 3
-def test_its_baseline_files_are_read(folder: Path) -> None:
+def test_baseline_files_of_bert_score_are_read(folder: Path) -> None:
     A, B = [one for one, _ in ODD], [one for _, one in ODD]
     shipped = Path(theirs.__file__).parent / "rescale_baseline" / "en" / "bert-base-uncased.tsv"
     options = {"rescale_with_baseline": True, "baseline_path": str(shipped)}
@@ -104,7 +104,7 @@ def test_its_baseline_files_are_read(folder: Path) -> None:
     assert np.abs(rescaled - by_us(A, B, folder, 4, **options)).max() < 1e-4
 
 
-def test_a_scorer_that_was_given_weights(folder: Path) -> None:
+def test_scorer_with_idf_sents_equals_bert_score(folder: Path) -> None:
     A, B = [one for one, _ in ODD], [one for _, one in ODD]
     theirs_made = theirs.BERTScorer(str(folder), 5, nthreads=0, idf=True, idf_sents=A)
     mine = ours.BERTScorer(folder, 5, idf=True, idf_sents=A)
@@ -132,7 +132,7 @@ def test_arguments_are_those_of_bert_score(name: str) -> None:
     assert set(expected) - set(found) <= further == set(scorer) - {"model_type", "num_layers"}
 
 
-def test_the_layers_are_its_own() -> None:
+def test_tuned_layers_and_models_equal_bert_score() -> None:
     from bert_score.utils import lang2model, model2layers
 
     assert {name: model2layers[name] for name in tuned_layers()} == tuned_layers()

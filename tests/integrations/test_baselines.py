@@ -1,4 +1,4 @@
-"""Baseline files: bert_score's form, and what can be wrong with one."""
+"""Baseline files: bert_score's format, and error messages."""
 
 from pathlib import Path
 
@@ -40,7 +40,7 @@ def test_commas_tabs_and_windows_line_ends(tmp_path: Path, content: str) -> None
         (b"\xff\xfe\x00", "is no text file"),
     ],
 )
-def test_bad_files_are_one_sentence(tmp_path: Path, content: str | bytes, sentence: str) -> None:
+def test_bad_file_gives_one_sentence(tmp_path: Path, content: str | bytes, sentence: str) -> None:
     path = tmp_path / "mine.tsv"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(FileError, match=sentence) as told:
@@ -48,7 +48,7 @@ def test_bad_files_are_one_sentence(tmp_path: Path, content: str | bytes, senten
     assert "\n" not in str(told.value)
 
 
-def test_a_layer_that_is_not_there_and_a_file_that_is_not_there(tmp_path: Path) -> None:
+def test_missing_layer_and_missing_file(tmp_path: Path) -> None:
     path = tmp_path / "mine.tsv"
     path.write_text(GOOD)
     with pytest.raises(FileError, match=r"no row for layer 6: it has rows for 0, 1"):
@@ -57,7 +57,7 @@ def test_a_layer_that_is_not_there_and_a_file_that_is_not_there(tmp_path: Path) 
         BaselineFile(tmp_path / "nothing.tsv")
 
 
-def test_numbers_are_counted_from_the_row_s_levels(tmp_path: Path) -> None:
+def test_rescaling_uses_the_levels_of_the_layer(tmp_path: Path) -> None:
     path = tmp_path / "mine.tsv"
     path.write_text(GOOD)
     raw = np.array([0.9, 0.1, 1.0, 0.0])

@@ -1,4 +1,4 @@
-"""bert_score's calls on the bundled model: shapes, order, what is kept from call to call, and what is refused."""
+"""The bert_score interface with the bundled model."""
 
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ def scorer() -> BERTScorer:
     return BERTScorer(num_layers=4)
 
 
-def test_three_arrays_in_the_order_of_the_pairs(scorer: BERTScorer) -> None:
+def test_results_are_in_the_order_of_the_pairs(scorer: BERTScorer) -> None:
     P, R, F = scorer.score(A, B)
     assert P.shape == R.shape == F.shape == (4,) and pytest.approx(2 * P * R / (P + R)) == F
     for at in range(4):
@@ -34,11 +34,11 @@ def test_three_arrays_in_the_order_of_the_pairs(scorer: BERTScorer) -> None:
 
 
 @pytest.mark.parametrize("kind", [tuple, np.array, iter])
-def test_texts_come_in_any_container(scorer: BERTScorer, kind: Any) -> None:
+def test_any_container_of_texts(scorer: BERTScorer, kind: Any) -> None:
     assert np.array_equal(scorer.score(kind(A), kind(B)), scorer.score(A, B))
 
 
-def test_the_function_is_the_scorer(scorer: BERTScorer) -> None:
+def test_function_equals_scorer(scorer: BERTScorer) -> None:
     assert np.array_equal(score(A, B, num_layers=4), scorer.score(A, B))
     options = {"idf": False, "device": "cpu", "batch_size": 8, "nthreads": 0, "lang": "en", "use_fast_tokenizer": True}
     positional = score(A, B, "minilm", 4, False, return_hash=True, **options)
@@ -54,7 +54,7 @@ def test_all_layers_are_rows(metric: str) -> None:
     assert [one.shape for one in score(A, B, "words", all_layers=True)] == [(1, 4)] * 3
 
 
-def test_other_metrics_are_softset_s_own() -> None:
+def test_other_metrics_equal_softset() -> None:
     for metric in ("softset", "subspace", "subspace(weights=l2)", "symbolic", "dynamax"):
         ours = softset.score(A, B, metric=metric)
         assert np.allclose(score(A, B, metric=metric), [ours.precision, ours.recall, ours.score], atol=1e-6)
@@ -62,7 +62,7 @@ def test_other_metrics_are_softset_s_own() -> None:
     assert np.allclose(score(A, B, idf=True, metric="subspace")[2], weighed.score, atol=1e-6)
 
 
-def test_of_several_references_the_best_with_its_own_precision_and_recall(scorer: BERTScorer) -> None:
+def test_best_reference_keeps_its_precision_and_recall(scorer: BERTScorer) -> None:
     several = [[B[(at + 1) % 4], B[at], B[(at + 2) % 4]] for at in range(4)]
     each = np.array([scorer.score(A, [some[k] for some in several]) for k in range(3)])
     best = each[:, 2].argmax(axis=0)
@@ -72,7 +72,7 @@ def test_of_several_references_the_best_with_its_own_precision_and_recall(scorer
     assert np.allclose([one[4] for one in rows], scorer.score(A, several), atol=1e-5)
 
 
-def test_empty_texts_have_softset_s_rule(scorer: BERTScorer) -> None:
+def test_empty_texts(scorer: BERTScorer) -> None:
     P, R, F = scorer.score(["", "a", " \n", "\u4f60"], ["  ", "", "a", "\u597d"])
     for one in (P, R, F):
         assert one == pytest.approx([1, 0, 0, 1]), "an unknown token is a token"
@@ -82,7 +82,7 @@ def test_empty_texts_have_softset_s_rule(scorer: BERTScorer) -> None:
 # Weights
 
 
-def test_idf_is_of_the_references_unless_other_texts_are_given() -> None:
+def test_idf_is_fitted_on_references_by_default() -> None:
     own, given_later = BERTScorer(idf=True), BERTScorer(idf=True, idf_sents=A)
     of_references = own.score(A, B)
     assert np.allclose(of_references, BERTScorer(idf=True, idf_sents=B).score(A, B))
@@ -95,7 +95,7 @@ def test_idf_is_of_the_references_unless_other_texts_are_given() -> None:
     assert np.allclose(own.score(A, grouped), BERTScorer(idf=True, idf_sents=flat).score(A, grouped))
 
 
-def test_nothing_stays_from_an_earlier_call() -> None:
+def test_calls_are_independent() -> None:
     scorer = BERTScorer(idf=True)
     before = scorer.score(A[:2], B[:2])
     scorer.score(A, B)
@@ -105,20 +105,20 @@ def test_nothing_stays_from_an_earlier_call() -> None:
     assert compute(predictions=A[:2], references=B[:2], idf=True) == one
 
 
-def test_tokens_that_all_weigh_nothing_count_alike() -> None:
+def test_tokens_have_equal_weights_if_all_idf_weights_are_0() -> None:
     """One reference has every token in every text, so that all weights of it are 0; bert_score gives NaN."""
     weighed, plain = score(A[:1], B[:1], idf=True), score(A[:1], B[:1])
     assert weighed[1] == pytest.approx(plain[1]) and np.isfinite(weighed).all()
     assert score(["red"], ["red"], idf=True)[2] == pytest.approx([1.0])
 
 
-def test_weights_of_no_texts() -> None:
+def test_idf_without_texts() -> None:
     assert [one.shape for one in score([], [], idf=True)] == [(0,)] * 3
     with pytest.raises(InputError, match="idf needs at least one text"):
         BERTScorer(idf=True, idf_sents=[])
 
 
-def test_weights_may_be_given_as_an_object() -> None:
+def test_idf_object() -> None:
     idf = softset.Idf.fit(B)
     scorer = BERTScorer(idf=idf)
     assert scorer.idf is True
@@ -135,7 +135,7 @@ def test_weights_may_be_given_as_an_object() -> None:
 # Rescaling
 
 
-def test_a_baseline_file_is_applied_by_layer(tmp_path: Path) -> None:
+def test_baseline_file_is_applied_by_layer(tmp_path: Path) -> None:
     path = tmp_path / "mine.tsv"
     rows = [(layer, 0.1 + layer / 20, 0.2, 0.15) for layer in range(7)]
     path.write_text("LAYER,P,R,F\n" + "".join(",".join(map(str, row)) + "\n" for row in rows))
@@ -152,7 +152,7 @@ def test_a_baseline_file_is_applied_by_layer(tmp_path: Path) -> None:
         score(A, B, rescale_with_baseline=True, baseline_path=path)
 
 
-def test_the_bundled_model_brings_its_levels() -> None:
+def test_bundled_model_has_baselines() -> None:
     """Identical texts keep their 1, and unrelated ones come nearer to 0, at every layer."""
     some, others = ["The cat sleeps.", "Bach wrote fugues."], ["Rain falls in the north.", "He owes me money."]
     for layer in (0, 3, 6):
@@ -162,7 +162,7 @@ def test_the_bundled_model_brings_its_levels() -> None:
         assert (after < before).all() and (np.abs(after) < np.abs(before) + 0.1).all() and (after < 0.4).all()
 
 
-def test_subspace_has_a_closed_form_and_others_have_none() -> None:
+def test_only_subspace_has_a_closed_form() -> None:
     ours = softset.score(A, B, metric="subspace", rescale="chance")
     assert np.allclose(score(A, B, metric="subspace", rescale_with_baseline=True)[2], ours.score, atol=1e-6)
     for metric in ("softset", "average", "johnson", "wmd"):
@@ -187,19 +187,19 @@ def test_subspace_has_a_closed_form_and_others_have_none() -> None:
         ({"model_type": "words"}, "words_no-idf_version=V"),
     ],
 )
-def test_the_hash_names_what_decides(options: dict[str, Any], hashed: str) -> None:
+def test_hash_names_the_settings(options: dict[str, Any], hashed: str) -> None:
     wanted = hashed.replace("V", f"softset-{softset.__version__}")
     scorer = BERTScorer(**options)
     assert scorer.hash == wanted and scorer.score(A, B, return_hash=True)[1] == wanted
 
 
-def test_the_hash_of_a_custom_baseline(tmp_path: Path) -> None:
+def test_hash_of_a_custom_baseline(tmp_path: Path) -> None:
     (tmp_path / "mine.tsv").write_text("LAYER,P,R,F\n6,0.1,0.1,0.1\n")
     scorer = BERTScorer(rescale_with_baseline=True, baseline_path=tmp_path / "mine.tsv")
     assert scorer.hash.endswith("-custom-rescaled") and scorer.rescale_with_baseline
 
 
-def test_the_properties_say_what_was_asked_for() -> None:
+def test_properties_return_the_arguments() -> None:
     scorer = BERTScorer(lang="en", idf=True, metric="subspace")
     assert (scorer.lang, scorer.model_type, scorer.num_layers, scorer.idf) == ("en", "minilm", 6, True)
     assert scorer.rescale_with_baseline is False and scorer.signature == ""
@@ -230,14 +230,14 @@ def test_models_and_layers_by_language_and_name() -> None:
 # The other two packages
 
 
-def test_compute_is_evaluate_s() -> None:
+def test_compute_has_the_format_of_evaluate() -> None:
     (P, R, F), hashed = score(A, B, num_layers=4, return_hash=True)
     wanted = {"precision": P.tolist(), "recall": R.tolist(), "f1": F.tolist(), "hashcode": hashed}
     assert compute(predictions=A, references=B, num_layers=4) == wanted
     assert compute(predictions=A, references=[[one] for one in B], num_layers=4) == wanted
 
 
-def test_batches_are_scored_in_their_order(scorer: BERTScorer) -> None:
+def test_batches_are_scored_in_order(scorer: BERTScorer) -> None:
     """Torchmetrics' own gives each pair another one's scores when lengths differ."""
     random = np.random.default_rng(0)
     words = "red blue book pen dog cat rain train night".split()
@@ -258,7 +258,7 @@ def test_batches_are_scored_in_their_order(scorer: BERTScorer) -> None:
     assert [one.shape for one in metric.compute().values()] == [(0,)] * 3
 
 
-def test_a_refused_batch_leaves_nothing_behind() -> None:
+def test_invalid_batch_changes_nothing() -> None:
     metric = BERTScore(return_hash=True)
     metric.update(A, B)
     for preds, target in ((A, B[:2]), (["a", None], ["b", "c"]), ("a", None)):
@@ -271,7 +271,7 @@ def test_a_refused_batch_leaves_nothing_behind() -> None:
 # What is seen
 
 
-def test_progress_is_told_on_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
+def test_verbose_prints_to_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
     score(A, B)
     assert capsys.readouterr() == ("", "")
     score(A, B, verbose=True)
@@ -279,7 +279,7 @@ def test_progress_is_told_on_standard_error(capsys: pytest.CaptureFixture[str]) 
     assert out == "" and "4 of 4 pairs" in told and told.rstrip().endswith("seconds")
 
 
-def test_an_example_is_explained_with_the_same_numbers(scorer: BERTScorer) -> None:
+def test_plot_example_has_the_same_numbers(scorer: BERTScorer) -> None:
     text = " A red \u4f60. "
     view = scorer.plot_example(text, B[0]).views[0]
     assert (view.precision, view.recall, view.score) == pytest.approx(
@@ -291,7 +291,7 @@ def test_an_example_is_explained_with_the_same_numbers(scorer: BERTScorer) -> No
     assert plot_example("a pen", "a red pen", metric="subspace").candidate.tokens == ("a", "pen")
 
 
-def test_an_example_is_drawn(scorer: BERTScorer, tmp_path: Path) -> None:
+def test_plot_example_writes_a_png(scorer: BERTScorer, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     scorer.plot_example(A[0], B[0], str(tmp_path / "example.png"))
     assert (tmp_path / "example.png").read_bytes()[1:4] == b"PNG"
@@ -311,7 +311,7 @@ def test_an_example_is_drawn(scorer: BERTScorer, tmp_path: Path) -> None:
         ([[[1.0, 2.0]]], ["a"], "vectors were given"),
     ],
 )
-def test_bad_texts_are_one_sentence_with_the_row(scorer: BERTScorer, cands: Any, refs: Any, sentence: str) -> None:
+def test_bad_texts_give_one_sentence_with_the_row(scorer: BERTScorer, cands: Any, refs: Any, sentence: str) -> None:
     with pytest.raises(InputError, match=sentence) as told:
         scorer.score(cands, refs)
     assert "\n" not in str(told.value)
@@ -330,6 +330,6 @@ def test_bad_texts_are_one_sentence_with_the_row(scorer: BERTScorer, cands: Any,
         ({"metric": "bertscores"}, "there is no metric 'bertscores'"),
     ],
 )
-def test_bad_options_are_one_sentence(options: dict[str, Any], sentence: str) -> None:
+def test_bad_options_give_one_sentence(options: dict[str, Any], sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         score(A, B, **options)

@@ -1,4 +1,4 @@
-"""Marks and unknown tokens in the sets, against the definition written out."""
+"""Special and unknown tokens in token sets."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ def encoder() -> MatchingEncoder:
     return MatchingEncoder(load_encoder("minilm", layer=2))
 
 
-def test_sets_are_the_whole_sequence_that_the_model_reads(encoder: MatchingEncoder) -> None:
+def test_sets_contain_all_tokens_in_order(encoder: MatchingEncoder) -> None:
     sets, plain = encoder.encode(TEXTS), load_encoder("minilm", layer=2).encode([text.strip() for text in TEXTS])
     assert sets.special is None and plain.special is not None and sets.spans is not None
     for at, text in enumerate(TEXTS):
@@ -36,19 +36,19 @@ def test_sets_are_the_whole_sequence_that_the_model_reads(encoder: MatchingEncod
     assert sets.tokens_of(0) == sets.tokens_of(5) and np.allclose(sets[0], sets[5], atol=1e-5)
 
 
-def test_the_signature_tells_it_from_ordinary_sets(encoder: MatchingEncoder) -> None:
+def test_signature_differs_from_that_of_ordinary_sets(encoder: MatchingEncoder) -> None:
     assert "|special:matched|" in encoder.signature and encoder.encode(["a"]).signature == encoder.signature
     assert encoder.signature == MatchingEncoder(load_encoder("minilm", layer=2, special_tokens=True)).signature
 
 
-def test_marks_that_are_members_already_are_found_too(encoder: MatchingEncoder) -> None:
+def test_special_tokens_inside_the_sets_are_recognised(encoder: MatchingEncoder) -> None:
     inside = MatchingEncoder(load_encoder("minilm", layer=2, special_tokens=True)).encode(TEXTS[:5])
     outside = encoder.encode(TEXTS[:5])
     for at in range(5):
         assert inside.tokens_of(at) == outside.tokens_of(at) and np.allclose(inside[at], outside[at], atol=1e-5)
 
 
-def test_encoders_without_marks_are_as_they_were() -> None:
+def test_encoders_without_special_tokens_are_unchanged() -> None:
     words = load_encoder("words")
     matching = MatchingEncoder(words)
     assert matching.signature == words.signature and matching.dimensions == words.dimensions
@@ -66,7 +66,7 @@ def by_hand(A: np.ndarray, a: np.ndarray, B: np.ndarray, b: np.ndarray) -> tuple
     return float(C.max(axis=1) @ a / a.sum()), float(C.max(axis=0) @ b / b.sum())
 
 
-def test_a_mark_can_be_matched_but_does_not_count() -> None:
+def test_special_token_can_be_matched_but_has_no_weight() -> None:
     random = np.random.default_rng(0)
     for n, m in ((1, 1), (3, 5), (4, 2)):
         A, B = random.normal(size=(n + 2, 3)), random.normal(size=(m + 2, 3))
@@ -77,7 +77,7 @@ def test_a_mark_can_be_matched_but_does_not_count() -> None:
         assert (found.precision[0], found.recall[0]) == pytest.approx(by_hand(A, weights[0], B, weights[1]))
 
 
-def test_weights_count_unknown_tokens_and_every_text(encoder: MatchingEncoder) -> None:
+def test_idf_counts_unknown_tokens_and_every_text(encoder: MatchingEncoder) -> None:
     idf = fit_idf(["red \u4f60", "red", "red", "", "\u597d"], encoder)
     assert idf.documents == 5
     assert idf["[UNK]"] == pytest.approx(np.log(6 / 3)) and idf["red"] == pytest.approx(np.log(6 / 4))
@@ -85,7 +85,7 @@ def test_weights_count_unknown_tokens_and_every_text(encoder: MatchingEncoder) -
     assert fit_idf([], encoder).documents == 0
 
 
-def test_counting_goes_block_by_block(encoder: MatchingEncoder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_idf_is_counted_in_batches(encoder: MatchingEncoder, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [f"line {n} of \u4f60" for n in range(7)]
     whole = fit_idf(texts, encoder)
     monkeypatch.setattr("softset.integrations.bert_score_matching.IDF_BATCH", 3)
