@@ -523,7 +523,7 @@ def test_an_unknown_module_gives_a_clear_error(folder, tmp_path):
     modules = json.loads((tmp_path / "m" / "modules.json").read_text())
     modules[-1]["type"] = "no_such_package.Module"
     (tmp_path / "m" / "modules.json").write_text(json.dumps(modules))
-    with pytest.raises(FileError, match=r"m cannot be opened by sentence-transformers: .*no_such_package"):
+    with pytest.raises(FileError, match=r"m cannot be opened by sentence-transformers \(.*no_such_package"):
         sentence_encoder(tmp_path / "m")
 
 

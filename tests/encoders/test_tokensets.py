@@ -182,7 +182,7 @@ def test_files_of_another_kind_are_rejected(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arrays", "kind", "sentence"),
     [
-        ([[[1, 2]], [[1, 2, 3]]], AmbientError, "text 1 have 3 dimensions, but text 0 has 2"),
+        ([[[1, 2]], [[1, 2, 3]]], AmbientError, "text 1 have 3 dimensions, but 2 were wanted"),
         ([[[1, 2]], [1, 2]], ShapeError, r"text 1 have shape \(2,\)"),
         ([[[1, 2], [3]]], ShapeError, "text 0 are not an array"),
         ([[[1, 2]], [[1, np.nan]]], NotFiniteError, "token 0 of text 1"),

@@ -59,7 +59,7 @@ def test_what_is_no_pair_of_lists(candidates: Any, references: Any, sentence: st
     [
         ([A, A], [A, BAD], NotFiniteError, "the vector of token 2 of text 1 has a number that is not finite"),
         ([A * np.inf], [A], NotFiniteError, "the vector of token 0 of text 0 has a number that is not finite"),
-        ([A, A], [A, A[:, :3]], AmbientError, "the vectors of text 1 have 3 dimensions, but text 0 has 4"),
+        ([A, A], [A, A[:, :3]], AmbientError, "the vectors of text 1 have 3 dimensions, but 4 were wanted"),
         ([A], [A[:, :3]], AmbientError, "the candidates' vectors have 4 dimensions and the references' 3"),
         ([A[0]], [A], ShapeError, r"the vectors of text 0 have shape \(4,\), but \(tokens, dimensions\) was wanted"),
         (A, A, ShapeError, r"the vectors of text 0 have shape \(4,\)"),

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from softset.encoders.base import Progress
+from softset.encoders.library_errors import translate_errors
 from softset.encoders.loading import load_encoder
 from softset.encoders.model_info import encoder_facts
 from softset.encoders.models import (
@@ -26,7 +27,7 @@ from softset.encoders.models import (
 from softset.encoders.onnx import onnx_file
 from softset.errors import FileError, InputError, MissingExtraError, SoftsetError
 from softset.io.json_files import read_json
-from softset.io.text import first_line, printable
+from softset.io.text import printable
 
 __all__ = ["import_model"]
 
@@ -90,11 +91,8 @@ def _download(name: str, folder: Path) -> None:
         raise MissingExtraError(
             f"there is no folder {name}, and a hub name needs huggingface_hub: pip install 'softset[torch]'"
         ) from error
-    try:
+    with translate_errors(f"there is no folder {name}, and the hub has no such model", "check the name"):
         snapshot_download(name, local_dir=folder, allow_patterns=HUB_FILES, ignore_patterns=HUB_IGNORED)
-    except Exception as error:  # the errors of the library and of its network stack have no common class
-        reason = first_line(error)
-        raise FileError(f"there is no folder {name}, and the hub has no such model ({reason})") from error
 
 
 def _import(source: _Source, name: str, replace: bool, kind: str | None, progress: Progress | None) -> dict[str, Any]:
@@ -159,14 +157,9 @@ def _copy_files(files: Mapping[str, Path], folder: Path, progress: Progress | No
 
 def _try_encoder(folder: Path) -> dict[str, Any]:
     """Encode a text with the copy and return the dimensions and layers."""
-    try:
+    with translate_errors(f"{folder} cannot encode a text", "save the model again"):
         encoder = load_encoder(folder)
         sets = encoder.encode([SAMPLE])
-    except SoftsetError:
-        raise
-    except Exception as error:  # the errors of the libraries have no common class
-        reason = first_line(error)[:300]
-        raise FileError(f"{folder} cannot encode a text ({reason}): save the model again") from error
     if not all(np.isfinite(part.vectors).all() for part in (sets, sets.special) if part is not None):
         raise FileError(f"{folder} returns numbers that are not finite for the text {SAMPLE!r}: save the model again")
     facts = encoder_facts(encoder)

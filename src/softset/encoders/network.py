@@ -1,19 +1,19 @@
 """The interface between a model and the pipeline, and tests of a model's behaviour."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 import numpy as np
 
 from softset.encoders.batching import pad_sequences
+from softset.encoders.library_errors import translate_errors
 from softset.encoders.tokenizer import Tokenizer
-from softset.errors import FileError, SoftsetError
-from softset.io.text import counted, first_line
+from softset.errors import FileError
+from softset.io.text import counted
 
-__all__ = ["SUPPORTED", "Network", "depends_on_batch", "is_causal", "run_network", "translate_errors"]
+__all__ = ["RUN_ADVICE", "SUPPORTED", "Network", "depends_on_batch", "describe_failure", "is_causal", "run_network"]
 
-ADVICE = "try a smaller max_length or batch_tokens, or save the model again"
+RUN_ADVICE = "try a smaller max_length or batch_tokens, or save the model again"
 SUPPORTED = "supported models are text encoders (BERT), the encoders of T5 and BART, and decoders (GPT-2, Llama)"
 PROBES = ("a", "a red book about the old king and the young queen of the north")
 # Relative to the largest number. Rounding errors are 100 times smaller; ignoring the mask changes 1,000 times as much.
@@ -55,10 +55,10 @@ class Network(ABC):
         """Return the vectors (b, L, d) in float32."""
 
 
-def run_network(network: Network, sequences: Sequence[np.ndarray], pad: int, advice: str = ADVICE) -> np.ndarray:
+def run_network(network: Network, sequences: Sequence[np.ndarray], pad: int, advice: str = RUN_ADVICE) -> np.ndarray:
     """Pad the sequences on the right, run the network, and return its vectors (b, L, d)."""
     ids, mask = pad_sequences(sequences, pad)
-    with translate_errors(network.identity, ids.shape, advice):
+    with translate_errors(describe_failure(network.identity, ids.shape), advice):
         vectors = network(ids, mask)
     expected = (*ids.shape, network.dimensions)
     if vectors.shape != expected:
@@ -69,17 +69,9 @@ def run_network(network: Network, sequences: Sequence[np.ndarray], pad: int, adv
     return vectors
 
 
-@contextmanager
-def translate_errors(identity: str, shape: tuple[int, ...], advice: str = ADVICE) -> Iterator[None]:
-    """Turn any error that a model raises on ids of this shape (b, L) into a FileError of one sentence."""
-    try:
-        yield
-    except (SoftsetError, MemoryError):
-        raise
-    except Exception as error:
-        size = f"{counted(shape[0], 'text')} of {counted(shape[1], 'token')}"
-        reason = first_line(error)[:300]
-        raise FileError(f"the model {identity} cannot be run on {size} ({reason}): {advice}") from error
+def describe_failure(identity: str, shape: tuple[int, ...]) -> str:
+    """Return the beginning of the error message about a model that fails on ids of this shape (b, L)."""
+    return f"the model {identity} cannot be run on {counted(shape[0], 'text')} of {counted(shape[1], 'token')}"
 
 
 def depends_on_batch(tokenizer: Tokenizer, network: Network) -> bool:

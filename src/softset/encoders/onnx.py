@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from softset.encoders.library_errors import translate_errors
 from softset.encoders.model_config import Layer, check_layer, max_sequence_length, resolve_layer
 from softset.encoders.network import Network, depends_on_batch
 from softset.encoders.onnx_graph import only_output, output_names, weight_locations
 from softset.encoders.tokenizer import SubwordTokenizer
 from softset.errors import FileError, InputError
 from softset.io.json_files import read_json
-from softset.io.text import first_line
 
 __all__ = ["OnnxNetwork", "external_weights", "leaves_folder", "onnx_file", "open_onnx"]
 
@@ -110,10 +110,8 @@ class OnnxNetwork(Network):
             )
         if isinstance(shape[2], int):
             return shape[2]
-        try:
+        with translate_errors(f"{self._file} cannot be run", "export the model again"):
             return int(self(np.zeros((1, 1), dtype=np.int64), np.ones((1, 1), dtype=np.int64)).shape[2])
-        except Exception as error:  # onnxruntime has no narrower class
-            raise FileError(f"{self._file} cannot be run ({first_line(error)}): export the model again") from error
 
     @cached_property
     def multithreaded(self) -> "OnnxNetwork":
@@ -168,13 +166,10 @@ def _session(file: Path, graph: bytes | None, threads: int) -> Any:
     # int8 weights become float32 once, at opening. By default onnxruntime would also round activations to 8 bits, which
     # costs accuracy (token cosines of .993 instead of .999) and saves no time at these sizes.
     options.add_session_config_entry("session.disable_quant_qdq", "1")
-    try:
+    with translate_errors(f"{file} cannot be opened by onnxruntime", "export the model again"):
         return onnxruntime.InferenceSession(
             graph or str(file), options, providers=["CPUExecutionProvider"], disabled_optimizers=DISABLED_OPTIMIZERS
         )
-    except Exception as error:  # onnxruntime has no narrower class
-        reason = first_line(error)
-        raise FileError(f"{file} cannot be opened by onnxruntime ({reason}): export the model again") from error
 
 
 def _find_output(file: Path, content: bytes, layer: Layer) -> tuple[str, int | None, bool]:

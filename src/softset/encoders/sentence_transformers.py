@@ -12,8 +12,9 @@ import numpy as np
 
 from softset.encoders.base import Progress, TextEncoder
 from softset.encoders.batching import DEFAULT_BATCH_TOKENS, pad_sequences
+from softset.encoders.library_errors import translate_errors
 from softset.encoders.model_config import max_sequence_length
-from softset.encoders.network import Network, translate_errors
+from softset.encoders.network import RUN_ADVICE, Network, describe_failure
 from softset.encoders.pipeline import ContextualEncoder, PipelineOptions
 from softset.encoders.signature import format_signature
 from softset.encoders.tokenizer import SubwordTokenizer
@@ -21,7 +22,6 @@ from softset.encoders.tokensets import TokenSets
 from softset.encoders.transformers import check_not_forked
 from softset.errors import FileError, InputError, MissingExtraError
 from softset.io.json_files import read_json
-from softset.io.text import first_line
 
 __all__ = ["LateInteractionEncoder", "Role", "SentenceEncoder", "sentence_encoder"]
 
@@ -99,7 +99,7 @@ class SentenceEncoder(ContextualEncoder):
         vectors = np.zeros((len(texts), self.dimensions))
         for batch in self._batches([job.ids for job in jobs]):
             ids, mask = pad_sequences([jobs[number].ids for number in batch], self._tokenizer.pad)
-            with translate_errors(self._network.identity, ids.shape):
+            with translate_errors(describe_failure(self._network.identity, ids.shape), RUN_ADVICE):
                 sentences = self._network.sentence_vectors(ids, mask)
             for sentence, number in zip(sentences, batch, strict=True):
                 window, text = jobs[number].window, jobs[number].text
@@ -218,7 +218,7 @@ class LateInteractionEncoder(TextEncoder):
 
         check_not_forked(torch.get_num_threads())
         encode = getattr(self._model, f"encode_{self._role}")
-        with translate_errors(self._identity, (len(texts), self._length(texts[0]))):
+        with translate_errors(describe_failure(self._identity, (len(texts), self._length(texts[0]))), RUN_ADVICE):
             outputs = encode(texts, output_value=None, batch_size=len(texts), show_progress_bar=False)
         for output in outputs:
             mask = output["attention_mask"].bool()
@@ -248,12 +248,10 @@ def _load(library: Any, name: str | os.PathLike[str]) -> Any:
     for pickle in folder.rglob("pytorch_model*.bin"):
         if not any((pickle.parent / f"model.safetensors{end}").is_file() for end in ("", ".index.json")):
             raise FileError(f"{pickle} is a pickle, which can run code: save the model again, as safetensors")
-    try:
+    with translate_errors(f"{folder} cannot be opened by sentence-transformers", "save the model again"):
         return getattr(library, CLASSES[kind])(
             str(folder), local_files_only=True, trust_remote_code=False, model_kwargs={"use_safetensors": True}
         )
-    except Exception as error:  # missing modules, wrong weights, and any other error of the library
-        raise FileError(f"{folder} cannot be opened by sentence-transformers: {first_line(error)}") from error
 
 
 def _model_folder(name: str | os.PathLike[str]) -> Path:

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -10,10 +10,9 @@ from typing import Any, Self
 
 import numpy as np
 
+from softset.encoders.library_errors import translate_errors
 from softset.encoders.texts import excerpt
 from softset.encoders.tokensets import string_array
-from softset.errors import FileError
-from softset.io.text import first_line
 
 __all__ = ["SlowTokenizer", "SubwordTokenizer", "TokenizedText", "Tokenizer"]
 
@@ -101,10 +100,8 @@ class SubwordTokenizer(Tokenizer):
         from tokenizers import Tokenizer as Backend
 
         content = Path(path).read_bytes()
-        try:
+        with translate_errors(f"{path} is not a readable tokenizer.json", "save it again"):
             backend = Backend.from_buffer(content)
-        except Exception as error:  # the library has no narrower class
-            raise FileError(f"{path} is not a readable tokenizer.json ({error}): save it again") from error
         names = (getattr(backend.model, "unk_token", None), "[UNK]", "<unk>")
         ids = (backend.token_to_id(name) for name in names if name)
         unknown = next((number for number in ids if number is not None), None)
@@ -125,7 +122,7 @@ class SubwordTokenizer(Tokenizer):
                 yield _tokenized(text, encoding.ids, encoding.tokens, encoding.offsets, self._unknown_ids)
 
     def _encode(self, texts: Sequence[str]) -> list[Any]:
-        with _translate_errors(*texts):
+        with _tokenizer_errors(*texts):
             # `encode_batch` uses the library's thread pool, which takes all cores.
             if self._threads == 1 or len(texts) == 1:
                 return [self._backend.encode(text, add_special_tokens=False) for text in texts]
@@ -145,7 +142,7 @@ class SlowTokenizer(Tokenizer):
     def __call__(self, texts: Sequence[str]) -> Iterator[TokenizedText]:
         """Yield the tokens of each text."""
         for text in texts:
-            with _translate_errors(text):
+            with _tokenizer_errors(text):
                 tokens = self._tokenizer.tokenize(text, split_special_tokens=True)
                 ids = self._tokenizer.convert_tokens_to_ids(tokens)
             yield _tokenized(text, ids, tokens, list(_find_spans(text, tokens)), self._unknown_ids)
@@ -167,17 +164,11 @@ def _find_spans(text: str, tokens: Sequence[str]) -> Iterator[tuple[int, int]]:
         yield begin, end
 
 
-@contextmanager
-def _translate_errors(*texts: str) -> Iterator[None]:
-    """Turn any error of a tokenizer into a FileError of one sentence."""
-    try:
-        yield
-    except Exception as error:  # the libraries have no narrower class
-        subject = excerpt(texts[0]) if len(texts) == 1 else f"one of {len(texts)} texts"
-        raise FileError(
-            f"the model's tokenizer cannot read {subject} ({first_line(error)}): correct its tokenizer.json or save it "
-            "again"
-        ) from error
+def _tokenizer_errors(*texts: str) -> AbstractContextManager[None]:
+    """Return a context that turns any error of a tokenizer into a FileError."""
+    subject = excerpt(texts[0]) if len(texts) == 1 else f"one of {len(texts)} texts"
+    advice = "correct its tokenizer.json or save it again"
+    return translate_errors(f"the model's tokenizer cannot read {subject}", advice)
 
 
 def _tokenized(
@@ -210,7 +201,7 @@ def _strip(text: str, begin: int, end: int) -> tuple[int, int]:
 
 def _special_tokens(backend: Any) -> tuple[SpecialTokens, SpecialTokens]:
     """Return the special tokens that the model expects before and after a text."""
-    with _translate_errors("a"):
+    with _tokenizer_errors("a"):
         bare, full = (backend.encode("a", add_special_tokens=added) for added in (False, True))
     named = list(zip(full.ids, full.tokens, strict=True))
     before = next((index for index, special in enumerate(full.special_tokens_mask) if not special), len(named))

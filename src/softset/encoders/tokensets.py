@@ -287,16 +287,13 @@ def _check_vectors(vectors: Any, text: int) -> np.ndarray:
 
 
 def _common_dimension(rows: Sequence[np.ndarray], dimensions: int | None) -> int:
-    first = next((text for text, array in enumerate(rows) if array.shape[1]), None)
-    d = dimensions if dimensions is not None else rows[first].shape[1] if first is not None else 0
+    d = dimensions if dimensions is not None else next((array.shape[1] for array in rows if array.shape[1]), 0)
     if d < 1:
         raise ShapeError("all sets are empty, so their dimension is not known: give dimensions=...")
     for text, array in enumerate(rows):
         if array.shape[1] not in (0, d):
-            expected = f"text {first} has {d}" if dimensions is None else f"{d} were wanted"
-            raise AmbientError(
-                f"the vectors of text {text} have {counted(array.shape[1], 'dimension')}, but {expected}"
-            )
+            found = counted(array.shape[1], "dimension")
+            raise AmbientError(f"the vectors of text {text} have {found}, but {d} were wanted")
     return d
 
 

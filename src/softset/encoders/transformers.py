@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from softset.encoders.library_errors import translate_errors
 from softset.encoders.model_config import Layer, max_sequence_length, resolve_layer
 from softset.encoders.network import SUPPORTED, Network, depends_on_batch
 from softset.encoders.tokenizer import SlowTokenizer, SubwordTokenizer, Tokenizer
@@ -54,15 +55,13 @@ def _load(source: str | Path, dtype: Any) -> tuple[Any, Any, Any]:
     """Return the config, tokenizer and model of a folder or hub name."""
     _, transformers = _import_libraries()
     safe = {"trust_remote_code": False, "local_files_only": Path(source).exists()}
-    try:
-        with _silence(transformers):
-            config = transformers.AutoConfig.from_pretrained(source, **safe)
-            tokenizer = transformers.AutoTokenizer.from_pretrained(source, **safe)
-            model, info = transformers.AutoModel.from_pretrained(
-                source, config=config, use_safetensors=True, dtype=dtype, output_loading_info=True, **safe
-            )
-    except Exception as error:  # any error that the library raises on a foreign file
-        raise FileError(f"{source} cannot be opened by transformers: {first_line(error)}") from error
+    failure = f"{source} cannot be opened by transformers"
+    with translate_errors(failure, "check its name or save it again"), _silence(transformers):
+        config = transformers.AutoConfig.from_pretrained(source, **safe)
+        tokenizer = transformers.AutoTokenizer.from_pretrained(source, **safe)
+        model, info = transformers.AutoModel.from_pretrained(
+            source, config=config, use_safetensors=True, dtype=dtype, output_loading_info=True, **safe
+        )
     _check_complete(source, info)
     return config, tokenizer, model
 

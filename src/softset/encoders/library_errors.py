@@ -1,0 +1,28 @@
+"""Errors of the libraries that read and run models."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from softset.errors import FileError, SoftsetError
+from softset.io.text import first_line
+
+__all__ = ["translate_errors"]
+
+MAX_CHARACTERS = 300
+
+
+@contextmanager
+def translate_errors(problem: str, advice: str) -> Iterator[None]:
+    """Turn any error of a library into a FileError of one sentence; the libraries have no common error class.
+
+    >>> with translate_errors("model.onnx cannot be opened", "export the model again"):
+    ...     raise RuntimeError("wrong version")
+    Traceback (most recent call last):
+    softset.errors.FileError: model.onnx cannot be opened (wrong version): export the model again
+    """
+    try:
+        yield
+    except (SoftsetError, MemoryError):
+        raise
+    except Exception as error:
+        raise FileError(f"{problem} ({first_line(error)[:MAX_CHARACTERS]}): {advice}") from error
