@@ -94,9 +94,9 @@ def test_page_and_image_replace_existing_files(run) -> None:
         (("a", "b", "--metric", "fuzzy"), "there is no metric 'fuzzy'"),
         (("a", "b", "--metric", "dynamax"), "dynamax has no membership of single tokens"),
         (("a", "b", "--layer", "9"), "the model has layers 0 to 6"),
-        (("red " * 201, "b", "--html", "x"), "at most 200 tokens of a text, but the candidate has 201"),
-        (("b", "red " * 201, "--html", "x", "--png", "y"), "at most 200 tokens of a text, but the reference has 201"),
-        (("red " * 1001, "b", "--png", "x"), "at most 1,000 tokens of a text"),
+        (("red " * 201, "b", "--html", "x"), "0 to 200 tokens of a text, but the candidate has 201"),
+        (("b", "red " * 201, "--html", "x", "--png", "y"), "0 to 200 tokens of a text, but the reference has 201"),
+        (("red " * 1001, "b", "--png", "x"), "1 to 1,000 tokens of a text"),
     ],
 )
 def test_bad_input_gives_one_sentence_and_exit_code_2(run, arguments, sentence) -> None:

@@ -99,8 +99,8 @@ def test_missing_matplotlib_names_the_extra(monkeypatch) -> None:
 def test_too_many_or_no_tokens_and_metrics_are_refused() -> None:
     short = text_of("a")
     for explanation, sentence in (
-        (explain(short, ExplainedText("", (), ())), "the reference has none"),
-        (explain(text_of(*"a" * 1001), short), "at most 1,000 tokens of a text, but the candidate has 1,001"),
+        (explain(short, ExplainedText("", (), ())), "1 to 1,000 tokens of a text, but the reference has 0"),
+        (explain(text_of(*"a" * 1001), short), "1 to 1,000 tokens of a text, but the candidate has 1,001"),
         (explain(short, short, ()), "1 to 6 metrics, but 0"),
         (explain(short, short, "abcdefg"), "1 to 6 metrics, but 7"),
     ):

@@ -69,6 +69,12 @@ class MetricView:
         row = (self.candidate_links if side == "candidate" else self.reference_links)[index]
         return [(int(other), float(row[other])) for other in np.argsort(-row, kind="stable")[:most]]
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return all numbers as lists and floats."""
+        chance = None if self.chance is None else self.chance._asdict()
+        values = vars(self) | {"chance": chance}
+        return {key: value.tolist() if isinstance(value, np.ndarray) else value for key, value in values.items()}
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation:
@@ -117,7 +123,7 @@ class Explanation:
             "candidate": vars(self.candidate),
             "reference": vars(self.reference),
             "cosines": self.cosines.tolist(),
-            "metrics": [_view_to_dict(view) for view in self.views],
+            "metrics": [view.to_dict() for view in self.views],
         }
 
     def to_json(self) -> str:
@@ -125,16 +131,11 @@ class Explanation:
         return json.dumps(self.to_dict(), ensure_ascii=False)
 
 
-def _view_to_dict(view: MetricView) -> dict[str, Any]:
-    numbers = {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in vars(view).items()}
-    return {**numbers, "chance": None if view.chance is None else view.chance._asdict()}
-
-
-def check_tokens(explanation: Explanation, most: int, output: str) -> None:
-    """Raise InputError if a text has more tokens than an output can show."""
+def check_tokens(explanation: Explanation, most: int, output: str, least: int = 0) -> None:
+    """Raise InputError if a text has more or fewer tokens than an output can show."""
     for name, text in (("candidate", explanation.candidate), ("reference", explanation.reference)):
-        if len(text.tokens) > most:
+        if not least <= len(text.tokens) <= most:
             raise InputError(
-                f"{output} shows at most {most:,} tokens of a text, but the {name} has {len(text.tokens):,}: "
+                f"{output} shows {least} to {most:,} tokens of a text, but the {name} has {len(text.tokens):,}: "
                 "explain a part of the text, or use the JSON output"
             )

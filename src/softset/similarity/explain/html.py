@@ -5,6 +5,7 @@ import hashlib
 from collections.abc import Iterator
 from html import escape
 from importlib.resources import files
+from string import Template
 
 import numpy as np
 
@@ -27,24 +28,21 @@ def as_html(explanation: Explanation, *, title: str = "What two texts share") ->
     True
     """
     check_tokens(explanation, MAX_TOKENS, "a page")
-    return "\n".join(_page(explanation, title))
-
-
-def _page(explanation: Explanation, title: str) -> Iterator[str]:
-    style, script = ((files(__package__) / name).read_text("utf-8") for name in ("page.css", "page.js"))
-    policy = f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; form-action 'none'"
-    yield '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">'
-    yield f'<meta http-equiv="Content-Security-Policy" content="{policy}; base-uri \'none\'">'
-    yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
-    yield f"<title>{_text(title)}</title>\n<style>{style}</style>\n</head>\n<body>\n<main>\n<h1>{_text(title)}</h1>"
-    yield (
-        "<p>The number above a token and its blue background show its membership in the other text, from 0 to 1. "
-        'Each token links to its row in the table below.</p>\n<div class="views">'
+    template, style, script = (
+        (files(__package__) / name).read_text("utf-8") for name in ("page.html", "page.css", "page.js")
     )
-    for index, view in enumerate(explanation.views):
-        yield from _section(explanation, view, f"v{index}")
-    yield f"</div>\n</main>\n<footer><p>{_text(explanation.signature)}</p></footer>"
-    yield f"<script>{script}</script>\n</body>\n</html>\n"
+    sections = [
+        line for index, view in enumerate(explanation.views) for line in _section(explanation, view, f"v{index}")
+    ]
+    return Template(template).substitute(
+        title=_text(title),
+        sections="\n".join(sections),
+        signature=_text(explanation.signature),
+        style=style,
+        script=script,
+        style_digest=_digest(style),
+        script_digest=_digest(script),
+    )
 
 
 def _section(explanation: Explanation, view: MetricView, key: str) -> Iterator[str]:

@@ -31,16 +31,11 @@ def save_png(explanation: Explanation, path: str | os.PathLike[str]) -> None:
 def as_png(explanation: Explanation) -> bytes:
     """Return a PNG image with a row for each candidate token and a column for each reference token.
 
-    A text of more than 1,000 tokens, or more than 6 metrics, raise InputError.
-
-    >>> from softset.similarity.explain import ExplainedText, Explanation
-    >>> empty = ExplainedText("", (), ())
-    >>> as_png(Explanation(empty, empty, np.empty((0, 0)), (), ""))
-    Traceback (most recent call last):
-    softset.errors.InputError: an image needs tokens in both texts, but the candidate has none
+    An empty text, a text of more than 1,000 tokens, or more than 6 metrics raise InputError.
     """
-    check_tokens(explanation, MAX_TOKENS, "an image")
-    _check(explanation)
+    check_tokens(explanation, MAX_TOKENS, "an image", least=1)
+    if not 1 <= len(explanation.views) <= MAX_VIEWS:
+        raise InputError(f"an image shows 1 to {MAX_VIEWS} metrics, but {len(explanation.views)} were given")
     require_matplotlib()
     from matplotlib.figure import Figure
     from matplotlib.font_manager import fontManager
@@ -71,14 +66,6 @@ def require_matplotlib() -> None:
         import matplotlib  # noqa: F401
     except ImportError:
         raise MissingExtraError("images need matplotlib: pip install 'softset[plot]'") from None
-
-
-def _check(explanation: Explanation) -> None:
-    for name, text in (("candidate", explanation.candidate), ("reference", explanation.reference)):
-        if not text.tokens:
-            raise InputError(f"an image needs tokens in both texts, but the {name} has none")
-    if not 1 <= len(explanation.views) <= MAX_VIEWS:
-        raise InputError(f"an image shows 1 to {MAX_VIEWS} metrics, but {len(explanation.views)} were given")
 
 
 def _draw(

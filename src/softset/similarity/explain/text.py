@@ -18,15 +18,7 @@ __all__ = ["Direction", "as_text", "chance_note", "directions"]
 
 # Styles from membership 0 to 1. Text and background are both set, so that their contrast is at least 4.5:1 in any
 # theme; grey to blue is also visible to readers who cannot tell red from green.
-STYLES = (
-    "",
-    "color(16) on color(252)",
-    "color(16) on color(153)",
-    "color(16) on color(117)",
-    "color(16) on color(75)",
-    "color(16) on color(33)",
-    "color(231) on color(27)",
-)
+STYLES = ("", *(f"color(16) on color({shade})" for shade in (252, 153, 117, 75, 33)), "color(231) on color(27)")
 MIN_WIDTH = 40
 TOKEN_WIDTH = 16
 VIEW_WIDTH = 40  # columns that one metric needs in a table
