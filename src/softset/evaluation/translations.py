@@ -5,7 +5,7 @@ of the metric is discordant (Ma, Bojar and Graham 2018, "Results of the WMT18 Me
 segment share its reference and translations, so the bootstrap draws segments, not judgements.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
@@ -41,7 +41,6 @@ TRANSLATIONS_PER_BLOCK = 1_024  # with their references 50 MB of vectors for sen
 TIE = 1e-6
 
 Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 
 def all_parts(methods: Iterable[ScoringMethod]) -> list[ScoringMethod]:
@@ -125,45 +124,30 @@ def score_translations(
 ) -> MethodScores:
     """Return the scores (m,) of the m translations of a language pair by every method.
 
-    Memory holds the vectors of one block. In a block each text is encoded once, and a translation that several systems
-    share is scored once, so that it ties with itself exactly.
+    Memory holds the vectors of one block. A translation that several systems share is scored once, so that it ties with
+    itself exactly.
     """
     weighted = any(method.metric.needs_idf for method in methods)
     idf = Idf.fit(pair.references, model=encoder) if weighted else None
     moment = getattr(encoder, "second_moment", None)
-    values = {method.name: np.zeros(len(pair.owner)) for method in methods}
+    keys = [(text, pair.references[owner]) for text, owner in zip(pair.translations, pair.owner, strict=True)]
+    distinct = list(dict.fromkeys(keys))
+    values = {method.name: np.zeros(len(distinct)) for method in methods}
     seconds = dict.fromkeys(values, 0.0)
-    for block in segment_blocks(pair.owner, TRANSLATIONS_PER_BLOCK):
-        keys = [
-            (pair.translations[index], pair.references[pair.owner[index]]) for index in range(block.start, block.stop)
-        ]
-        distinct = {key: index for index, key in enumerate(dict.fromkeys(keys))}
-        texts = distinct_indices([text for key in distinct for text in key])
-        left, right = np.array([[texts[text] for text in key] for key in distinct]).T
+    for start in range(0, len(distinct), TRANSLATIONS_PER_BLOCK):
+        block = distinct[start : start + TRANSLATIONS_PER_BLOCK]
+        texts = distinct_indices([text for key in block for text in key])
+        left, right = np.array([[texts[text] for text in key] for key in block]).T
         sets = encoder.encode(list(texts))
-        scores = score_blocks(methods, pair_blocks(sets, sets, left, right, idf, moment), len(distinct), moment)
-        rows = [distinct[key] for key in keys]
+        scores = score_blocks(methods, pair_blocks(sets, sets, left, right, idf, moment), len(block), moment)
         for name, block_scores in scores.values.items():
-            values[name][block] = block_scores[rows]
+            values[name][start : start + len(block)] = block_scores
             seconds[name] += scores.seconds[name]
         if progress is not None:
-            progress(block.stop, len(pair.owner))
-    return MethodScores(values, seconds)
-
-
-def segment_blocks(owner: Integers, size: int) -> Iterator[slice]:
-    """Yield blocks of translations that contain whole segments: at most `size` translations, or one segment.
-
-    >>> [(block.start, block.stop) for block in segment_blocks(np.array([0, 0, 1, 2, 2, 2, 2, 3]), 3)]
-    [(0, 3), (3, 7), (7, 8)]
-    """
-    ends = np.append(np.flatnonzero(np.diff(owner)) + 1, len(owner))
-    start = 0
-    while start < len(owner):
-        first, beyond = np.searchsorted(ends, [start, start + size], side="right")
-        stop = int(ends[max(first, beyond - 1)])
-        yield slice(start, stop)
-        start = stop
+            progress(start + len(block), len(distinct))
+    index = {key: row for row, key in enumerate(distinct)}
+    rows = [index[key] for key in keys]
+    return MethodScores({name: column[rows] for name, column in values.items()}, seconds)
 
 
 def sentence_chrf() -> Callable[[str, str], float]:
