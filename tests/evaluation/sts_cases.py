@@ -20,13 +20,13 @@ Pair = tuple[str, str, str]  # score, and both sentences
 def pairs(name: str, count: int = 24) -> list[Pair]:
     """Return pairs that share 0 to 5 words; their score is that number, moved by up to a half."""
     rng = random.Random(name)
-    found = []
+    rows = []
     for _ in range(count):
         common = rng.randrange(6)
         chosen = rng.sample(WORDS, 10)
         first, second = chosen[:5], chosen[:common] + chosen[5 : 10 - common]
-        found.append((f"{common + rng.uniform(-0.5, 0.5):.2f}", " ".join(first), " ".join(second)))
-    return found
+        rows.append((f"{common + rng.uniform(-0.5, 0.5):.2f}", " ".join(first), " ".join(second)))
+    return rows
 
 
 def parts_of(name: str) -> list[tuple[str, Pair]]:
@@ -56,23 +56,23 @@ def senteval_folder(folder: Path) -> Path:
         place = tasks / "STS" / f"{name}-en-test"
         place.mkdir(parents=True)
         for part in parts:
-            rows = [pair for one, pair in parts_of(name) if one == part]
+            rows = [pair for source, pair in parts_of(name) if source == part]
             texts = [f"{first}\t{second}" for _, first, second in rows]
             (place / f"STS.input.{part}.txt").write_text("\n".join(["no\tscore", *texts]) + "\n", encoding="utf-8")
-            (place / f"STS.gs.{part}.txt").write_text("\n".join(["", *(one for one, *_ in rows)]) + "\n")
+            (place / f"STS.gs.{part}.txt").write_text("\n".join(["", *(score for score, *_ in rows)]) + "\n")
     (tasks / "STS" / "STSBenchmark").mkdir()
     (tasks / "SICK").mkdir()
     for split, file in (("train", "train"), ("trial", "trial"), ("test", "test_annotated")):
         rows = pairs(f"SICK-{split}/SICK-{split}")
-        lines = [f"{at}\t{first}\t{second}\t{score}\tNEUTRAL" for at, (score, first, second) in enumerate(rows)]
+        lines = [f"{number}\t{first}\t{second}\t{score}\tNEUTRAL" for number, (score, first, second) in enumerate(rows)]
         (tasks / "SICK" / f"SICK_{file}.txt").write_text("\n".join(["\t".join(SICK), *lines]) + "\n")
     for split in ("train", "dev", "test"):
         rows = pairs(f"STSB-{split}/STSB-{split}")
-        lines = [f"main\tMSRvid\t2012\t{at}\t{one[0]}\t{one[1]}\t{one[2]}\tmore" for at, one in enumerate(rows)]
+        lines = [f"main\tMSRvid\t2012\t{number}\t{row[0]}\t{row[1]}\t{row[2]}\tmore" for number, row in enumerate(rows)]
         (tasks / "STS" / "STSBenchmark" / f"sts-{split}.csv").write_text("\n".join(lines) + "\n")
     return folder
 
 
 def real_folder() -> Path | None:
-    """Return the folder of the real data, where it is here."""
+    """Return the folder of the real data, or None if it is missing."""
     return next((place for place in PLACES if (place / "sts" / "raw" / "STSB-dev.tsv").is_file()), None)

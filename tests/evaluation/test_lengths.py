@@ -47,33 +47,35 @@ def paired(kind) -> list[tuple[str, str]]:
 
 
 def pool(datasets) -> set[str]:
-    return {text for one in datasets for text in (*one.references, *one.candidates)}
+    return {text for pairs in datasets for text in (*pairs.references, *pairs.candidates)}
 
 
 def literal(kind, method: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return scores, and how many words reference and candidate have: all words of these sentences have vectors."""
-    one = ScoringMethod.parse(method)
-    scorer = Scorer("words", metric=one.metric, rescale="chance" if one.chance else None)
-    scores = getattr(scorer.score(kind.candidates, kind.references), one.field)
+    scoring = ScoringMethod.parse(method)
+    scorer = Scorer("words", metric=scoring.metric, rescale="chance" if scoring.chance else None)
+    scores = getattr(scorer.score(kind.candidates, kind.references), scoring.field)
     return scores, *(np.array([len(text.split()) for text in side]) for side in (kind.references, kind.candidates))
 
 
 def test_unrelated_pairs_share_no_dataset_pair_and_no_sentence() -> None:
-    given = {frozenset(pair) for one in DATASETS for pair in zip(one.references, one.candidates, strict=True)}
+    dataset_pairs = {
+        frozenset(pair) for pairs in DATASETS for pair in zip(pairs.references, pairs.candidates, strict=True)
+    }
     for seed in range(30):
         pairs = paired(unrelated_pairs(DATASETS, seed=seed))
         assert sorted(reference for reference, _ in pairs) == sorted(pool(DATASETS))  # each once
         assert all(candidate in pool(DATASETS) and candidate != reference for reference, candidate in pairs)
-        assert not given & {frozenset(pair) for pair in pairs}
+        assert not dataset_pairs & {frozenset(pair) for pair in pairs}
 
 
 def test_candidates_are_drawn_uniformly() -> None:
     pairs = SentencePairs("STS12", np.zeros(3), ["a", "b", "c"], ["d", "a", "e"], [""] * 3)
     drawn = [dict(paired(unrelated_pairs([pairs], seed=seed))) for seed in range(600)]
     for reference, others in {"a": "ce", "b": "cde", "c": "abd", "d": "bce", "e": "abd"}.items():
-        found = [one[reference] for one in drawn]
-        assert set(found) == set(others)
-        assert stats.chisquare([found.count(one) for one in others]).pvalue > 1e-4
+        candidates = [sample[reference] for sample in drawn]
+        assert set(candidates) == set(others)
+        assert stats.chisquare([candidates.count(other) for other in others]).pvalue > 1e-4
 
 
 def test_sentence_paired_with_all_others_is_left_out() -> None:
@@ -108,17 +110,19 @@ def test_rows_equal_scipys_correlations_with_lengths(method, draw) -> None:
         row = table.row(method, kind.name, metric)
         assert row.value == pytest.approx(stats.spearmanr(scores, counts).statistic, abs=1e-9)
         assert (row.task, row.n, row.p, row.default) == ("lengths", len(scores), None, method == "softset")
-        ends = interval(scores, lambda at, counts=counts: stats.spearmanr(scores[at], counts[at]).statistic, kind.name)
+        ends = interval(
+            scores, lambda draw, counts=counts: stats.spearmanr(scores[draw], counts[draw]).statistic, kind.name
+        )
         assert (row.low, row.high) == pytest.approx(ends, abs=1e-9)
-    assert {one for one, _ in table.columns if one.startswith(kind.name)} == {
+    assert {dataset for dataset, _ in table.columns if dataset.startswith(kind.name)} == {
         kind.name,
         *(f"{kind.name} {bucket}" for bucket in ("1-8", "9-16", "17-32")),
     }
     for bucket, least, most in (("1-8", 1, 8), ("9-16", 9, 16), ("17-32", 17, 32)):
         row = table.row(method, f"{kind.name} {bucket}", "mean")
-        here = scores[(references >= least) & (references <= most)]
-        assert row.value == pytest.approx(here.mean(), abs=1e-9) and row.n == len(here)
-        ends = interval(here, lambda at, here=here: here[at].mean(), row.dataset)
+        inside = scores[(references >= least) & (references <= most)]
+        assert row.value == pytest.approx(inside.mean(), abs=1e-9) and row.n == len(inside)
+        ends = interval(inside, lambda draw, inside=inside: inside[draw].mean(), row.dataset)
         assert (row.low, row.high) == pytest.approx(ends, abs=1e-9)
 
 
@@ -126,7 +130,7 @@ def interval(scores, statistic, name: str) -> tuple[float, float]:
     """Return the second and the last but one of 50 draws: one in forty is outside on either side."""
     n = len(scores)
     counts = bootstrap(lambda counts: counts, n, samples=50, seed=3, stream=name)
-    drawn = sorted(statistic(np.repeat(np.arange(n), one.astype(int))) for one in counts.T)
+    drawn = sorted(statistic(np.repeat(np.arange(n), column.astype(int))) for column in counts.T)
     return drawn[1], drawn[-2]
 
 
@@ -134,14 +138,14 @@ def test_bucket_limits_are_inclusive() -> None:
     sizes = [1, 8, 9, 16, 17, 32, 33, 60]
     rng = random.Random(1)
     texts = [" ".join(rng.choices(WORDS, k=size)) for size in sizes]
-    pairs = SentencePairs("STS12", np.full(8, 5.0), texts, [f"{WORDS[0]} {one}" for one in WORDS[1:9]], [""] * 8)
+    pairs = SentencePairs("STS12", np.full(8, 5.0), texts, [f"{WORDS[0]} {word}" for word in WORDS[1:9]], [""] * 8)
     table = run("subspace R").table([pairs])
-    columns = [f"alike {one}" for one in ("1-8", "9-16", "17-32", "33-")]
-    assert [one for one, metric in table.columns if metric == "mean"][-4:] == columns
+    columns = [f"alike {bucket}" for bucket in ("1-8", "9-16", "17-32", "33-")]
+    assert [dataset for dataset, metric in table.columns if metric == "mean"][-4:] == columns
     scores = softset.score(pairs.candidates, texts, model="words", metric="subspace").recall
-    for at, column in enumerate(columns):
+    for index, column in enumerate(columns):
         row = table.row("subspace R", column, "mean")
-        assert row.n == 2 and row.value == pytest.approx(scores[2 * at : 2 * at + 2].mean(), abs=1e-9)
+        assert row.n == 2 and row.value == pytest.approx(scores[2 * index : 2 * index + 2].mean(), abs=1e-9)
 
 
 class Noise(TextEncoder):
@@ -150,7 +154,7 @@ class Noise(TextEncoder):
     signature, dimensions, second_moment = "noise", 64, np.eye(64) / 64
 
     def _encode(self, texts, progress):  # noqa: ARG002 (of its kind)
-        seeds = [[crc32(one.encode()), len(one.split())] for one in texts]
+        seeds = [[crc32(text.encode()), len(text.split())] for text in texts]
         return TokenSets.from_arrays([np.random.default_rng(seed).normal(size=(seed[1], 64)) for seed in seeds])
 
 

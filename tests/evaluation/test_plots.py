@@ -55,7 +55,7 @@ def test_bars_show_every_method_and_dataset(matplotlib, tmp_path) -> None:
         save_plot(STS, tmp_path / "bars.svg")
     text = (tmp_path / "bars.svg").read_text()
     assert all(
-        one in text for one in (">bertscore<", ">subspace<", "STS12 spearman", "all seconds", "STS, $1 &amp; more")
+        label in text for label in (">bertscore<", ">subspace<", "STS12 spearman", "all seconds", "STS, $1 &amp; more")
     )
     assert "\x1b" not in text and "x" * 80 not in text and "…" in text
 
@@ -63,9 +63,9 @@ def test_bars_show_every_method_and_dataset(matplotlib, tmp_path) -> None:
 def test_plot_grows_with_datasets_and_methods(matplotlib, tmp_path) -> None:
     def size(datasets: int, methods: int) -> tuple[int, int]:
         rows = tuple(
-            ResultRow("sts", f"set {at}", f"method {one}", "spearman", 0.5, 9)
-            for at in range(datasets)
-            for one in range(methods)
+            ResultRow("sts", f"set {dataset}", f"method {method}", "spearman", 0.5, 9)
+            for dataset in range(datasets)
+            for method in range(methods)
         )
         save_plot(ResultTable("t", rows), tmp_path / "one.png")
         return struct.unpack(">II", (tmp_path / "one.png").read_bytes()[16:24])

@@ -182,12 +182,12 @@ def test_average_over_datasets_is_more_precise_than_each() -> None:
 @pytest.mark.parametrize(
     ("values", "error", "sentence"),
     [
-        ([], InputError, "the scores are empty: give at least 1 segment"),
+        ([], ShapeError, r"the scores have shape \(0,\): give one number per segment"),
         ([[1.0]], ShapeError, r"the scores have shape \(1, 1\)"),
-        ([[1.0], [1.0, 2.0]], ShapeError, "the scores are ragged"),
+        ([[1.0], [1.0, 2.0]], InputError, "the scores are not a list of numbers"),
         ([1.0, np.nan], NotFiniteError, "the scores contain nan at segment 1"),
         ([-np.inf], NotFiniteError, "the scores contain -inf at segment 0"),
-        (["a"], InputError, "the scores have type <U1"),
+        (["a"], InputError, "the scores are not a list of numbers"),
     ],
 )
 def test_invalid_scores_raise_one_sentence(values, error, sentence) -> None:

@@ -53,13 +53,13 @@ def test_rows_equal_scipys_correlation_of_scorer_scores(datasets, name) -> None:
 
 def test_average_and_all_correlations(datasets) -> None:
     table = run("bertscore", "jaccard", all_correlations=True).table(datasets)
-    values = [table.value("jaccard", one.name, "spearman") for one in datasets]
+    values = [table.value("jaccard", pairs.name, "spearman") for pairs in datasets]
     assert table.value("jaccard", "Avg", "spearman") == pytest.approx(np.mean(values))
     assert table.row("jaccard", "Avg", "spearman").n == sum(map(len, datasets))
     assert table.row("jaccard", "Avg", "spearman-mean") is None  # SICK-R has no sub-datasets
     years = datasets[0]
     scores = softset.score(years.candidates, years.references, model="words", metric="bertscore").score
-    each = [stats.spearmanr(scores[at], years.gold[at]).statistic for at in years.parts]
+    each = [stats.spearmanr(scores[part], years.gold[part]).statistic for part in years.parts]
     assert table.value("bertscore", "STS12", "spearman-mean") == pytest.approx(np.mean(each), abs=1e-9)
     linear = stats.pearsonr(scores, years.gold).statistic
     assert table.value("bertscore", "STS12", "pearson") == pytest.approx(linear, abs=1e-9)
@@ -133,10 +133,10 @@ def test_each_sentence_is_encoded_once(datasets) -> None:
 
 
 def test_lists_of_methods() -> None:
-    told: list[str] = []
-    given = ["subspace(weights=l2, aperture=2) R,average", "subspace+chance", "average"]
-    names = [one.name for one in choose_methods(given, transport=False, note=told.append)]
-    assert names == ["subspace(weights=l2, aperture=2) R", "average", "subspace+chance"] and not told
+    notes: list[str] = []
+    lists = ["subspace(weights=l2, aperture=2) R,average", "subspace+chance", "average"]
+    names = [method.name for method in choose_methods(lists, transport=False, note=notes.append)]
+    assert names == ["subspace(weights=l2, aperture=2) R", "average", "subspace+chance"] and not notes
     assert [ScoringMethod.parse(name).name for name in ALL] == list(ALL)
     for wrong, sentence in (
         (["bertscore+chance"], "no closed form"),
@@ -144,14 +144,14 @@ def test_lists_of_methods() -> None:
         ([","], "no met"),
     ):
         with pytest.raises(InputError, match=sentence):
-            choose_methods(wrong, transport=False, note=told.append)
+            choose_methods(wrong, transport=False, note=notes.append)
 
 
 def test_transport_needs_its_extra(monkeypatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "ot", None)
-    for given, transport in ((["all"], True), (["wmd"], False)):
+    for names, transport in ((["all"], True), (["wmd"], False)):
         with pytest.raises(MissingExtraError, match=r"softset\[transport\]"):
-            choose_methods(given, transport=transport, note=print)
+            choose_methods(names, transport=transport, note=print)
 
 
 def test_transport_is_scored(datasets) -> None:
@@ -161,11 +161,11 @@ def test_transport_is_scored(datasets) -> None:
 
 
 def test_unsupported_methods_are_left_out_and_reported(datasets) -> None:
-    told: list[str] = []
-    table = run("cls", "average", note=told.append).table(datasets[:1])
-    assert table.methods == ["average"] and told[0] == "left out: cls, because the model gives no [CLS] vector"
+    notes: list[str] = []
+    table = run("cls", "average", note=notes.append).table(datasets[:1])
+    assert table.methods == ["average"] and notes[0] == "left out: cls, because the model gives no [CLS] vector"
     with pytest.raises(InputError, match="none of the metrics"):
-        usable_methods(methods("cls"), WORDS.encode(["a"]), None, told.append)
+        usable_methods(methods("cls"), WORDS.encode(["a"]), None, notes.append)
 
 
 def test_padded_sets_contain_padding() -> None:
@@ -178,31 +178,32 @@ def test_padded_sets_contain_padding() -> None:
     assert np.linalg.norm(sets[0][5:], axis=1).min() > 0  # the network has vectors for padding too
     gold = np.array([1.0, 2.0, 3.0])
     pairs = SentencePairs("STS-B", gold, [*texts, "a pen"], ["a pen", "one", "the red book"], ["", "", ""])
-    found = [
-        [(here, blocks.counts.tolist()) for here, blocks in padded_blocks(encoder, pairs, batch)] for batch in (1, 2)
+    batches = [
+        [(block, blocks.counts.tolist()) for block, blocks in padded_blocks(encoder, pairs, batch)] for batch in (1, 2)
     ]
-    assert [one[1] for one in found[0]] == [[4, 5], [3, 14], [5, 4]]
-    assert found[1] == [(slice(0, 2), [4, 14, 4, 14]), (slice(2, 3), [5, 4])]
+    assert [item[1] for item in batches[0]] == [[4, 5], [3, 14], [5, 4]]
+    assert batches[1] == [(slice(0, 2), [4, 14, 4, 14]), (slice(2, 3), [5, 4])]
 
 
 def test_rows_of_the_papers_code_have_a_prefix(datasets) -> None:
-    encoder, told = softset.load_encoder("minilm", layer=1), []
+    encoder, notes = softset.load_encoder("minilm", layer=1), []
     pairs = datasets[1].first(6)
-    table = run("bertscore", "subspace", "cls", encoder=encoder, padded_batch=3, note=told.append).table([pairs])
+    table = run("bertscore", "subspace", "cls", encoder=encoder, padded_batch=3, note=notes.append).table([pairs])
     assert table.methods == [
         "bertscore",
         "subspace",
         "cls",
-        *(f"paper-code(batch=3)/{one}" for one in table.methods[:2]),
+        *(f"paper-code(batch=3)/{name}" for name in table.methods[:2]),
     ]
-    assert told[0] == "with padding, left out: cls, because the model gives no [CLS] vector"
+    assert notes[0] == "with padding, left out: cls, because the model gives no [CLS] vector"
     with pytest.raises(InputError, match="--paper-code needs a model"):
         run("bertscore", padded_batch=2).table([pairs])
 
 
 def test_layers_are_columns(datasets) -> None:
     runs = [
-        run("cls", "average", "bertscore", encoder=softset.load_encoder("minilm", layer=at)) for at in (0.5, "last")
+        run("cls", "average", "bertscore", encoder=softset.load_encoder("minilm", layer=layer))
+        for layer in (0.5, "last")
     ]
     table = compare_layers(runs, datasets[1].first(6))
     assert table.columns == [("STS-B, layer 3", "spearman"), ("STS-B, layer 6", "spearman")]

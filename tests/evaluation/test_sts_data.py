@@ -44,14 +44,16 @@ def test_distinct_texts_contain_each_sentence_once(plain) -> None:
     (pairs,) = read_datasets(DataFolder(plain), ["STS12"], None, None)
     texts, left, right = pairs.distinct_texts
     assert len(set(texts)) == len(texts)
-    assert [texts[at] for at in left] == pairs.candidates and [texts[at] for at in right] == pairs.references
+    assert [texts[index] for index in left] == pairs.candidates and [
+        texts[index] for index in right
+    ] == pairs.references
 
 
 def test_parts_contain_each_pair_of_a_year_once(plain) -> None:
     (pairs,) = read_datasets(DataFolder(plain), ["STS14"], None, None)
     assert sorted(np.concatenate(pairs.parts).tolist()) == list(range(len(pairs)))
     for part in pairs.parts:
-        assert len({pairs.sources[at] for at in part}) == 1
+        assert len({pairs.sources[index] for index in part}) == 1
 
 
 def test_text_form_and_checksums(plain, senteval) -> None:
@@ -118,7 +120,7 @@ def test_invalid_senteval_file_raises_one_sentence(tmp_path, name, file, content
 def test_real_data_have_the_published_sizes() -> None:
     folder = real_folder()
     if folder is None:
-        pytest.skip("the real data are not here: set SOFTSET_DATA to their folder")
+        pytest.skip("the real data are missing: set SOFTSET_DATA to their folder")
     for text in ("raw", "tokenised"):
-        sizes = [len(one) for one in read_datasets(DataFolder(folder), DATASETS, text, None)]
+        sizes = [len(pairs) for pairs in read_datasets(DataFolder(folder), DATASETS, text, None)]
         assert sizes == [3108, 1500, 3750, 3000, 1186, 1379, 4927]

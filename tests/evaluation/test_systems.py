@@ -23,16 +23,16 @@ def scorer() -> Scorer:
 def test_block_size_does_not_change_scores(monkeypatch, scorer, block, part, count) -> None:
     monkeypatch.setattr(systems, "SEGMENTS_PER_BLOCK", block)
     scorers = [scorer, scorer.with_options(metric="tfidf")]
-    told: list[tuple[int, int]] = []
+    reported: list[tuple[int, int]] = []
     scores, signatures = score_systems(
-        scorers, TEXTS, REFERENCES[:count], part=part, progress=lambda *numbers: told.append(numbers)
+        scorers, TEXTS, REFERENCES[:count], part=part, progress=lambda *numbers: reported.append(numbers)
     )
-    assert told[-1] == (3, 3) and sorted(told) == told and len(told) >= -(-3 // block)
-    lists = [list(some) for some in zip(*REFERENCES[:count], strict=True)]
-    for one in scorers:
-        name = f"{one.metric} {part}"
+    assert reported[-1] == (3, 3) and sorted(reported) == reported and len(reported) >= -(-3 // block)
+    lists = [list(texts) for texts in zip(*REFERENCES[:count], strict=True)]
+    for metric_scorer in scorers:
+        name = f"{metric_scorer.metric} {part}"
         for system, texts in TEXTS.items():
-            expected = one.score(texts, lists if count > 1 else REFERENCES[0])
+            expected = metric_scorer.score(texts, lists if count > 1 else REFERENCES[0])
             assert np.allclose(scores[system][name], getattr(expected, part), atol=1e-6)
             assert signatures[name] == expected.signature
 

@@ -46,8 +46,8 @@ def by_hand(scorer, part: str) -> float:
     agree = 0
     for sid, better, worse, *_ in JUDGEMENTS:
         good, bad = (
-            getattr(scorer.score([TRANSLATIONS[one][sid - 1]], [REFERENCES[sid - 1]]), part)[0]
-            for one in (better, worse)
+            getattr(scorer.score([TRANSLATIONS[system][sid - 1]], [REFERENCES[sid - 1]]), part)[0]
+            for system in (better, worse)
         )
         agree += 1 if good > bad else -1
     return agree / len(JUDGEMENTS)
@@ -69,7 +69,7 @@ def test_taus_equal_those_computed_by_hand(tmp_path, name) -> None:
 def test_rows_have_intervals_and_p_values(tmp_path) -> None:
     write_pair(tmp_path)
     table = evaluated(tmp_path, samples=50)
-    assert table.baseline == "bertscore" and [one for one in table.methods if one in METRICS] == list(METRICS)
+    assert table.baseline == "bertscore" and [name for name in table.methods if name in METRICS] == list(METRICS)
     assert "average" in table.methods and "average P" not in table.methods  # one number stands for all three
     for row in table.rows:
         assert (row.task, row.dataset, row.metric, row.n) == ("wmt", "cs-en", "kendall", 6)
@@ -93,14 +93,14 @@ def test_average_over_language_pairs(tmp_path) -> None:
     table = evaluated(tmp_path, ["all"], metrics=["bertscore"])
     alone = evaluated(tmp_path, ["de-en"], metrics=["bertscore"])
     assert [dataset for dataset, _ in table.columns] == ["cs-en", "de-en", "Avg"]
-    assert [(one.value, one.low, one.high) for one in alone.rows] == [
-        (one.value, one.low, one.high) for one in table.rows if one.dataset == "de-en"
+    assert [(row.value, row.low, row.high) for row in alone.rows] == [
+        (row.value, row.low, row.high) for row in table.rows if row.dataset == "de-en"
     ]
     mean = table.row("bertscore P", "Avg", "kendall")
-    both = [table.row("bertscore P", one, "kendall") for one in ("cs-en", "de-en")]
-    assert mean.value == pytest.approx(sum(one.value for one in both) / 2) and mean.n == 10
-    assert mean.seconds == pytest.approx(sum(one.seconds for one in both), abs=1e-3)
-    assert min(one.low for one in both) <= mean.low <= mean.value <= mean.high <= 1 and 0 < mean.p <= 1
+    pair_rows = [table.row("bertscore P", pair, "kendall") for pair in ("cs-en", "de-en")]
+    assert mean.value == pytest.approx(sum(row.value for row in pair_rows) / 2) and mean.n == 10
+    assert mean.seconds == pytest.approx(sum(row.seconds for row in pair_rows), abs=1e-3)
+    assert min(row.low for row in pair_rows) <= mean.low <= mean.value <= mean.high <= 1 and 0 < mean.p <= 1
     assert table.row("bertscore", "Avg", "kendall").p is None
 
 
@@ -155,10 +155,10 @@ def test_idf_weights_are_fitted_on_all_references(tmp_path, monkeypatch) -> None
     name = "subspace(weights=idf)"
     scored = score_translations(WORDS, methods(name), pair)
     idf = softset.Idf.fit(pair.references, model="words")
-    references = [pair.references[at] for at in pair.owner]
+    references = [pair.references[segment] for segment in pair.owner]
     expected = softset.score(pair.translations, references, model="words", metric=name, idf=idf)
-    found = [scored.values[one] for one in (name, f"{name} P", f"{name} R")]
-    assert np.allclose(found, [expected.score, expected.precision, expected.recall], atol=1e-6)
+    scores = [scored.values[method] for method in (name, f"{name} P", f"{name} R")]
+    assert np.allclose(scores, [expected.score, expected.precision, expected.recall], atol=1e-6)
 
 
 def test_resumed_run_skips_finished_pairs(tmp_path, monkeypatch) -> None:
@@ -187,7 +187,9 @@ def test_resumed_run_skips_finished_pairs(tmp_path, monkeypatch) -> None:
     with checkpoint(path, settings, resume=True) as parts:
         resumed = run.table(judgements, parts=parts)
     assert calls == ["cs-en", "de-en", "de-en"]
-    numbers = [[(row.dataset, row.method, row.value, row.low, row.p) for row in one.rows] for one in (whole, resumed)]
+    numbers = [
+        [(row.dataset, row.method, row.value, row.low, row.p) for row in table.rows] for table in (whole, resumed)
+    ]
     assert numbers[0] == numbers[1]
 
 

@@ -35,9 +35,9 @@ def test_order_of_lines_does_not_matter(tmp_path) -> None:
     write_pair(tmp_path)
     write_pair(tmp_path, "de-en", JUDGEMENTS[::-1])
     data = DataFolder(tmp_path)
-    one, other = read_pair(data, "cs-en"), read_pair(data, "de-en")
-    assert one.translations == other.translations and as_texts(one) == as_texts(other)[::-1]
-    assert np.array_equal(one.better, other.better[::-1]) and np.array_equal(one.segment, other.segment[::-1])
+    pair, other = read_pair(data, "cs-en"), read_pair(data, "de-en")
+    assert pair.translations == other.translations and as_texts(pair) == as_texts(other)[::-1]
+    assert np.array_equal(pair.better, other.better[::-1]) and np.array_equal(pair.segment, other.segment[::-1])
 
 
 def test_limit_counts_segments_with_judgements(tmp_path) -> None:
@@ -114,5 +114,5 @@ def test_missing_folders_are_named(tmp_path) -> None:
 
 def test_real_data_have_the_published_counts() -> None:
     data = DataFolder(real_data())
-    found = {name: len(read_pair(data, name)) for name in ("cs-en", "ru-en", "tr-en")}
-    assert found == {"cs-en": 5110, "ru-en": 10404, "tr-en": 8525}
+    counts = {name: len(read_pair(data, name)) for name in ("cs-en", "ru-en", "tr-en")}
+    assert counts == {"cs-en": 5110, "ru-en": 10404, "tr-en": 8525}

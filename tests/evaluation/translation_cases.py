@@ -1,4 +1,4 @@
-"""Folders of judged translations: a small one made by hand, and the real one where it is."""
+"""Folders of judged translations: a small artificial one, and the real data if available."""
 
 import os
 from pathlib import Path
@@ -27,13 +27,13 @@ JUDGEMENTS = [
 
 
 def write_pair(folder: Path, name: str = "cs-en", judgements=JUDGEMENTS, header: str = HEADER) -> Path:
-    """Write one language pair to a folder of data, and return where it lies."""
+    """Write one language pair to a folder of data, and return its path."""
     pair = folder / "wmt18" / name
     (pair / "hyp").mkdir(parents=True, exist_ok=True)
     (pair / "ref.txt").write_text("".join(f"{line}\n" for line in REFERENCES))
     for system, lines in TRANSLATIONS.items():
         (pair / "hyp" / f"{system}.txt").write_text("".join(f"{line}\n" for line in lines))
-    rows = ["\t".join(map(str, one)) for one in judgements]
+    rows = ["\t".join(map(str, judgement)) for judgement in judgements]
     (pair / "darr.tsv").write_text("\n".join([header, *rows]) + "\n")
     return pair
 
@@ -43,4 +43,4 @@ def real_data() -> Path:
     for place in PLACES:
         if (place / "wmt18" / "cs-en" / "darr.tsv").is_file():
             return place
-    pytest.skip("wmt18 is not here: set SOFTSET_DATA to the folder that holds it")
+    pytest.skip("wmt18 is missing: set SOFTSET_DATA to the folder that contains it")

@@ -69,16 +69,11 @@ def as_scores(values: npt.ArrayLike, name: str = "scores") -> Floats:
     array([1., 0., 1.])
     """
     try:
-        array = np.asarray(values)
-    except ValueError:
-        raise ShapeError(f"the {name} are ragged: give one number per segment") from None
-    if array.dtype.kind not in "biuf":
-        raise InputError(f"the {name} have type {array.dtype}: give one number per segment")
-    if array.ndim != 1:
-        raise ShapeError(f"the {name} have shape {array.shape}: give one number per segment, shape (n,)")
-    if not array.size:
-        raise InputError(f"the {name} are empty: give at least 1 segment")
-    scores = array.astype(np.float64)
+        scores = np.asarray(values, dtype=np.float64)
+    except (ValueError, TypeError):
+        raise InputError(f"the {name} are not a list of numbers: give one number per segment") from None
+    if scores.ndim != 1 or not scores.size:
+        raise ShapeError(f"the {name} have shape {scores.shape}: give one number per segment, at least 1")
     invalid = ~np.isfinite(scores)
     if invalid.any():
         segment = int(invalid.argmax())

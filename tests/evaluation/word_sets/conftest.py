@@ -20,7 +20,7 @@ def write_concepts(folder: Path) -> Path:
     words = [f"{'abc'[topic]}{number}" for topic in range(TOPICS) for number in range(WORDS)]
     (target / "vocab.txt").write_text("\n".join(rng.permutation(words)) + "\n")
     for split, count in (("train", 6), ("val", 6), ("test", 6)):
-        topics = [words[WORDS * (at % TOPICS) : WORDS * (at % TOPICS + 1)] for at in range(count)]
+        topics = [words[WORDS * (number % TOPICS) : WORDS * (number % TOPICS + 1)] for number in range(count)]
         lines = ["\t".join(rng.permutation(topic)[:SIZE]) for topic in topics]
         (target / f"sets_{split}.tsv").write_text("\n".join(lines) + "\n")
     return folder

@@ -15,7 +15,7 @@ def test_sets_of_all_splits_are_numbered(folder: Path, concepts) -> None:
     assert len(concepts.words) == 90 and len(concepts.sets) == 18
     assert concepts.splits == {"train": range(6), "val": range(6, 12), "test": range(12, 18)}
     lines = (folder / "lda-1k" / "sets_test.tsv").read_text().splitlines()
-    assert "\t".join(concepts.words[at] for at in concepts.sets[13]) == lines[1]
+    assert "\t".join(concepts.words[index] for index in concepts.sets[13]) == lines[1]
     assert concepts.query(13) == concepts.sets[13][:QUERY_SIZE]
 
 
@@ -71,37 +71,37 @@ def drawn(concepts, split="test", seed=1, known=None, **options):
 def test_set_targets_are_the_words_outside_the_query(concepts) -> None:
     task = drawn(concepts)["Set"]
     assert task.left == tuple(concepts.splits["test"]) and task.right == ()
-    for at, targets in zip(task.left, task.targets, strict=True):
-        assert targets == concepts.sets[at][5:]
+    for index, targets in zip(task.left, task.targets, strict=True):
+        assert targets == concepts.sets[index][5:]
 
 
 def test_union_targets_are_drawn_from_both_sets(monkeypatch, concepts) -> None:
     monkeypatch.setattr(word_set_data, "UNION_TARGETS", 12)
     task = drawn(concepts)["Union"]
     assert len(task) == 15  # all pairs of six test sets
-    for at, (a, b) in enumerate(zip(task.left, task.right, strict=True)):
+    for query, (a, b) in enumerate(zip(task.left, task.right, strict=True)):
         either = {*concepts.sets[a], *concepts.sets[b]} - {*concepts.query(a), *concepts.query(b)}
-        assert len(set(task.targets[at])) == min(12, len(either)) and set(task.targets[at]) <= either
+        assert len(set(task.targets[query])) == min(12, len(either)) and set(task.targets[query]) <= either
 
 
 def test_intersection_and_difference_use_sets_with_ten_shared_words(concepts) -> None:
-    found = drawn(concepts)
+    tasks = drawn(concepts)
     for name in ("Intersect", "Difference"):
-        task = found[name]
+        task = tasks[name]
         assert len({frozenset(pair) for pair in zip(task.left, task.right, strict=True)}) == len(task)
-        for at, (a, b) in enumerate(zip(task.left, task.right, strict=True)):
+        for query, (a, b) in enumerate(zip(task.left, task.right, strict=True)):
             shown = {*concepts.query(a), *concepts.query(b)}
             A, B = set(concepts.sets[a]), set(concepts.sets[b])
-            assert len(A & B) >= 10 and task.shown(concepts, at) == tuple(sorted(shown))
-            both = (A & B) - shown
-            assert set(task.targets[at]) == (both if name == "Intersect" else A - B - shown)
-            assert not task.leaks or set(task.leaks[at]) == both
-    assert any(a > b for a, b in zip(found["Difference"].left, found["Difference"].right, strict=True))
+            assert len(A & B) >= 10 and task.shown(concepts, query) == tuple(sorted(shown))
+            shared = (A & B) - shown
+            assert set(task.targets[query]) == (shared if name == "Intersect" else A - B - shown)
+            assert not task.leaks or set(task.leaks[query]) == shared
+    assert any(a > b for a, b in zip(tasks["Difference"].left, tasks["Difference"].right, strict=True))
 
 
 def test_tuning_uses_its_own_split_only(concepts) -> None:
     for split in ("train", "val"):
-        used = {at for task in drawn(concepts, split).values() for at in (*task.left, *task.right)}
+        used = {index for task in drawn(concepts, split).values() for index in (*task.left, *task.right)}
         assert used <= set(concepts.splits[split])
     pool = drawn(concepts)["Intersect"]
     assert {*pool.left, *pool.right} - set(concepts.splits["test"])
@@ -120,11 +120,11 @@ def test_limit_keeps_the_first_queries(concepts) -> None:
 def test_sets_with_few_known_words_are_left_out(concepts) -> None:
     known = np.ones(len(concepts.words), dtype=bool)
     known[list(concepts.query(12)[:3])] = False
-    found = drawn(concepts, known=known)
-    usable = [at for at in range(18) if known[list(concepts.query(at))].sum() >= 3]
-    assert 12 not in usable and found["Set"].left == tuple(range(12, 18))
+    tasks = drawn(concepts, known=known)
+    usable = [index for index in range(18) if known[list(concepts.query(index))].sum() >= 3]
+    assert 12 not in usable and tasks["Set"].left == tuple(range(12, 18))
     for name in TASKS[1:]:
-        assert {*found[name].left, *found[name].right} <= set(usable)
+        assert {*tasks[name].left, *tasks[name].right} <= set(usable)
 
 
 def test_vectors_with_too_few_words_are_refused(concepts) -> None:

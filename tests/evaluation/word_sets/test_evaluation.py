@@ -30,8 +30,11 @@ def test_every_method_runs(words, concepts) -> None:
     reported = []
     evaluation = WordSetEvaluation(words, concepts, samples=200)
     rows = evaluation.rows(all_methods(), None, lambda *numbers: reported.append(numbers))
-    assert [row.method for row in rows if row.metric == "seconds"] == [RANDOM, *(one.name for one in all_methods())]
-    assert reported == [(at + 1, len(all_methods())) for at in range(len(all_methods()))]
+    assert [row.method for row in rows if row.metric == "seconds"] == [
+        RANDOM,
+        *(method.name for method in all_methods()),
+    ]
+    assert reported == [(count + 1, len(all_methods())) for count in range(len(all_methods()))]
     for row in rows:
         assert np.isfinite(row.value) and row.task == "sets"
         if row.metric != "seconds":
@@ -63,9 +66,9 @@ def test_baseline_has_no_p_values(words, concepts) -> None:
     own = [row for row in rows if row.method == BASELINE.name]
     assert own and all(row.p is None for row in own)
     assert set(evaluation.ranks("Set")) == {BASELINE.name, RANDOM}
-    found = evaluation.ranks("Set")[BASELINE.name]
+    ranks = evaluation.ranks("Set")[BASELINE.name]
     recall = next(row.value for row in own if (row.dataset, row.metric) == ("Set", "R@10"))
-    assert len(found) == 6 * 15 and (found <= 10).mean() == pytest.approx(recall)
+    assert len(ranks) == 6 * 15 and (ranks <= 10).mean() == pytest.approx(recall)
 
 
 def test_seed_determines_the_rows(words, concepts) -> None:
@@ -91,8 +94,8 @@ def test_leaks_are_counted_up_to_the_cutoff(monkeypatch, words, concepts) -> Non
     monkeypatch.setattr(word_set_evaluation, "CUTOFFS", {"R@100": 8})
     evaluation, rows = evaluated(words, concepts, choose_methods(["none/mean/ignore B"]))
     value = {row.metric: row.value for row in rows if row.method == "none/mean/ignore B"}
-    found = evaluation.measured["none/mean/ignore B"].values
-    assert value["A outside B"] == pytest.approx(found["Difference", "A outside B"].mean())
+    values = evaluation.measured["none/mean/ignore B"].values
+    assert value["A outside B"] == pytest.approx(values["Difference", "A outside B"].mean())
     assert value["difference"] == pytest.approx(value["A outside B"] - value["leak"])
     assert 0 < value["leak"] < 1
 
@@ -114,8 +117,8 @@ def test_ranks_equal_positions_in_a_sorted_list(seed) -> None:
     rng = np.random.default_rng(seed)
     scores = rng.permutation(40).reshape(1, 40).astype(np.float32)
     shown, targets = (3, 8), (0, 5, 39)
-    order = [at for at in np.argsort(-scores[0]) if at not in shown]
-    expected = [order.index(at) + 1 for at in targets]
+    order = [word for word in np.argsort(-scores[0]) if word not in shown]
+    expected = [order.index(word) + 1 for word in targets]
     assert target_ranks(scores, np.ones(40, dtype=bool), [shown], [targets])[0].tolist() == expected
 
 

@@ -47,10 +47,10 @@ def units(seed: int, *shape: int) -> np.ndarray:
 
 def test_memberships_equal_those_of_single_sets() -> None:
     V = units(1, 50, 6)
-    sets = [Subspace.span(units(at, 1 + at % 4, 6)) for at in range(SETS_PER_BLOCK + 3)]
-    sets += [GradedSubspace.of(units(at, 3, 6), aperture=1.5) for at in range(4)]
+    sets = [Subspace.span(units(seed, 1 + seed % 4, 6)) for seed in range(SETS_PER_BLOCK + 3)]
+    sets += [GradedSubspace.of(units(seed, 3, 6), aperture=1.5) for seed in range(4)]
     sets += [GradedSubspace.of(units(9, 2, 6), floor=0.1), ~GradedSubspace.of(units(8, 2, 6)), Subspace.empty(6)]
-    expected = np.stack([one.membership(V) for one in sets])
+    expected = np.stack([members.membership(V) for members in sets])
     assert np.allclose(memberships(sets, V), expected, atol=1e-5)
 
 
@@ -68,11 +68,11 @@ def test_leaf_models_equal_their_definitions() -> None:
 @pytest.mark.parametrize("name", TASKS[1:])
 def test_lattice_logic_equals_subspace_operations(evaluation, scorer, name) -> None:
     pairs = task(evaluation, name)
-    found = scorer.scores(CRISP, "lattice(alpha=0.5)", pairs)
-    for at, (a, b) in enumerate(zip(pairs.left, pairs.right, strict=True)):
-        A, B = (Subspace.span(scorer.query(one)) for one in (a, b))
-        made = {"Union": A | B, "Intersect": A.intersection(B, alpha=0.5), "Difference": A.without(B)}[name]
-        assert np.allclose(found[at], made.membership(scorer.V), atol=1e-5)
+    scores = scorer.scores(CRISP, "lattice(alpha=0.5)", pairs)
+    for query, (a, b) in enumerate(zip(pairs.left, pairs.right, strict=True)):
+        A, B = (Subspace.span(scorer.query(index)) for index in (a, b))
+        combined = {"Union": A | B, "Intersect": A.intersection(B, alpha=0.5), "Difference": A.without(B)}[name]
+        assert np.allclose(scores[query], combined.membership(scorer.V), atol=1e-5)
 
 
 @pytest.mark.parametrize("leaf", [NEAR, MEAN, CRISP, graded(1)], ids=lambda leaf: leaf.name)
@@ -80,7 +80,8 @@ def test_score_logics_equal_their_definitions(evaluation, scorer, leaf) -> None:
     for name in TASKS[1:]:
         pairs = task(evaluation, name)
         a, b = (
-            np.clip(leaf.score([scorer.query(at) for at in side], scorer.V), 0, 1) for side in (pairs.left, pairs.right)
+            np.clip(leaf.score([scorer.query(index) for index in side], scorer.V), 0, 1)
+            for side in (pairs.left, pairs.right)
         )
         product = {"Union": np.sqrt(a**2 + b**2 - a**2 * b**2), "Intersect": a * b, "Difference": a * np.sqrt(1 - b**2)}
         minmax = {"Union": np.maximum(a, b), "Intersect": np.minimum(a, b)}
@@ -93,7 +94,9 @@ def test_logistic_logic_combines_probabilities(evaluation, scorer) -> None:
     known = scorer.known
     for name in TASKS[1:]:
         pairs = task(evaluation, name)
-        sides = [CENTROID.score([scorer.query(at) for at in side], scorer.V) for side in (pairs.left, pairs.right)]
+        sides = [
+            CENTROID.score([scorer.query(index) for index in side], scorer.V) for side in (pairs.left, pairs.right)
+        ]
         assert min(scores.min() for scores in sides) < 0
         probabilities = []
         for scores in sides:
@@ -107,20 +110,20 @@ def test_logistic_logic_combines_probabilities(evaluation, scorer) -> None:
 @pytest.mark.parametrize(("name", "operator"), [("Union", "|"), ("Intersect", "&"), ("Difference", "-")])
 def test_default_row_equals_find(evaluation, scorer, name, operator) -> None:
     concepts, known = scorer.concepts, np.flatnonzero(scorer.known)
-    words = WordVectors.of([concepts.words[at] for at in known], scorer.V[known])
+    words = WordVectors.of([concepts.words[index] for index in known], scorer.V[known])
     pairs = task(evaluation, name)
     scores = scorer.scores(CENTROID, DEFAULT.rsplit("/", 1)[1], pairs)
-    for at in range(len(pairs)):
+    for query in range(len(pairs)):
         sides = [
-            ", ".join(concepts.words[word] for word in concepts.query(side[at]) if scorer.known[word])
+            ", ".join(concepts.words[word] for word in concepts.query(side[query]) if scorer.known[word])
             for side in (pairs.left, pairs.right)
         ]
-        found = words.find(
+        hits = words.find(
             f"{{{sides[0]}}} {operator} {{{sides[1]}}}", top=99, preprocessing="none", include_examples=True
         )
-        expected = scores[at, known]
-        assert [hit.membership for hit in found] == pytest.approx(np.sort(expected)[::-1].tolist(), abs=1e-5)
-        assert expected[[hit.index for hit in found]].tolist() == pytest.approx(
+        expected = scores[query, known]
+        assert [hit.membership for hit in hits] == pytest.approx(np.sort(expected)[::-1].tolist(), abs=1e-5)
+        assert expected[[hit.index for hit in hits]].tolist() == pytest.approx(
             np.sort(expected)[::-1].tolist(), abs=1e-5
         )
 
@@ -130,15 +133,15 @@ def test_fuzzy_logic_pools_by_maximum_and_minimum(evaluation, scorer) -> None:
         pairs = task(evaluation, name)
         a, b = (scorer.query(side[0]).max(axis=0) for side in (pairs.left, pairs.right))
         pooled = joined(a, b)
-        found = scorer.scores(FUZZY, "fuzzy", pairs)
-        assert np.allclose(found[0], scorer.V @ pooled / np.linalg.norm(pooled), atol=1e-5)
+        scores = scorer.scores(FUZZY, "fuzzy", pairs)
+        assert np.allclose(scores[0], scorer.V @ pooled / np.linalg.norm(pooled), atol=1e-5)
     assert scorer.scores(FUZZY, "fuzzy", task(evaluation, "Difference")) is None
 
 
 def test_ignore_b_applies_to_differences_only(evaluation, scorer) -> None:
     pairs = task(evaluation, "Difference")
-    found = scorer.scores(MEAN, "ignore B", pairs)
-    assert np.array_equal(found, MEAN.score([scorer.query(at) for at in pairs.left], scorer.V))
+    scores = scorer.scores(MEAN, "ignore B", pairs)
+    assert np.array_equal(scores, MEAN.score([scorer.query(index) for index in pairs.left], scorer.V))
     assert scorer.scores(MEAN, "ignore B", task(evaluation, "Set")) is None
 
 
@@ -153,8 +156,10 @@ def test_all_methods_have_distinct_names() -> None:
     assert len(set(names)) == len(names) and BASELINE.name in names and DEFAULT in names
     assert all(name.count("/") == 2 for name in names)
     assert set(CRISP.logics) - set(MEAN.logics) == {f"lattice(alpha={a})" for a in ("0.5", "0.7")}
-    assert [one.name for one in choose_methods(["*/near/p*"])] == [name for name in names if "/near/product" in name]
+    assert [method.name for method in choose_methods(["*/near/p*"])] == [
+        name for name in names if "/near/product" in name
+    ]
     with pytest.raises(InputError, match="no method matches 'near'"):
         choose_methods(["near"])
-    assert [one.name for one in choose_methods(["*/near/p*"], baseline=BASELINE)].count(BASELINE.name) == 1
+    assert [method.name for method in choose_methods(["*/near/p*"], baseline=BASELINE)].count(BASELINE.name) == 1
     assert get_method(DEFAULT).name == DEFAULT
