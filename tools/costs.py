@@ -80,11 +80,11 @@ def scoring_cost(model: str, folder: Path, count: int) -> Cost:
     import pyarrow as pa
     from benchmarks.data import random_sentences
 
-    from softset.jobs.scoring import Scoring
+    from softset.jobs.scoring import TableScorer
 
     texts = {name: random_sentences(count, seed) for seed, name in enumerate(("candidate", "reference"))}
     table = pa.table({"id": [str(i) for i in range(count)], **texts})
-    result, rate = timed(Scoring(model=model, threads=1), table)
+    result, rate = timed(TableScorer(model=model, threads=1), table)
     tokens = sum(sum(result.column(f"{name}_tokens").to_pylist()) for name in texts) / count
     size = (parquet_bytes(table, folder) + parquet_bytes(result, folder)) / count
     return Cost(f"pairs scored, `{model}`", rate, size, 2 * WEIGHTS * tokens if model == "minilm" else None)
@@ -94,9 +94,9 @@ def embedding_cost(folder: Path, count: int) -> Cost:
     import pyarrow as pa
     from benchmarks.data import random_sentences
 
-    from softset.jobs.embedding import Embedding
+    from softset.jobs.embedding import TextEmbedder
 
-    job = Embedding(threads=1)
+    job = TextEmbedder(threads=1)
     texts = random_sentences(count, 0)
     result, rate = timed(job, pa.table({"id": [str(i) for i in range(count)], "text": texts}))
     tokens = job.encoder.encode(texts).counts.mean()
@@ -115,7 +115,7 @@ def search_cost(folder: Path, count: int) -> Cost:
     import pyarrow.parquet as pq
 
     from softset.jobs.cluster import cluster
-    from softset.jobs.finding import Shards
+    from softset.jobs.search import ParquetCollection
 
     column = pa.FixedSizeListArray.from_arrays(pa.array(random_vectors(count).reshape(-1)), D)
     for shard in range(4):
@@ -125,7 +125,7 @@ def search_cost(folder: Path, count: int) -> Cost:
     medians = []
     with cluster(workers=1) as ray:
         for pattern in ("shard-0.parquet", "shard-?.parquet"):
-            items = Shards(ray, str(folder / pattern), workers=1)
+            items = ParquetCollection(ray, str(folder / pattern), workers=1)
             times = []
             for _ in range(4):
                 start = time.perf_counter()

@@ -35,7 +35,7 @@ def _queries(vectors: WordVectors, count: int) -> dict[str, list[str]]:
 
 def fill_store(kind: str, vectors: WordVectors, folder: Path):
     """Return a collection of all words in a store of the given kind, and the seconds that it took."""
-    from softset.stores import Stored, create_store
+    from softset.stores import StoreCollection, create_store
     from softset.stores.ingest import ingest
 
     store = create_store(f"{kind}://{folder / kind}.db#words", vectors.dimensions, "none")
@@ -43,7 +43,7 @@ def fill_store(kind: str, vectors: WordVectors, folder: Path):
     items = (Item(word, word) for word in vectors.words)
     start = time.perf_counter()
     ingest(store, items, lambda texts: vectors.take([index[text] for text in texts]))
-    return Stored(store), time.perf_counter() - start
+    return StoreCollection(store), time.perf_counter() - start
 
 
 def measure_recall(stored, vectors: WordVectors, count: int = SETS) -> Iterator[tuple[str, float, float]]:

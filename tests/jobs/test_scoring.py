@@ -16,7 +16,7 @@ import softset
 from softset.errors import FileError, InputError
 from softset.io.atomic import open_locked
 from softset.jobs import score, score_files
-from softset.jobs.inputs import read_blocks, spans_of
+from softset.jobs.inputs import list_spans, read_blocks
 from tests.jobs.conftest import QUIET, pairs, read, workers_of, write
 
 pytestmark = QUIET
@@ -120,12 +120,12 @@ def test_blocks_are_whole_however_the_reader_cuts_them(tmp_path: Path, monkeypat
     write(tmp_path / "p.parquet", pairs(95), group=95)
     whole = pq.ParquetFile.iter_batches
     monkeypatch.setattr(pq.ParquetFile, "iter_batches", lambda self, **given: whole(self, **{**given, "batch_size": 7}))
-    spans = spans_of(str(tmp_path / "p.parquet"), ("id",), block=20)
+    spans = list_spans(str(tmp_path / "p.parquet"), ("id",), block=20)
     blocks = [(at, table["id"].to_pylist()) for span in spans for at, table in read_blocks(span, ("id",), block=20)]
     assert [(at, len(names)) for at, names in blocks] == [(0, 20), (1, 20), (2, 20), (3, 20), (4, 15)]
     assert [name for _, names in blocks for name in names] == [f"0-{at}" for at in range(95)]
     monkeypatch.setattr(pq.ParquetFile, "iter_batches", lambda self, **given: list(whole(self, **given))[:-1])
-    with pytest.raises(FileError, match="row group 0 has 80 rows, but 95 were promised"):
+    with pytest.raises(FileError, match="row group 0 has 80 rows instead of 95"):
         list(read_blocks(spans[0], ("id",), block=20))
 
 
@@ -149,7 +149,7 @@ def test_files_that_do_not_go_together(tmp_path: Path) -> None:
     pq.write_table(twice, tmp_path / "twice")
     with pytest.raises(InputError, match="has several columns 'id'"):
         score_files(str(tmp_path / "twice"), tmp_path / "out", model="words")
-    with pytest.raises(InputError, match="there must be 1 worker or more, but 0 were given"):
+    with pytest.raises(InputError, match="workers must be at least 1, but 0 was given"):
         score_files(str(tmp_path / "in" / "a.parquet"), tmp_path / "out", model="words", workers=0)
 
 
@@ -229,11 +229,11 @@ def test_a_driver_that_is_killed_leaves_what_is_done(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
-        ("nothing", "no file is named like"),
+        ("nothing", "no file matches"),
         ("columns", "has no column 'reference'; its columns are id, candidate"),
-        ("torn", "is not a whole Parquet file"),
-        ("text", "is not a whole Parquet file"),
-        ("empty", "hold no row"),
+        ("torn", "is not a complete Parquet file"),
+        ("text", "is not a complete Parquet file"),
+        ("empty", "have no rows"),
     ],
 )
 def test_bad_input_is_one_sentence(tmp_path: Path, name: str, sentence: str) -> None:
@@ -296,7 +296,7 @@ def test_a_disk_that_is_full(two_processes, tmp_path: Path) -> None:
     try:
         rows = pairs(6_000)
         write(tmp_path / "p.parquet", rows, group=500)
-        with pytest.raises(InputError, match=r"No space left on device.*what is finished stays"):
+        with pytest.raises(InputError, match=r"No space left on device.*finished parts are kept"):
             score_files(str(tmp_path / "p.parquet"), small / "out", block=100, model="words")
         assert not list((small / "out").glob("_unfinished*"))
         subprocess.run(["mount", "-o", "remount,size=64m", str(small)], check=True)

@@ -19,7 +19,7 @@ from softset.errors import FileError, InputError, ShapeError, UnknownWordError
 from softset.stores import Record, Store, create_store, open_store
 from softset.stores.addresses import is_address
 from softset.stores.ingest import ingest
-from softset.stores.stored import Stored
+from softset.stores.collection import StoreCollection
 from tests.jobs.conftest import QUIET
 
 pytestmark = QUIET
@@ -54,7 +54,7 @@ def store(address: str) -> Iterator[Store]:
 @pytest.mark.parametrize("logic", ["logistic", "lattice", "product"])
 def test_a_store_finds_what_a_folder_finds(store: Store, tmp_path: Path, logic: str) -> None:
     local = Collection.create(tmp_path / "c", ITEMS, vectors=VECTORS)
-    stored = Stored(store)
+    stored = StoreCollection(store)
     options = {"logic": logic, "explain": True, **({"alpha": 0.9} if logic == "lattice" else {})}
     for query in QUERIES:
         expected, found = local.find(query, 10, **options), stored.find(query, 10, **options)
@@ -70,20 +70,20 @@ def test_a_store_finds_what_a_folder_finds(store: Store, tmp_path: Path, logic: 
 
 def test_filters_go_through(address: str, store: Store) -> None:
     where = {"milvus": 'metadata["n"] < 100', "lance": "id in ('i8', 'i9', 'i10', 'i12')"}[address.partition(":")[0]]
-    found = Stored(store, where=where).find("{i1, i2} | {i9}", 10)
+    found = StoreCollection(store, where=where).find("{i1, i2} | {i9}", 10)
     assert len(found) and all(int(hit.id[1:]) < 100 for hit in found)
     with pytest.raises(InputError, match=r"^(Milvus|LanceDB) reports"):
-        Stored(store, where="no such thing ((").find("i1")
+        StoreCollection(store, where="no such thing ((").find("i1")
 
 
 def test_what_probes_cannot_answer_is_refused(store: Store) -> None:
     for query in ("~i1", "i1 | ~i2"):
-        with pytest.raises(InputError, match=r"holds nearly everything.*a store has only neighbours"):
-            Stored(store).find(query)
+        with pytest.raises(InputError, match=r"holds nearly everything.*a store finds only near neighbours"):
+            StoreCollection(store).find(query)
     with pytest.raises(UnknownWordError, match="'nothing' is no id here"):
-        Stored(store).find("nothing")
+        StoreCollection(store).find("nothing")
     with pytest.raises(InputError, match="cannot be restricted"):
-        Stored(store).find("i1", restrict_vocab=5)
+        StoreCollection(store).find("i1", restrict_vocab=5)
 
 
 def test_interrupted_and_begun_again(address: str) -> None:
@@ -195,16 +195,16 @@ def test_an_item_that_loses_its_vector_is_taken_away(address: str, store: Store)
 def test_an_empty_collection_says_so(address: str) -> None:
     empty = create_store(address, D, "none")
     with pytest.raises(InputError, match="the collection 'books' is empty: index items first"):
-        Stored(empty, embed=lambda texts: np.ones((len(texts), D), "f4")).find("anything")
+        StoreCollection(empty, embed=lambda texts: np.ones((len(texts), D), "f4")).find("anything")
     with pytest.raises(InputError, match="no item has a vector"):
         ingest(empty, [Item("x", "unknown")], given)
 
 
 def test_what_only_a_local_collection_can_do_is_refused(store: Store) -> None:
     with pytest.raises(InputError, match="searched through its own index: leave out --approximate"):
-        Stored(store).find("i1", approximate=True)
+        StoreCollection(store).find("i1", approximate=True)
     with pytest.raises(InputError, match="recall cannot be measured here"):
-        Stored(store).recall(["i1"])
+        StoreCollection(store).recall(["i1"])
 
 
 def test_a_file_that_is_not_there_is_not_made(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
-"""The same jobs on more than one machine: batches on Ray.
+"""Jobs on a Ray cluster: score, encode and search many Parquet files.
 
-Needs the extra `ray`. `softset jobs` is the command line; `score(dataset)` takes and gives a Ray Dataset.
+They need the extra `ray`. `softset jobs` is the command line; `score(dataset)` is for Ray Datasets.
 """
 
 from typing import Any
@@ -9,7 +9,7 @@ __all__ = ["score", "score_files"]
 
 
 def __getattr__(name: str) -> Any:
-    """Import what needs Ray when it is asked for."""
+    """Import a public name at its first use."""
     if name in __all__:
         from softset.jobs import scoring
 

@@ -1,136 +1,135 @@
-"""Texts to vectors on Ray, and from there to a collection: the encoder is kept by actors, as the scorer's is."""
+"""Encode texts as vectors on Ray, and build a collection from them."""
 
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
 from softset.collections.collection import Collection
 from softset.collections.id_collection import text_encoder
 from softset.collections.items import Item
-from softset.encoders.loading import load_encoder
+from softset.encoders.loading import EncoderOptions, load_encoder
 from softset.errors import InputError
-from softset.jobs.inputs import BLOCK, spans_of, values_of
-from softset.jobs.jobs import Job, Progress, Report, output_folder, run
+from softset.jobs.inputs import ROWS_PER_BLOCK, column_values, list_spans
 from softset.jobs.output import ParquetParts
-from softset.jobs.rows import outcomes, text_problem
+from softset.jobs.rows import compute_rows, text_problem
+from softset.jobs.run import JobReport, JobSettings, Progress, output_folder, run_job
 
-__all__ = ["Embedding", "TextColumns", "check_place", "collect", "embed_files", "rows_of"]
+__all__ = ["TextColumns", "TextEmbedder", "build_collection", "check_target", "embed_files", "vector_rows"]
 
 
 class TextColumns(NamedTuple):
-    """Where ids and texts are."""
+    """The names of the columns with ids and texts."""
 
     id: str = "id"
     text: str = "text"
 
 
-class Embedding:
-    """What an actor keeps: the encoder. Called with a table of texts, it returns one of their vectors.
+class TextEmbedder:
+    """The encoder in a worker: a function from a table of texts to a table of vectors.
 
     Args:
-        columns: where ids and texts are.
-        model: as in `softset.load_encoder`.
-        options: others of it.
+        columns: the names of the columns with ids and texts.
+        model: a model as in `softset.load_encoder`.
+        **options: options of `softset.load_encoder`.
     """
 
-    def __init__(self, columns: Sequence[str] = TextColumns(), model: str = "minilm", **options: Any) -> None:
+    def __init__(
+        self, columns: Sequence[str] = TextColumns(), model: str = "minilm", **options: Unpack[EncoderOptions]
+    ) -> None:
         self.columns = TextColumns(*columns)
-        self.encoder = load_encoder(model, **{"threads": 1, **options})
+        self.encoder = load_encoder(model, **{"threads": 1, **options})  # type: ignore[misc]
 
     def __call__(self, table: Any) -> Any:
-        """Return ids, texts and vectors in their order; a text that cannot be read has a problem instead."""
+        """Return ids, texts and vectors in the order of the rows; a text without a vector gets a problem."""
         import pyarrow as pa
 
-        ids, texts = (values_of(table.column(name)) for name in self.columns)
+        ids, texts = (column_values(table.column(name)) for name in self.columns)
         problems = [
             text_problem("text", text) if name is not None else "the id is missing"
             for name, text in zip(ids, texts, strict=True)
         ]
-        good = [at for at, problem in enumerate(problems) if problem is None]
+        valid = [index for index, problem in enumerate(problems) if problem is None]
         vectors: list[Any] = [None] * len(texts)
-        for at, found in outcomes(good, lambda places: list(self.encoder.embed([texts[at] for at in places]))):
-            if isinstance(found, str):
-                problems[at] = found
-            elif not found.any():
-                problems[at] = "the encoder has no vector for it"
+
+        def embed(indices: Sequence[int]) -> list[np.ndarray]:
+            return list(self.encoder.embed([texts[index] for index in indices]))
+
+        for index, vector in compute_rows(valid, embed):
+            if isinstance(vector, str):
+                problems[index] = vector
+            elif not vector.any():
+                problems[index] = "the encoder has no vector for it"
             else:
-                vectors[at] = found
-        made = pa.table(
-            {
-                "id": table.column(self.columns.id),
-                "text": pa.array([one if isinstance(one, str) else None for one in texts], pa.string()),
-                "vector": pa.array(vectors, pa.list_(pa.float32())),
-                "problem": pa.array(problems, pa.string()),
-            }
-        )
-        return made.replace_schema_metadata({"softset": self.encoder.signature})
+                vectors[index] = vector
+        columns = {
+            "id": table.column(self.columns.id),
+            "text": pa.array([text if isinstance(text, str) else None for text in texts], pa.string()),
+            "vector": pa.array(vectors, pa.list_(pa.float32())),
+            "problem": pa.array(problems, pa.string()),
+        }
+        return pa.table(columns).replace_schema_metadata({"softset": self.encoder.signature})
 
 
 def embed_files(
     pattern: str,
     output: str | os.PathLike[str],
     *,
+    model: str = "minilm",
     address: str | None = None,
     workers: int = 2,
     columns: Sequence[str] = TextColumns(),
-    block: int = BLOCK,
+    block: int = ROWS_PER_BLOCK,
     progress: Progress | None = None,
     drop: bool = False,
-    **options: Any,
-) -> Report:
-    """Turn the texts of Parquet files into vectors, in a folder of Parquet files; arguments as in `score_files`.
+    **options: Unpack[EncoderOptions],
+) -> JobReport:
+    """Encode the texts of Parquet files as vectors, in a folder of Parquet files; see `score_files` for the arguments.
 
-    The folder can be searched as it is (`find_files`), or made a collection of (`collect`).
+    `ParquetCollection` searches the folder directly; `build_collection` makes a collection of it.
     """
-    wanted = TextColumns(*columns)
-    encoder = load_encoder(**{"threads": 1, **options})
-    signature = f"vectors|{encoder.signature}|columns:{','.join(wanted)}|block:{block}"
-    job = Job(output_folder(output), signature, wanted, block, Embedding, {"columns": wanted, **options})
-    return run(job, pattern, address=address, workers=workers, progress=progress, drop=drop)
+    names = TextColumns(*columns)
+    encoder = load_encoder(model, **{"threads": 1, **options})  # type: ignore[misc]
+    signature = f"vectors|{encoder.signature}|columns:{','.join(names)}|block:{block}"
+    worker_options = {"columns": names, "model": model, **options}
+    job = JobSettings(output_folder(output), signature, names, block, TextEmbedder, worker_options)
+    return run_job(job, pattern, address=address, workers=workers, progress=progress, drop=drop)
 
 
-def check_place(folder: str | os.PathLike[str], *, replace: bool) -> None:
-    """Refuse a place where something is already: a collection may be replaced, if that is wanted."""
+def check_target(folder: str | os.PathLike[str], *, replace: bool) -> None:
+    """Raise InputError if the folder exists, unless it is a collection that may be replaced."""
     if Path(folder).exists() and not replace:
-        raise InputError(f"{folder} is there already: choose another place, or replace it (--replace)")
+        raise InputError(f"{folder} exists already: choose another folder, or replace it (--replace)")
     if Path(folder).exists():
-        Collection.open(folder)  # else it is none
+        Collection.open(folder)
 
 
-def collect(
+def build_collection(
     vectors: str | os.PathLike[str], folder: str | os.PathLike[str], *, model: str = "minilm", replace: bool = False
 ) -> Collection:
-    """Make a collection of what `embed_files` wrote: ids, texts and vectors, with the model that reads queries."""
-    check_place(folder, replace=replace)
-    if replace and Path(folder).exists():
-        with _in_place_of(Path(folder)) as beside:
-            collect(vectors, beside, model=model)
-        return Collection.open(folder, embed=text_encoder(model)[0])
+    """Build a collection from the output of `embed_files`; the model encodes the texts of queries."""
+    check_target(folder, replace=replace)
+    target, embed, encoder = Path(folder), *text_encoder(model)
     parts = ParquetParts(vectors)
-    spans_of(str(parts.folder / "part-*.parquet"), ("id", "text", "vector"))  # which says what is wrong with them
-    embed, name = text_encoder(model)
-    return Collection.create(folder, _items(parts), vectors=_rows(parts), embed=embed, encoder=name)
-
-
-@contextmanager
-def _in_place_of(folder: Path) -> Iterator[Path]:
-    """Let a folder be made beside another, and take its place when it is whole."""
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}.") as name:
-        yield Path(name, "new")
-        folder.rename(Path(name, "old"))
-        Path(name, "new").rename(folder)
+    list_spans(str(parts.folder / "part-*.parquet"), ("id", "text", "vector"))  # checks the files
+    if not target.exists():
+        return Collection.create(target, _items(parts), vectors=_vectors(parts), embed=embed, encoder=encoder)
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as name:
+        Collection.create(Path(name, "new"), _items(parts), vectors=_vectors(parts), embed=embed, encoder=encoder)
+        target.rename(Path(name, "old"))
+        Path(name, "new").rename(target)
+    return Collection.open(target, embed=embed)
 
 
 def _tables(parts: ParquetParts) -> Iterator[Any]:
+    """Yield the rows with a vector, part by part."""
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
-    for path in sorted(parts.folder.glob("part-*.parquet")):
+    for path in parts.paths():
         table = pq.read_table(path, columns=["id", "text", "vector"])
         yield table.filter(pc.is_valid(table["vector"]))
 
@@ -141,22 +140,20 @@ def _items(parts: ParquetParts) -> Iterator[Item]:
             yield Item(str(name), text)
 
 
-def _rows(parts: ParquetParts) -> Iterator[np.ndarray]:
-    """Yield the vectors of all parts, one after the other: memory holds one part."""
+def _vectors(parts: ParquetParts) -> Iterator[np.ndarray]:
     for table in _tables(parts):
-        yield from rows_of(table["vector"])
+        yield from vector_rows(table["vector"])
 
 
-def rows_of(column: Any) -> np.ndarray:
-    """Return a column of lists of numbers as an array (n, d) in float32; lists of other lengths are refused."""
+def vector_rows(column: Any) -> np.ndarray:
+    """Return a column of lists of numbers as an array (n, d) in float32; the lists must be equally long."""
     import pyarrow.types as kinds
 
     is_list = kinds.is_list(column.type) or kinds.is_large_list(column.type) or kinds.is_fixed_size_list(column.type)
     if not is_list or not (kinds.is_floating(column.type.value_type) or kinds.is_integer(column.type.value_type)):
         raise InputError(f"vectors must be lists of numbers, but the column is of type {column.type}")
-    flat = column.combine_chunks()
-    counts = np.unique(np.asarray(flat.value_lengths()))
-    if len(counts) > 1:
-        raise InputError(f"vectors of {counts[0]} and of {counts[1]} numbers are in one column")
-    values = np.asarray(flat.flatten(), dtype=np.float32)
-    return values.reshape(len(flat), -1)
+    lists = column.combine_chunks()
+    lengths = np.unique(np.asarray(lists.value_lengths()))
+    if len(lengths) > 1:
+        raise InputError(f"vectors of {lengths[0]} and of {lengths[1]} numbers are in one column")
+    return np.asarray(lists.flatten(), dtype=np.float32).reshape(len(lists), -1)

@@ -1,105 +1,126 @@
-"""Scores of many pairs on Ray: the same `Scorer`, kept by actors, over tables of ids, candidates and references."""
+"""Score many pairs on Ray: each worker has a `Scorer`, which scores tables of ids, candidates and references."""
 
 import os
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
+from softset.encoders.loading import EncoderOptions
 from softset.errors import InputError
 from softset.jobs.cluster import require_ray
-from softset.jobs.inputs import BLOCK, values_of
-from softset.jobs.jobs import Job, Progress, Report, output_folder, run
-from softset.jobs.rows import outcomes, text_problem
-from softset.similarity.scorer import Scorer
+from softset.jobs.inputs import ROWS_PER_BLOCK, column_values
+from softset.jobs.rows import compute_rows, text_problem
+from softset.jobs.run import JobReport, JobSettings, Progress, output_folder, run_job
+from softset.similarity.calibration import Rescale
+from softset.similarity.idf import Idf
+from softset.similarity.inputs import MultiReference
+from softset.similarity.metrics.base import Metric
+from softset.similarity.scorer import DEFAULT, Scorer
 from softset.similarity.scores import ScoreRow
 
-__all__ = ["Columns", "Scoring", "score", "score_files"]
+__all__ = ["Columns", "TableScorer", "score", "score_files"]
 
 
 class Columns(NamedTuple):
-    """Where ids and texts are; a reference may be a list of texts."""
+    """The names of the columns with ids, candidates and references; a reference may be a list of texts."""
 
     id: str = "id"
     candidate: str = "candidate"
     reference: str = "reference"
 
 
-class Scoring:
-    """What an actor keeps: the model. Called with a table of texts, it returns one of scores.
+class TableScorer:
+    """The scorer in a worker: a function from a table of texts to a table of scores.
 
     Args:
-        columns: where ids and texts are.
-        options: those of `softset.Scorer`.
+        columns: the names of the columns with ids and texts.
+        **options: options of `softset.Scorer`.
     """
 
     def __init__(self, columns: Sequence[str] = Columns(), **options: Any) -> None:
         self.columns = Columns(*columns)
-        self.scorer = Scorer(**{"threads": 1, **options})
-        _check(self.scorer)
+        self.scorer = _make_scorer(options)
 
     def __call__(self, table: Any) -> Any:
-        """Return the scores of a table's rows, in their order; a row that cannot be scored has a problem instead."""
+        """Return the scores in the order of the rows; a row that cannot be scored gets a problem."""
         import pyarrow as pa
 
-        ids = table.column(self.columns.id)
-        texts, references = (values_of(table.column(name)) for name in self.columns[1:])
-        problems = [_problem(text, other) for text, other in zip(texts, references, strict=True)]
-        good = [at for at, problem in enumerate(problems) if problem is None]
-        rows: dict[int, ScoreRow] = {}
+        candidates, references = (column_values(table.column(name)) for name in self.columns[1:])
+        problems = [_problem(*pair) for pair in zip(candidates, references, strict=True)]
+        valid = [index for index, problem in enumerate(problems) if problem is None]
+        rows: list[ScoreRow | None] = [None] * len(candidates)
 
-        def scored(places: Sequence[int]) -> list[ScoreRow]:
-            return list(self.scorer.score([texts[at] for at in places], [references[at] for at in places]))
+        def compute(indices: Sequence[int]) -> list[ScoreRow]:
+            texts = [candidates[index] for index in indices]
+            return list(self.scorer.score(texts, [references[index] for index in indices]))
 
-        for at, outcome in outcomes(good, scored):
-            if isinstance(outcome, str):
-                problems[at] = outcome
+        for index, row in compute_rows(valid, compute):
+            if isinstance(row, str):
+                problems[index] = row
             else:
-                rows[at] = outcome
-        kinds = {float: pa.float64(), int: pa.int64(), bool: pa.bool_()}
-        made = {
-            name: pa.array([getattr(rows[at], name) if at in rows else None for at in range(len(texts))], kinds[kind])
+                rows[index] = row
+        types = {float: pa.float64(), int: pa.int64(), bool: pa.bool_()}
+        scores = {
+            name: pa.array([None if row is None else getattr(row, name) for row in rows], types[kind])
             for name, kind in ScoreRow.__annotations__.items()
         }
-        signature = self.scorer.signature(idf=self.scorer.idf, multiple_references=_several(references))
-        found = pa.table({"id": ids, **made, "problem": pa.array(problems, pa.string())})
-        return found.replace_schema_metadata({"softset": signature})
+        several = any(isinstance(reference, list) for reference in references)
+        signature = self.scorer.signature(idf=self.scorer.idf, multiple_references=several)
+        columns = {"id": table.column(self.columns.id), **scores, "problem": pa.array(problems, pa.string())}
+        return pa.table(columns).replace_schema_metadata({"softset": signature})
 
 
-def _check(scorer: Scorer) -> None:
+def _make_scorer(options: dict[str, Any]) -> Scorer:
+    """Return a scorer with one thread, the rule for workers; metrics that need idf weights must have them."""
+    scorer = Scorer(**{"threads": 1, **options})
     if scorer.metric.needs_idf and scorer.idf is None:
         raise InputError(f"{scorer.metric} needs idf weights of all texts: fit them first, and give idf (--idf FILE)")
-
-
-def _several(references: Sequence[Any]) -> bool:
-    return any(isinstance(one, list) for one in references)
+    return scorer
 
 
 def _problem(candidate: Any, reference: Any) -> str | None:
     """Return why a row cannot be scored, or None."""
     if reference == []:
         return "the list of references is empty"
-    several = reference if isinstance(reference, list) else [reference]
-    sides = (("candidate", candidate), *(("reference", one) for one in several))
-    return next((told for what, text in sides if (told := text_problem(what, text))), None)
+    references = reference if isinstance(reference, list) else [reference]
+    texts = (("candidate", candidate), *(("reference", text) for text in references))
+    return next((problem for noun, text in texts if (problem := text_problem(noun, text))), None)
 
 
-def score(dataset: Any, *, workers: int = 2, columns: Sequence[str] = Columns(), **options: Any) -> Any:
-    """Return a Ray Dataset of scores for one of pairs, lazily, as Ray's own transformations do.
+def score(
+    dataset: Any,
+    *,
+    model: Any = "minilm",
+    metric: str | Metric = DEFAULT,
+    rescale: Rescale = None,
+    multi_reference: MultiReference = "best",
+    idf: Idf | None = None,
+    workers: int = 2,
+    columns: Sequence[str] = Columns(),
+    **options: Unpack[EncoderOptions],
+) -> Any:
+    """Return a Ray Dataset of scores for a Ray Dataset of pairs, computed lazily like Ray's own transformations.
 
     Args:
         dataset: a `ray.data.Dataset` with ids, candidates and references.
-        workers: how many actors keep the model, each with one thread.
-        columns: where ids and texts are: id, candidate and reference.
-        options: those of `softset.Scorer`: model, metric, layer and others.
+        model: as in `softset.Scorer`, like metric, rescale, multi_reference and idf.
+        metric: a metric or its name.
+        rescale: "chance", a `Calibration`, or None.
+        multi_reference: how to combine several references.
+        idf: weights for metrics that use them.
+        workers: the number of actors, each with the model and one thread.
+        columns: the names of the columns with ids, candidates and references.
+        **options: options of `softset.load_encoder`, such as layer=4.
     """
     ray = require_ray()
-    _check(Scorer(**options))
+    chosen = {"metric": metric, "rescale": rescale, "multi_reference": multi_reference, "idf": idf, **options}
+    _make_scorer({"model": model, **chosen})
     return dataset.map_batches(
-        Scoring,
-        batch_size=BLOCK,
+        TableScorer,
+        batch_size=ROWS_PER_BLOCK,
         batch_format="pyarrow",
         compute=ray.data.ActorPoolStrategy(size=workers),
         num_cpus=1,
-        fn_constructor_kwargs={"columns": tuple(columns), **options},
+        fn_constructor_kwargs={"columns": tuple(columns), "model": model, **chosen},
     )
 
 
@@ -107,33 +128,44 @@ def score_files(
     pattern: str,
     output: str | os.PathLike[str],
     *,
+    model: Any = "minilm",
+    metric: str | Metric = DEFAULT,
+    rescale: Rescale = None,
+    multi_reference: MultiReference = "best",
+    idf: Idf | None = None,
     address: str | None = None,
     workers: int = 2,
     columns: Sequence[str] = Columns(),
-    block: int = BLOCK,
+    block: int = ROWS_PER_BLOCK,
     progress: Progress | None = None,
     drop: bool = False,
-    **options: Any,
-) -> Report:
-    """Score the pairs of Parquet files into a folder of Parquet files, and return what was done.
+    **options: Unpack[EncoderOptions],
+) -> JobReport:
+    """Score the pairs of Parquet files into a folder of Parquet files.
 
-    What is in the folder already, of an earlier run that ended or was killed, is not done again.
+    Blocks that an earlier run has finished are not computed again.
 
     Args:
         pattern: the input files, such as "pairs/*.parquet".
         output: the folder; every worker must be able to reach it and the input.
-        address: of a Ray cluster, "auto" for that of this machine; without it, one is made for the job.
-        workers: how many actors keep the model, each with one thread.
-        columns: where ids and texts are: id, candidate and reference.
-        block: rows that are scored and written at once: what memory holds, and what a crash can cost.
-        progress: called with the number of tasks that are done, and of all.
-        drop: delete what the folder holds of rows that are not in the input; else that is an error.
-        options: those of `softset.Scorer`.
+        model: as in `softset.Scorer`, like metric, rescale, multi_reference and idf.
+        metric: a metric or its name.
+        rescale: "chance", a `Calibration`, or None.
+        multi_reference: how to combine several references.
+        idf: weights for metrics that use them.
+        address: the address of a Ray cluster, "auto" for that of this machine; None starts one for the job.
+        workers: the number of actors, each with the model and one thread.
+        columns: the names of the columns with ids, candidates and references.
+        block: rows that are scored and written together: what memory holds, and what a crash can cost.
+        progress: called with the number of finished tasks and of all tasks.
+        drop: delete the results of rows that are no longer in the input; otherwise these are an error.
+        **options: options of `softset.load_encoder`, such as layer=4.
     """
-    wanted = Columns(*columns)
-    scorer = Scorer(**{"threads": 1, **options})
-    _check(scorer)
-    layout = f"multi_reference:{scorer.multi_reference}|columns:{','.join(wanted)}|block:{block}"
-    signature = f"{scorer.signature(idf=scorer.idf)}|{layout}"
-    job = Job(output_folder(output), signature, wanted, block, Scoring, {"columns": wanted, **options})
-    return run(job, pattern, address=address, workers=workers, progress=progress, drop=drop)
+    names = Columns(*columns)
+    chosen = {"metric": metric, "rescale": rescale, "multi_reference": multi_reference, "idf": idf, **options}
+    scorer = _make_scorer({"model": model, **chosen})
+    settings = f"multi_reference:{multi_reference}|columns:{','.join(names)}|block:{block}"
+    signature = f"{scorer.signature(idf=idf)}|{settings}"
+    worker_options = {"columns": names, "model": model, **chosen}
+    job = JobSettings(output_folder(output), signature, names, block, TableScorer, worker_options)
+    return run_job(job, pattern, address=address, workers=workers, progress=progress, drop=drop)

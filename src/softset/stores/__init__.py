@@ -2,6 +2,6 @@
 
 from softset.stores.addresses import create_store, open_store
 from softset.stores.base import Neighbours, Record, Store
-from softset.stores.stored import Stored
+from softset.stores.collection import StoreCollection
 
-__all__ = ["Neighbours", "Record", "Store", "Stored", "create_store", "open_store"]
+__all__ = ["Neighbours", "Record", "Store", "StoreCollection", "create_store", "open_store"]

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from softset.collections.collection import Collection
 from softset.collections.items import Item
 from softset.stores import Neighbours, Record
-from softset.stores.stored import Stored
-from softset.stores.threshold import Bounds
+from softset.stores.collection import StoreCollection
+from softset.stores.bounds import ScoreBounds
 
 RANDOM = np.random.default_rng(5)
 N, D = 2_000, 12
@@ -63,24 +63,24 @@ FORMS = ["{0}", "{0} | {1}", "{0} & {1}", "{0} - {1}", "{0} & ~{1} | {2}", "({0}
 def test_it_finds_what_a_look_at_everything_finds(local: Collection, left: str, right: str, third: str, form: str):
     assume(len({left, right, third}) == 3)
     query = form.format(left, right, third)
-    expected, found = local.find(query, 20), Stored(Exact()).find(query, 20)
+    expected, found = local.find(query, 20), StoreCollection(Exact()).find(query, 20)
     assert [hit.membership for hit in found] == pytest.approx([hit.membership for hit in expected], abs=1e-5)
 
 
 def test_it_fetches_little_and_stops_early() -> None:
     store = Exact()
-    Stored(store).find("{i1, i2} | {i3}", 20)
+    StoreCollection(store).find("{i1, i2} | {i3}", 20)
     assert store.fetched < N / 5
 
 
 def test_a_set_that_is_asked_for_and_not_has_no_bounds(local: Collection) -> None:
     plans = [local.plan(query) for query in ("({i1} | {i2}) - {i1}", "({i1} | {i2}) - {i3}", "~(~{i1} | {i2})")]
-    assert [Bounds.apply_to(plan) for plan in plans] == [False, True, True]
+    assert [ScoreBounds.apply_to(plan) for plan in plans] == [False, True, True]
     expected = local.find("({i1} | {i2}) - {i1}", 5)
-    assert [hit.id for hit in Stored(Exact()).find("({i1} | {i2}) - {i1}", 5)] == [hit.id for hit in expected]
+    assert [hit.id for hit in StoreCollection(Exact()).find("({i1} | {i2}) - {i1}", 5)] == [hit.id for hit in expected]
 
 
 def test_lists_that_end_have_shown_everything() -> None:
-    stored = Stored(Exact(), where="30")
+    stored = StoreCollection(Exact(), where="30")
     found = stored.find("{i1, i2} - {i50}", 100)
     assert len(found) == 28 and all(int(hit.id[1:]) < 30 for hit in found)

@@ -11,9 +11,9 @@ import softset
 from softset import WordVectors
 from softset.collections.collection import Collection, open_collection
 from softset.errors import FileError, InputError, UnknownWordError
-from softset.jobs import finding
-from softset.jobs.embedding import collect, embed_files
-from softset.jobs.finding import Shards
+from softset.jobs import search as jobs_search
+from softset.jobs.embedding import build_collection, embed_files
+from softset.jobs.search import ParquetCollection
 from softset.search import source as searching
 from tests.jobs.conftest import QUIET, read, write
 
@@ -41,7 +41,7 @@ def folder(tmp_path_factory) -> Path:
 @pytest.mark.parametrize("logic", ["logistic", "lattice", "graded", "product"])
 def test_shards_find_what_one_process_finds(two_processes, folder: Path, logic: str) -> None:
     words = WordVectors.of(NAMES, VECTORS)
-    shards = Shards(two_processes, str(folder / "*.parquet"))
+    shards = ParquetCollection(two_processes, str(folder / "*.parquet"))
     options = {
         "logic": logic,
         "explain": True,
@@ -57,11 +57,11 @@ def test_shards_find_what_one_process_finds(two_processes, folder: Path, logic: 
 
 
 def test_of_many_items_a_sample_tells_where_sets_end(two_processes, folder: Path, monkeypatch) -> None:
-    for module in (searching, finding):
+    for module in (searching, jobs_search):
         monkeypatch.setattr(module, "MAX_UNSAMPLED", 500)
-    for module in (searching, finding):
+    for module in (searching, jobs_search):
         monkeypatch.setattr(module, "SAMPLE_SIZE", 640)
-    words, shards = WordVectors.of(NAMES, VECTORS), Shards(two_processes, str(folder / "*.parquet"))
+    words, shards = WordVectors.of(NAMES, VECTORS), ParquetCollection(two_processes, str(folder / "*.parquet"))
     expected = words.find(QUERIES[0], 10, preprocessing="none")
     found = shards.find(QUERIES[0], 10)
     assert [hit.id for hit in found] == [hit.id for hit in expected]
@@ -71,13 +71,13 @@ def test_of_many_items_a_sample_tells_where_sets_end(two_processes, folder: Path
 
 
 def test_what_is_wrong_is_one_sentence(two_processes, folder: Path, tmp_path: Path) -> None:
-    shards = Shards(two_processes, str(folder / "*.parquet"))
+    shards = ParquetCollection(two_processes, str(folder / "*.parquet"))
     with pytest.raises(UnknownWordError, match="'nothing' is no id here, and there is no encoder to read it"):
         shards.find("nothing")
     with pytest.raises(InputError, match="cannot be restricted"):
         shards.find("w1", restrict_vocab=5)
     with pytest.raises(InputError, match="has no column 'vec'"):
-        Shards(two_processes, str(folder / "*.parquet"), columns=("id", "vec"))
+        ParquetCollection(two_processes, str(folder / "*.parquet"), columns=("id", "vec"))
     for name, rows, sentence in (
         ("ragged", [[1.0, 2.0], [1.0]], "vectors of 1 and of 2 numbers"),
         ("nan", [[1.0, 2.0], [1.0, float("nan")]], "not finite"),
@@ -86,11 +86,11 @@ def test_what_is_wrong_is_one_sentence(two_processes, folder: Path, tmp_path: Pa
     ):
         write(tmp_path / f"{name}.parquet", [{"id": str(at), "vector": row} for at, row in enumerate(rows)])
         with pytest.raises((InputError, FileError), match=sentence):
-            Shards(two_processes, str(tmp_path / f"{name}.parquet")).find("0")
+            ParquetCollection(two_processes, str(tmp_path / f"{name}.parquet")).find("0")
     write(tmp_path / "mixed" / "a.parquet", [{"id": "a", "vector": [1.0, 2.0]}])
     write(tmp_path / "mixed" / "b.parquet", [{"id": "b", "vector": [1.0, 2.0, 3.0]}])
     with pytest.raises(FileError, match=r"b.parquet: its vectors have 3 numbers, but those of the first file 2"):
-        Shards(two_processes, str(tmp_path / "mixed" / "*.parquet")).find("a")
+        ParquetCollection(two_processes, str(tmp_path / "mixed" / "*.parquet")).find("a")
 
 
 def test_texts_to_vectors_to_a_collection(two_processes, tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_texts_to_vectors_to_a_collection(two_processes, tmp_path: Path) -> None
     expected = encoder.embed([text for at, text in enumerate(texts) if at != 4])
     names = [f"t{at}" for at in range(180) if at != 4]
     assert np.allclose([found[name]["vector"] for name in names], expected, atol=1e-6)
-    made = collect(tmp_path / "vectors", tmp_path / "c", model="words")
+    made = build_collection(tmp_path / "vectors", tmp_path / "c", model="words")
     assert made.size == 179
     query = "{sea, ship} - war"
     alone = Collection.create(
@@ -121,10 +121,10 @@ def test_texts_to_vectors_to_a_collection(two_processes, tmp_path: Path) -> None
     assert sorted(hit.text for hit in by_ray) == sorted(hit.text for hit in by_one)
     assert [hit.membership for hit in by_ray] == pytest.approx([hit.membership for hit in by_one], abs=1e-6)
     # What was written can be searched where it is, though a row has no vector; and replaced, if that is asked for.
-    with pytest.raises(InputError, match="is there already: choose another place, or replace it"):
-        collect(tmp_path / "vectors", tmp_path / "c", model="words")
-    assert collect(tmp_path / "vectors", tmp_path / "c", model="words", replace=True).size == 179
-    shards = Shards(two_processes, str(tmp_path / "vectors" / "*.parquet"), embed=encoder.embed, encoder="words")
+    with pytest.raises(InputError, match="exists already: choose another folder, or replace it"):
+        build_collection(tmp_path / "vectors", tmp_path / "c", model="words")
+    assert build_collection(tmp_path / "vectors", tmp_path / "c", model="words", replace=True).size == 179
+    shards = ParquetCollection(two_processes, str(tmp_path / "vectors" / "*.parquet"), embed=encoder.embed, encoder="words")
     in_place = shards.find(query, 20)
     assert [hit.membership for hit in in_place] == pytest.approx([hit.membership for hit in by_one], abs=1e-6)
 
@@ -132,8 +132,8 @@ def test_texts_to_vectors_to_a_collection(two_processes, tmp_path: Path) -> None
 def test_rows_without_a_vector_are_passed_over(two_processes, tmp_path: Path) -> None:
     rows = [{"id": f"r{at}", "vector": None if at % 3 == 0 else [1.0, at / 7.0]} for at in range(30)]
     write(tmp_path / "v.parquet", rows, group=10)
-    found = Shards(two_processes, str(tmp_path / "v.parquet")).find("r1", 100)
+    found = ParquetCollection(two_processes, str(tmp_path / "v.parquet")).find("r1", 100)
     assert {hit.id for hit in found} == {f"r{at}" for at in range(30) if at % 3} - {"r1"}
     write(tmp_path / "w.parquet", rows[:1], schema=pa.schema([("id", pa.string()), ("vector", pa.list_(pa.float32()))]))
     with pytest.raises(InputError, match=r"no row of .* has a vector"):
-        Shards(two_processes, str(tmp_path / "w.parquet"))
+        ParquetCollection(two_processes, str(tmp_path / "w.parquet"))

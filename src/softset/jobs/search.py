@@ -1,0 +1,305 @@
+"""Exact search over vectors in Parquet files on Ray: each task finds its best items, and these are merged.
+
+Passes over all files first find the vectors of the examples, and a sample of items for the thresholds. The last pass
+scores every item.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from softset.algebra.arrays import unit_rows
+from softset.collections.id_collection import IdCollection
+from softset.collections.segment import Embed
+from softset.errors import FileError, InputError
+from softset.jobs.embedding import vector_rows
+from softset.jobs.inputs import BlockSpan, column_values, list_spans, read_blocks
+from softset.jobs.run import INPUT_ERRORS, map_spans
+from softset.query.plan import Plan, Resolved
+from softset.search.exact import Ranking, search
+from softset.search.results import Item
+from softset.search.source import MAX_UNSAMPLED, SAMPLE_SIZE, VectorSource
+from softset.vectors.rows import rescale_extreme_rows, row_norms
+
+__all__ = ["ParquetCollection", "VectorColumns"]
+
+VECTORS_PER_BLOCK = 65_536  # 100 MB for 384 dimensions
+
+
+class VectorColumns(NamedTuple):
+    """The names of the columns with ids and vectors."""
+
+    id: str = "id"
+    vector: str = "vector"
+
+
+class Matches(NamedTuple):
+    """Items that a task has selected: indices among all items (n,), ids, vectors (n, d), and scores (n,)."""
+
+    indices: np.ndarray
+    ids: list[str]
+    vectors: np.ndarray
+    scores: np.ndarray
+
+
+class VectorBlock(VectorSource):
+    """The items of one block in the memory of a worker; `indices` are their indices among all items."""
+
+    checksum = signature = ""
+
+    def __init__(self, ids: Sequence[str], indices: np.ndarray, vectors: np.ndarray) -> None:
+        self.ids, self.indices, self._vectors = ids, indices, vectors
+
+    @property
+    def dimensions(self) -> int:
+        """The number of dimensions d."""
+        return int(self._vectors.shape[1])
+
+    @cached_property
+    def norms(self) -> np.ndarray:
+        """The norms (n,) of all vectors."""
+        return row_norms(self._vectors)
+
+    def __len__(self) -> int:
+        return len(self._vectors)
+
+    def rows(self, start: int, stop: int) -> np.ndarray:
+        """Return the vectors of consecutive items."""
+        return self._vectors[start:stop]
+
+    def take(self, indices: Sequence[int] | np.ndarray) -> np.ndarray:
+        """Return the vectors of the items at positions in the block."""
+        return self._vectors[np.asarray(indices, dtype=np.int64)]
+
+    def select(self, positions: np.ndarray, scores: np.ndarray | None = None) -> Matches:
+        """Return the items at positions in the block."""
+        ids = [self.ids[position] for position in positions.tolist()]
+        scores = np.zeros(len(positions)) if scores is None else scores
+        return Matches(self.indices[positions], ids, self.take(positions), scores)
+
+
+# The three passes. A pass is a function from a block to a list of matches; most have one element, `_best` one per plan.
+
+Pass = Callable[[VectorBlock], list[Matches]]
+
+
+def _with_ids(block: VectorBlock, ids: frozenset[str]) -> list[Matches]:
+    positions = [position for position, name in enumerate(block.ids) if name in ids]
+    return [block.select(np.array(positions, dtype=np.int64))]
+
+
+def _at_indices(block: VectorBlock, indices: np.ndarray) -> list[Matches]:
+    return [block.select(np.flatnonzero(np.isin(block.indices, indices)))]
+
+
+def _best(
+    block: VectorBlock, plans: Sequence[Plan], top: int, excluded: Sequence[frozenset[int]]
+) -> list[Matches]:
+    local = [frozenset(np.flatnonzero(np.isin(block.indices, list(indices))).tolist()) for indices in excluded]
+    rankings = search(block, plans, top, excluded=local)
+    return [block.select(ranking.indices, ranking.scores) for ranking in rankings]
+
+
+class _Worker:
+    """A Ray actor that reads spans and applies a pass to each of their blocks."""
+
+    def __init__(self, run_pass: Pass, columns: VectorColumns, dimensions: int) -> None:
+        self.run_pass, self.columns, self.dimensions = run_pass, columns, dimensions
+
+    def __call__(self, table: Any) -> Any:
+        """Return the matches, or the message of the error that ended a span."""
+        import pyarrow as pa
+
+        rows = [row for span in table.to_pylist() for row in self._span(BlockSpan(**span))]
+        arrays = [(name, pa.large_binary()) for name in ("indices", "vectors", "scores")]
+        fields = [("plan", pa.int64()), ("ids", pa.list_(pa.string())), *arrays, ("error", pa.string())]
+        return pa.Table.from_pylist(rows, schema=pa.schema(fields))
+
+    def _span(self, span: BlockSpan) -> Iterator[dict[str, Any]]:
+        try:
+            for number, table in read_blocks(span, self.columns, block=VECTORS_PER_BLOCK):
+                rows = np.flatnonzero(np.asarray(table.column(self.columns.vector).is_valid()))
+                if not len(rows):
+                    continue
+                with_vector = table if len(rows) == len(table) else table.take(rows)
+                ids = [str(name) for name in column_values(with_vector.column(self.columns.id))]
+                vectors = _checked(with_vector.column(self.columns.vector), span, self.dimensions)
+                block = VectorBlock(ids, rows + span.start + number * VECTORS_PER_BLOCK, vectors)
+                for plan, matches in enumerate(self.run_pass(block)):
+                    if len(matches.indices):
+                        yield _to_row(plan, matches)
+        except INPUT_ERRORS as error:
+            yield {"plan": -1, "error": f"{span.name}: {error}"}
+
+
+def _checked(column: Any, span: BlockSpan, dimensions: int) -> np.ndarray:
+    rows = vector_rows(column)
+    if rows.shape[1] != dimensions:
+        raise InputError(f"its vectors have {rows.shape[1]} numbers, but those of the first file {dimensions}")
+    if not np.isfinite(rows).all():
+        row = int(np.argwhere(~np.isfinite(rows))[0, 0])
+        raise InputError(f"the vector of row {row} of a block of row group {span.group} has a number that is not finite")
+    return rescale_extreme_rows(rows)
+
+
+def _to_row(plan: int, matches: Matches) -> dict[str, Any]:
+    arrays = {"indices": matches.indices, "vectors": matches.vectors.astype(np.float32), "scores": matches.scores}
+    return {"plan": plan, "ids": matches.ids, **{name: array.tobytes() for name, array in arrays.items()}}
+
+
+def _from_row(row: dict[str, Any], dimensions: int) -> Matches:
+    indices, scores = np.frombuffer(row["indices"], dtype=np.int64), np.frombuffer(row["scores"], dtype=np.float64)
+    vectors = np.frombuffer(row["vectors"], dtype=np.float32).reshape(-1, dimensions)
+    return Matches(indices, list(row["ids"]), vectors, scores)
+
+
+class ParquetCollection(IdCollection):
+    """Items with ids and vectors in Parquet files, searched by the actors of a Ray cluster.
+
+    Args:
+        ray: the module `ray`, connected to a cluster (see `cluster`).
+        pattern: the files, such as "shards/*.parquet".
+        columns: the names of the columns with ids and vectors.
+        embed: function from texts to vectors (n, d), such as `softset.load_encoder(...).embed`; without it, examples
+            must be ids.
+        encoder: the name of the encoder, for the signature.
+        workers: the number of actors.
+    """
+
+    checksum = ""
+
+    def __init__(
+        self,
+        ray: Any,
+        pattern: str,
+        *,
+        columns: Sequence[str] = VectorColumns(),
+        embed: Embed | None = None,
+        encoder: str = "none",
+        workers: int = 2,
+    ) -> None:
+        self._ray, self._workers, self._columns = ray, workers, VectorColumns(*columns)
+        self._embed, self._encoder = embed, encoder
+        self._spans = list_spans(pattern, self._columns, block=VECTORS_PER_BLOCK)
+        self._size, self._dimensions = _measure(self._spans, self._columns)
+        self._found: dict[int, tuple[str, np.ndarray]] = {}  # id and vector of the items that searches have returned
+
+    @property
+    def dimensions(self) -> int:
+        """The number of dimensions d."""
+        return self._dimensions
+
+    @property
+    def encoder(self) -> str:
+        """The name of the encoder."""
+        return self._encoder
+
+    @property
+    def signature(self) -> str:
+        """A description of everything that results depend on."""
+        files = len({span.path for span in self._spans})
+        return f"shards:{files}|items:{len(self)}|d:{self.dimensions}|encoder:{self._encoder}"
+
+    def __len__(self) -> int:
+        return self._size
+
+    def _run(self, run_pass: Pass) -> Iterator[tuple[int, Matches]]:
+        """Apply a pass to all blocks and yield the matches, each with the number of its plan."""
+        arguments = (run_pass, self._columns, self.dimensions)
+        for row in map_spans(self._ray, _Worker, self._spans, self._workers, *arguments):
+            if row["error"] is not None:
+                raise FileError(row["error"])
+            yield row["plan"], _from_row(row, self.dimensions)
+
+    def _vectors_at(self, indices: np.ndarray) -> np.ndarray:
+        """Return the vectors (k, d) of the items at sorted indices; rows without a vector are zero."""
+        rows = np.zeros((len(indices), self.dimensions), dtype=np.float32)
+        for _, matches in self._run(partial(_at_indices, indices=indices)):
+            rows[np.searchsorted(indices, matches.indices)] = matches.vectors
+        return rows
+
+    # Items for the thresholds: all of them if there are few, otherwise a sample
+
+    @cached_property
+    def _all(self) -> VectorBlock:
+        if len(self) > MAX_UNSAMPLED:
+            raise InputError(f"{len(self):,} items do not fit into the memory of one process")
+        indices = np.arange(len(self))
+        return VectorBlock([], indices, self._vectors_at(indices))
+
+    @property
+    def norms(self) -> np.ndarray:
+        """The norms (n,) of all vectors, if there are few items."""
+        return self._all.norms
+
+    def rows(self, start: int, stop: int) -> np.ndarray:
+        """Return the vectors of consecutive items, if there are few items."""
+        return self._all.rows(start, stop)
+
+    @cached_property
+    def sample(self) -> tuple[np.ndarray, np.ndarray]:
+        """Vectors of evenly spaced items, scaled to length 1 (m, d), and the indices of these items (m,)."""
+        indices = np.linspace(0, len(self) - 1, SAMPLE_SIZE).astype(np.int64)
+        distinct, inverse = np.unique(indices, return_inverse=True)
+        return unit_rows(self._vectors_at(distinct)[inverse], np.float32), indices
+
+    # Queries
+
+    def resolve_ids(self, ids: Sequence[str]) -> dict[str, Resolved]:
+        """Return the vectors of those ids that items have, by one pass."""
+        resolved: dict[str, Resolved] = {}
+        for _, matches in self._run(partial(_with_ids, ids=frozenset(ids))):
+            for name, index, row in zip(matches.ids, matches.indices.tolist(), matches.vectors, strict=True):
+                resolved.setdefault(name, Resolved(row, "exact match", (index,)))
+        return resolved
+
+    def rank(
+        self, plans: Sequence[Plan], top: int, *, excluded: Sequence[frozenset[int]], stop: int | None = None
+    ) -> list[Ranking]:
+        """Return the best items of each plan, merged from the best items of each block."""
+        if stop is not None:
+            raise InputError("a search over Parquet files cannot be restricted: name fewer files")
+        matches: list[list[Matches]] = [[] for _ in plans]
+        for plan, part in self._run(partial(_best, plans=plans, top=top, excluded=excluded)):
+            matches[plan].append(part)
+        return [self._merge(parts, top) for parts in matches]
+
+    def _merge(self, parts: Sequence[Matches], top: int) -> Ranking:
+        if not parts:
+            return Ranking.empty()
+        indices, scores = (np.concatenate([getattr(part, name) for part in parts]) for name in ("indices", "scores"))
+        ranking = Ranking.of(indices, scores, top)
+        best = set(ranking.indices.tolist())
+        for part in parts:
+            rows = zip(part.indices.tolist(), part.ids, part.vectors, strict=True)
+            self._found |= {index: (name, vector) for index, name, vector in rows if index in best}
+        return ranking
+
+    def take(self, indices: Sequence[int] | np.ndarray) -> np.ndarray:
+        """Return the vectors (k, d) of items that a search has returned."""
+        return np.stack([self._found[int(index)][1] for index in indices])
+
+    def item(self, index: int) -> Item:
+        """Return an item that a search has returned."""
+        return Item(self._found[index][0])
+
+
+def _measure(spans: Sequence[BlockSpan], columns: VectorColumns) -> tuple[int, int]:
+    """Return the number of items and of dimensions; the first vector decides the latter."""
+    import pyarrow.parquet as pq
+
+    last = spans[-1]
+    with pq.ParquetFile(last.path) as file:
+        size = last.start + file.metadata.row_group(last.group).num_rows
+    blocks = (
+        table.column(columns.vector) for span in spans for _, table in read_blocks(span, columns, block=VECTORS_PER_BLOCK)
+    )
+    vectors = next((column.drop_null() for column in blocks if column.null_count < len(column)), None)
+    if vectors is None:
+        raise InputError(f"no row of {spans[0].path} and the other files has a vector")
+    dimensions = int(vector_rows(vectors.slice(0, 1)).shape[1])
+    if not dimensions:
+        raise InputError(f"{spans[0].path} has an empty vector in its first row")
+    return size, dimensions
