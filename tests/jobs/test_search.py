@@ -124,7 +124,8 @@ def test_texts_to_vectors_to_a_collection(two_processes, tmp_path: Path) -> None
     with pytest.raises(InputError, match="exists already: choose another folder, or replace it"):
         build_collection(tmp_path / "vectors", tmp_path / "c", model="words")
     assert build_collection(tmp_path / "vectors", tmp_path / "c", model="words", replace=True).size == 179
-    shards = ParquetCollection(two_processes, str(tmp_path / "vectors" / "*.parquet"), embed=encoder.embed, encoder="words")
+    pattern = str(tmp_path / "vectors" / "*.parquet")
+    shards = ParquetCollection(two_processes, pattern, embed=encoder.embed, encoder="words")
     in_place = shards.find(query, 20)
     assert [hit.membership for hit in in_place] == pytest.approx([hit.membership for hit in by_one], abs=1e-6)
 

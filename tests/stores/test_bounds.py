@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from softset.collections.collection import Collection
 from softset.collections.items import Item
 from softset.stores import Neighbours, Record
-from softset.stores.collection import StoreCollection
 from softset.stores.bounds import ScoreBounds
+from softset.stores.collection import StoreCollection
 
 RANDOM = np.random.default_rng(5)
 N, D = 2_000, 12

@@ -18,8 +18,8 @@ from softset.collections.items import Item
 from softset.errors import FileError, InputError, ShapeError, UnknownWordError
 from softset.stores import Record, Store, create_store, open_store
 from softset.stores.addresses import is_address
-from softset.stores.ingest import ingest
 from softset.stores.collection import StoreCollection
+from softset.stores.ingest import ingest
 from tests.jobs.conftest import QUIET
 
 pytestmark = QUIET

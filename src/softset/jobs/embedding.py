@@ -16,7 +16,7 @@ from softset.errors import InputError
 from softset.jobs.inputs import ROWS_PER_BLOCK, column_values, list_spans
 from softset.jobs.output import ParquetParts
 from softset.jobs.rows import compute_rows, text_problem
-from softset.jobs.run import JobReport, JobSettings, Progress, output_folder, run_job
+from softset.jobs.run import JobReport, JobSettings, Progress, output_folder, run_job, with_one_thread
 
 __all__ = ["TextColumns", "TextEmbedder", "build_collection", "check_target", "embed_files", "vector_rows"]
 
@@ -41,7 +41,7 @@ class TextEmbedder:
         self, columns: Sequence[str] = TextColumns(), model: str = "minilm", **options: Unpack[EncoderOptions]
     ) -> None:
         self.columns = TextColumns(*columns)
-        self.encoder = load_encoder(model, **{"threads": 1, **options})  # type: ignore[misc]
+        self.encoder = load_encoder(model, **with_one_thread(options))
 
     def __call__(self, table: Any) -> Any:
         """Return ids, texts and vectors in the order of the rows; a text without a vector gets a problem."""
@@ -92,7 +92,7 @@ def embed_files(
     `ParquetCollection` searches the folder directly; `build_collection` makes a collection of it.
     """
     names = TextColumns(*columns)
-    encoder = load_encoder(model, **{"threads": 1, **options})  # type: ignore[misc]
+    encoder = load_encoder(model, **with_one_thread(options))
     signature = f"vectors|{encoder.signature}|columns:{','.join(names)}|block:{block}"
     worker_options = {"columns": names, "model": model, **options}
     job = JobSettings(output_folder(output), signature, names, block, TextEmbedder, worker_options)

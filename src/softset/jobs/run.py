@@ -10,13 +10,23 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from softset.encoders.loading import EncoderOptions
 from softset.errors import InputError, SoftsetError
 from softset.io.text import first_line
 from softset.jobs.cluster import cluster
 from softset.jobs.inputs import BlockSpan, content_hash, list_spans, read_blocks
 from softset.jobs.output import ParquetParts
 
-__all__ = ["INPUT_ERRORS", "JobReport", "JobSettings", "Progress", "map_spans", "output_folder", "run_job"]
+__all__ = [
+    "INPUT_ERRORS",
+    "JobReport",
+    "JobSettings",
+    "Progress",
+    "map_spans",
+    "output_folder",
+    "run_job",
+    "with_one_thread",
+]
 
 INPUT_ERRORS = (SoftsetError, OSError, ValueError, TypeError, AttributeError, MemoryError)  # not errors of the cluster
 MAX_PROBLEMS = 100  # problems that a report lists
@@ -144,6 +154,11 @@ def map_spans(
         fn_constructor_args=arguments,
     )
     yield from results.iter_rows()
+
+
+def with_one_thread(options: EncoderOptions) -> EncoderOptions:
+    """Return the options of a worker's encoder: one thread unless the caller chooses a number, as Ray runs several."""
+    return {**options, "threads": options.get("threads", 1)}
 
 
 def output_folder(folder: str | os.PathLike[str]) -> str:

@@ -10,11 +10,11 @@ from softset.jobs.cluster import require_ray
 from softset.jobs.inputs import ROWS_PER_BLOCK, column_values
 from softset.jobs.rows import compute_rows, text_problem
 from softset.jobs.run import JobReport, JobSettings, Progress, output_folder, run_job
-from softset.similarity.calibration import Rescale
 from softset.similarity.idf import Idf
-from softset.similarity.inputs import MultiReference
-from softset.similarity.metrics.base import Metric
-from softset.similarity.scorer import DEFAULT, Scorer
+from softset.similarity.metrics import DEFAULT, Metric
+from softset.similarity.plan import MultiReference
+from softset.similarity.rescaling import Rescale
+from softset.similarity.scorer import Scorer
 from softset.similarity.scores import ScoreRow
 
 __all__ = ["Columns", "TableScorer", "score", "score_files"]

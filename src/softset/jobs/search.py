@@ -94,9 +94,7 @@ def _at_indices(block: VectorBlock, indices: np.ndarray) -> list[Matches]:
     return [block.select(np.flatnonzero(np.isin(block.indices, indices)))]
 
 
-def _best(
-    block: VectorBlock, plans: Sequence[Plan], top: int, excluded: Sequence[frozenset[int]]
-) -> list[Matches]:
+def _best(block: VectorBlock, plans: Sequence[Plan], top: int, excluded: Sequence[frozenset[int]]) -> list[Matches]:
     local = [frozenset(np.flatnonzero(np.isin(block.indices, list(indices))).tolist()) for indices in excluded]
     rankings = search(block, plans, top, excluded=local)
     return [block.select(ranking.indices, ranking.scores) for ranking in rankings]
@@ -140,7 +138,7 @@ def _checked(column: Any, span: BlockSpan, dimensions: int) -> np.ndarray:
         raise InputError(f"its vectors have {rows.shape[1]} numbers, but those of the first file {dimensions}")
     if not np.isfinite(rows).all():
         row = int(np.argwhere(~np.isfinite(rows))[0, 0])
-        raise InputError(f"the vector of row {row} of a block of row group {span.group} has a number that is not finite")
+        raise InputError(f"the vector of row {row} of a block of row group {span.group} is not finite")
     return rescale_extreme_rows(rows)
 
 
@@ -293,10 +291,9 @@ def _measure(spans: Sequence[BlockSpan], columns: VectorColumns) -> tuple[int, i
     last = spans[-1]
     with pq.ParquetFile(last.path) as file:
         size = last.start + file.metadata.row_group(last.group).num_rows
-    blocks = (
-        table.column(columns.vector) for span in spans for _, table in read_blocks(span, columns, block=VECTORS_PER_BLOCK)
-    )
-    vectors = next((column.drop_null() for column in blocks if column.null_count < len(column)), None)
+    blocks = (table for span in spans for _, table in read_blocks(span, columns, block=VECTORS_PER_BLOCK))
+    vector_columns = (table.column(columns.vector) for table in blocks)
+    vectors = next((column.drop_null() for column in vector_columns if column.null_count < len(column)), None)
     if vectors is None:
         raise InputError(f"no row of {spans[0].path} and the other files has a vector")
     dimensions = int(vector_rows(vectors.slice(0, 1)).shape[1])

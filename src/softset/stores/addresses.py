@@ -8,9 +8,9 @@ from softset.encoders.base import Encoder
 from softset.encoders.loading import load_encoder
 from softset.errors import InputError, ShapeError
 from softset.stores.base import Store
+from softset.stores.collection import StoreCollection
 from softset.stores.lance import LanceStore
 from softset.stores.milvus import MilvusStore
-from softset.stores.collection import StoreCollection
 
 __all__ = ["create_store", "is_address", "open_store"]
 
@@ -37,7 +37,9 @@ def _parse(address: str) -> tuple[Any, str, str]:
     return STORES[scheme], uri, name
 
 
-def open_store(address: str, *, where: str | None = None, load: Callable[[str], Encoder] = load_encoder) -> StoreCollection:
+def open_store(
+    address: str, *, where: str | None = None, load: Callable[[str], Encoder] = load_encoder
+) -> StoreCollection:
     """Open a collection in a store, with the encoder that made it; `where` is a filter in the database's syntax."""
     store_class, uri, name = _parse(address)
     store: Store = store_class.open(uri, name)
