@@ -190,7 +190,7 @@ def test_replaced_vectors_are_detected(run, home: Path) -> None:
     (home / "v.txt").write_text("sea 0 1\nwine 1 0\n")
     run("vectors", "import", "v.txt", "--name", "mine", "--replace")
     code, _, err = run("find", "--collection", "c", "sea")
-    assert code == 2 and "the model 'words:mine' was replaced since this was made with it" in err
+    assert code == 2 and "the model 'words:mine' was replaced after it encoded these items" in err
     assert run("vectors", "import", "v.txt", "--name", "glove-840b-300d", "--replace")[0] == 2
 
 

@@ -33,7 +33,7 @@ def found(one: Collection, query: str = "{i1, i2} | i3", **options) -> list[str]
     return [hit.id for hit in one.find(query, top=500, **options)]
 
 
-def test_search_is_that_of_word_vectors(tmp_path: Path) -> None:
+def test_search_finds_what_word_vectors_find(tmp_path: Path) -> None:
     from softset import WordVectors
 
     words = WordVectors.of([f"i{n}" for n in range(100)], VECTORS[:100])
@@ -47,9 +47,9 @@ def test_search_is_that_of_word_vectors(tmp_path: Path) -> None:
     assert f"text {ours[0].id[1:]}" in str(ours)
 
 
-def test_added_in_parts_is_the_same_as_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_items_may_be_added_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = make(tmp_path, 300)
-    monkeypatch.setattr(module, "BLOCK", 7)
+    monkeypatch.setattr(module, "ITEMS_PER_BLOCK", 7)
     (tmp_path / "parts").mkdir()
     parts = make(tmp_path / "parts", 100)
     parts = parts.add(items(100, 101), vectors=VECTORS[100:101]).add(items(101, 300), vectors=VECTORS[101:])
@@ -73,7 +73,7 @@ def test_delete_and_add_again(tmp_path: Path) -> None:
     assert c.find("i5", include_examples=True)[0].text == "new"
 
 
-def test_texts_are_read_by_the_encoder(tmp_path: Path) -> None:
+def test_encoder_reads_texts(tmp_path: Path) -> None:
     def embed(texts):
         return np.array([[text.count("a"), text.count("b")] for text in texts], dtype="f4")
 
@@ -92,7 +92,7 @@ def test_texts_are_read_by_the_encoder(tmp_path: Path) -> None:
     [
         (items(0, 3), {"vectors": VECTORS[:2]}, ShapeError, "2 vectors were given for 3 or more items"),
         (items(0, 2), {"vectors": VECTORS[:3]}, ShapeError, "3 vectors were given for 2 items"),
-        (items(0, 2), {}, InputError, "items need vectors, or an encoder"),
+        (items(0, 2), {}, InputError, "items need vectors: give vectors, or an encoder"),
         (items(0, 2), {"vectors": VECTORS[0]}, ShapeError, r"must be numbers of shape \(n, d\), but float32 \(8,\)"),
         (items(0, 2), {"vectors": np.array([["a"], ["b"]])}, ShapeError, "must be numbers"),
         (
@@ -101,7 +101,7 @@ def test_texts_are_read_by_the_encoder(tmp_path: Path) -> None:
             NotFiniteError,
             "the vector of item 'i0' has a number that is not",
         ),
-        ([Item("a", ""), Item("a", "")], {"vectors": VECTORS[:2]}, InputError, "the id 'a' is there twice"),
+        ([Item("a", ""), Item("a", "")], {"vectors": VECTORS[:2]}, InputError, "the id 'a' occurs twice"),
         ([], {"vectors": VECTORS[:0]}, FileError, "there is no word with a vector in it|nothing was stored"),
     ],
 )
@@ -116,9 +116,9 @@ def test_bad_items_leave_nothing_behind(things, options, kind, sentence, tmp_pat
     assert len([p for p in before.folder.iterdir() if p.is_dir()]) == 1
 
 
-def test_a_place_that_is_taken_or_no_collection(tmp_path: Path) -> None:
+def test_existing_folders_and_other_files_are_refused(tmp_path: Path) -> None:
     make(tmp_path)
-    with pytest.raises(InputError, match="is there already: choose another place, add to it, or delete"):
+    with pytest.raises(InputError, match="exists already: choose another folder, add to it, or delete"):
         make(tmp_path)
     with pytest.raises(FileError, match=r"it has no manifest\.json; make one with softset index"):
         Collection.open(tmp_path)
@@ -128,7 +128,7 @@ def test_a_place_that_is_taken_or_no_collection(tmp_path: Path) -> None:
             Collection.open(tmp_path / "c.softset")
 
 
-def test_segments_cannot_leave_the_folder(tmp_path: Path) -> None:
+def test_manifest_cannot_name_files_outside_the_folder(tmp_path: Path) -> None:
     c = make(tmp_path)
     manifest = json.loads((c.folder / "manifest.json").read_text())
     for name in ("../../etc", "..", "", ".", "/etc", "segment-x/../.."):
@@ -150,7 +150,7 @@ for n in range(1000):
 """
 
 
-def test_killed_at_any_moment_the_collection_is_whole(tmp_path: Path) -> None:
+def test_collection_survives_a_killed_writer(tmp_path: Path) -> None:
     c = make(tmp_path)
     for delay in (0.0, 0.003, 0.011, 0.02, 0.03):
         writer = subprocess.Popen([sys.executable, "-c", KILLED, str(c.folder)], stdout=subprocess.PIPE, text=True)
@@ -177,7 +177,7 @@ def add_ten(folder: Path, worker: int) -> None:
         Collection.open(folder).add([Item(f"w{worker}-{n}", "")], vectors=np.ones((1, 8)))
 
 
-def test_two_processes_at_once_lose_nothing(tmp_path: Path) -> None:
+def test_concurrent_writers_lose_nothing(tmp_path: Path) -> None:
     c = make(tmp_path)
     context = multiprocessing.get_context("spawn")
     workers = [context.Process(target=add_ten, args=(c.folder, worker)) for worker in range(2)]
@@ -189,7 +189,7 @@ def test_two_processes_at_once_lose_nothing(tmp_path: Path) -> None:
     assert Collection.open(c.folder).size == 120
 
 
-def test_a_hundred_additions_make_few_segments(tmp_path: Path) -> None:
+def test_many_additions_make_few_segments(tmp_path: Path) -> None:
     c = make(tmp_path, 10)
     for n in range(10, 110):
         c = c.add(items(n, n + 1), vectors=VECTORS[n : n + 1])
@@ -205,7 +205,7 @@ def test_a_hundred_additions_make_few_segments(tmp_path: Path) -> None:
         c.resolve("i50")
 
 
-def test_given_vectors_and_an_encoder_for_queries(tmp_path: Path) -> None:
+def test_given_vectors_with_an_encoder_for_queries(tmp_path: Path) -> None:
     def embed(texts):
         return np.ones((len(texts), 8), dtype="f4")
 
@@ -216,11 +216,11 @@ def test_given_vectors_and_an_encoder_for_queries(tmp_path: Path) -> None:
         Collection.create(
             tmp_path / "d", items(0, 5), vectors=VECTORS[:5], embed=lambda texts: np.ones((len(texts), 3))
         )
-    with pytest.raises(ShapeError, match="other than the 8 dimensions"):
+    with pytest.raises(ShapeError, match="do not have the 8 dimensions"):
         Collection.open(c.folder, embed=lambda texts: np.ones((len(texts), 3)))
 
 
-def test_ids_and_items_without_a_direction(tmp_path: Path) -> None:
+def test_empty_ids_and_zero_vectors(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="an item has an empty id"):
         Collection.create(tmp_path / "c", [Item("", "x")], vectors=np.ones((1, 2)))
     c = Collection.create(

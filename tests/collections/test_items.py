@@ -27,7 +27,7 @@ def write(path: Path, content: str | bytes) -> Path:
         ("a.ndjson", '{"title": "red"}\n', [Item("1", "red")]),
     ],
 )
-def test_every_kind_of_file(tmp_path: Path, name: str, content: str, expected: list[Item]) -> None:
+def test_all_formats(tmp_path: Path, name: str, content: str, expected: list[Item]) -> None:
     assert list(read_items(write(tmp_path / name, content))) == expected
 
 
@@ -47,11 +47,11 @@ def test_columns_by_name(tmp_path: Path) -> None:
         ("a.txt", b"red\nbl\xffue\n", "line 2: byte 2 is not UTF-8"),
         ("a.tsv", "id\ttext\nx\ty\tz\n", "line 2: 3 columns, but the header has 2"),
         ("a.tsv", "", "is empty: a header line"),
-        ("a.tsv", "id\ttext\n", "holds no item: one a line was wanted"),
-        ("a.txt", "\n \n", "holds no item: one a line was wanted"),
+        ("a.tsv", "id\ttext\n", "holds no item: at least one is needed"),
+        ("a.txt", "\n \n", "holds no item: at least one is needed"),
         ("a.csv", 'id,text\nx,"open\n', "line 2: unexpected end of data"),
-        ("a.jsonl", '{"text": "a"}\n{"text"\n', "line 2: no JSON"),
-        ("a.jsonl", "[1]\n", "line 1: a JSON object was wanted, but a list was found"),
+        ("a.jsonl", '{"text": "a"}\n{"text"\n', "line 2: not JSON"),
+        ("a.jsonl", "[1]\n", "line 1: a JSON object is needed, but a list was found"),
         ("a.csv", "sku,title\n1,red\n", "line 2: there is no column 'text'; columns here: sku, title; name one"),
         ("a.csv", "id,text,text\n1,red,x\n", "names a column twice in its header"),
         ("a.jsonl", "{}\n", "line 1: there is no column 'text'; columns here: none; name one"),
@@ -73,11 +73,11 @@ def test_parquet(tmp_path: Path) -> None:
         return
     parquet.write_table(pyarrow.table({"id": [1, 2], "text": ["red", "blue"], "n": [3, 4]}), tmp_path / "a.parquet")
     assert list(read_items(tmp_path / "a.parquet")) == [Item("1", "red", {"n": 3}), Item("2", "blue", {"n": 4})]
-    with pytest.raises(FileError, match="is not a whole Parquet file"):
+    with pytest.raises(FileError, match="is not a complete Parquet file"):
         list(read_items(write(tmp_path / "b.parquet", b"x")))
 
 
-def test_missing_files_are_missing(tmp_path: Path) -> None:
+def test_missing_files_are_reported(tmp_path: Path) -> None:
     for name in ("a.txt", "a.tsv", "a.jsonl"):
         with pytest.raises(FileNotFoundError):
             list(read_items(tmp_path / name))

@@ -69,7 +69,7 @@ A, B, C = one("a"), one("b"), one("c")
         ("a^\x1c2", Examples((Example("a", 2),))),  # a space to Python's patterns and not to its float
     ],
 )
-def test_what_is_read(query: str, tree: Tree) -> None:
+def test_queries_are_parsed(query: str, tree: Tree) -> None:
     assert parse(query) == tree
     assert parse(str(tree)) == tree
 
@@ -111,7 +111,7 @@ def test_what_is_read(query: str, tree: Tree) -> None:
         ("~", 1, "a word, {examples}"),
     ],
 )
-def test_where_an_error_points(query: str, position: int, sentence: str) -> None:
+def test_errors_point_at_the_wrong_character(query: str, position: int, sentence: str) -> None:
     with pytest.raises(QueryError) as caught:
         parse(query)
     assert caught.value.sentence.startswith(sentence)
@@ -123,9 +123,9 @@ def test_where_an_error_points(query: str, position: int, sentence: str) -> None
 def test_limits() -> None:
     assert parse("(" * (LIMITS.depth - 1) + "a" + ")" * (LIMITS.depth - 1)) == A
     for query, sentence in [
-        ("(" * 150 + "a" + ")" * 150, "nested 50 deep"),
-        ("~" * 51 + "a", "nested 50 deep"),
-        ("~" * 5000 + "a", "nested 50 deep"),
+        ("(" * 150 + "a" + ")" * 150, "nested 50 levels deep"),
+        ("~" * 51 + "a", "nested 50 levels deep"),
+        ("~" * 5000 + "a", "nested 50 levels deep"),
         (" | ".join(["a"] * 101), "may have 100 sets"),
         ("{" + ",".join(["a"] * 1001) + "}", "may have 1000 examples"),
         ("a" * 10_001, "may have 10000 characters, but this has 10001"),
@@ -147,13 +147,13 @@ trees = st.recursive(
 
 @settings(max_examples=300)
 @given(tree=trees)
-def test_printing_parses_back(tree: Tree) -> None:
+def test_printed_tree_parses_to_itself(tree: Tree) -> None:
     assert parse(str(tree)) == tree
 
 
 @settings(max_examples=500)
 @given(query=st.text(st.sampled_from('ab {}()&|~-,^"@\\2. \nANDORBUT'), max_size=30) | st.text(max_size=30))
-def test_any_text_is_read_or_refused_with_a_place(query: str) -> None:
+def test_any_text_is_parsed_or_refused_with_a_position(query: str) -> None:
     try:
         tree = parse(query)
     except QueryError as caught:
@@ -162,27 +162,27 @@ def test_any_text_is_read_or_refused_with_a_place(query: str) -> None:
     assert (parse(str(tree)) == tree) if tree is not None else 0 <= position <= len(query)
 
 
-def test_the_deepest_query_prints_a_query_that_is_read() -> None:
+def test_deepest_query_can_be_printed_and_parsed() -> None:
     tree = parse("~" * 48 + "(a OR b BUT NOT c)")
     assert parse(str(tree)) == tree
 
 
-def test_the_caret_stands_under_wide_characters_too() -> None:
+def test_caret_is_placed_under_wide_characters() -> None:
     with pytest.raises(QueryError) as caught:
         parse("日本 & & red")
     assert str(caught.value).splitlines()[2] == "  " + " " * 7 + "^"
 
 
-def test_what_is_too_long_when_it_is_printed_is_refused() -> None:
+def test_query_that_is_too_long_when_printed_is_refused() -> None:
     """A query within the limit, whose braces would take it beyond: what is printed can always be read again."""
     query = ("a " * LIMITS.characters)[: LIMITS.characters - 1]
-    with pytest.raises(QueryError, match="has 10001 when its braces are written out") as told:
+    with pytest.raises(QueryError, match="has 10001 with all its braces") as told:
         parse(query)
     assert told.value.position == len(query)
     assert parse(str(parse(query[:-3]))) == parse(query[:-3])
 
 
-def test_what_comes_after_the_first_mistake_is_not_read() -> None:
+def test_text_after_the_first_error_is_not_read() -> None:
     for rest in ('"never closed', "BUT", "red^", "(" * 9_000):
         with pytest.raises(QueryError) as refused:
             parse(f"red ) {rest}")

@@ -101,7 +101,7 @@ def test_a_missing_segment_is_reported(books: Path) -> None:
     manifest = json.loads((books / "manifest.json").read_text())
     manifest["segments"] = {"segment-nothing": []}
     (books / "manifest.json").write_text(json.dumps(manifest))
-    with pytest.raises(FileError, match="lacks a part that its manifest names: index the items again"):
+    with pytest.raises(FileError, match="lacks a segment that its manifest names: index the items again"):
         Collection.open(books)
 
 
@@ -113,7 +113,7 @@ def test_a_changed_item_is_reported(books: Path, old: bytes, new: bytes) -> None
     lines = content.read_bytes().splitlines(keepends=True)
     lines[7] = lines[7].replace(old, new)
     content.write_bytes(b"".join(lines))
-    with pytest.raises(FileError, match=r"items\.bin was changed since it was written \(item 7\)"):
+    with pytest.raises(FileError, match=r"items\.bin was changed after it was written \(item 7\)"):
         Collection.open(books).find("w7", 40, include_examples=True)
 
 
@@ -168,7 +168,7 @@ def test_infinite_sizes_are_refused(store: Path, books: Path, number: str) -> No
         path.write_text(good)
     manifest = (books / "manifest.json").read_text()
     (books / "manifest.json").write_text(manifest.replace("[]", f"[{number}]"))
-    with pytest.raises(FileError, match="is not a whole collection"):
+    with pytest.raises(FileError, match="is not a complete collection"):
         Collection.open(books)
 
 

@@ -1,4 +1,4 @@
-"""Finding words: against plain formulas, on the bundled vectors, and in every logic."""
+"""`find` on word vectors: formulas of every logic, options, errors."""
 
 import json
 import time
@@ -222,7 +222,7 @@ def test_plan_is_printed(words: WordVectors) -> None:
     assert "the memberships in 2 sets" in str(words.plan("red & dog"))
 
 
-def test_threads_are_under_control(words: WordVectors, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_number_of_threads_is_limited(words: WordVectors, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
     monkeypatch.setattr(exact._BlockScorer, "__call__", _noting(exact._BlockScorer.__call__, seen))
     words.find("red", threads=1)
@@ -294,7 +294,7 @@ def test_excluded_examples_have_membership_zero(words: WordVectors) -> None:
 
 
 @pytest.mark.parametrize("logic", Logic.NAMES)
-def test_odd_lengths_and_zero_vectors(logic: str) -> None:
+def test_extreme_norms_and_zero_vectors(logic: str) -> None:
     rows = [[1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 0], [1, 0.5, 0]]
     plain = WordVectors.of(list("abcde"), rows)
     odd = WordVectors.of(list("abcde"), np.array(rows) * [[1e-30], [1e25], [1e-38], [1], [1e30]])
@@ -310,7 +310,7 @@ def test_odd_lengths_and_zero_vectors(logic: str) -> None:
         plain.most_similar("d")
 
 
-def test_many_queries_stay_within_the_memory_of_a_block(words: WordVectors) -> None:
+def test_memory_of_many_queries_is_limited(words: WordVectors) -> None:
     import tracemalloc
 
     _ = words.norms
@@ -322,14 +322,14 @@ def test_many_queries_stay_within_the_memory_of_a_block(words: WordVectors) -> N
     assert peak < 120 * 2**20
 
 
-def test_restrict_searches_fewer_but_looks_up_in_all(words: WordVectors) -> None:
+def test_restrict_vocab_limits_the_search_but_not_the_lookup(words: WordVectors) -> None:
     assert words.words.get_index("peach") > 5000
     result = words.find("{red, peach}", restrict_vocab=5000)
     assert all(hit.index < 5000 for hit in result) and "|restrict:5000|" in result.signature
     assert names(words.find_many("red")[0]) == names(words.find("red"))
 
 
-def test_phrases_are_said_in_the_result(words: WordVectors) -> None:
+def test_result_says_how_phrases_were_resolved(words: WordVectors) -> None:
     result = words.find("{New York, Red, wine}", top=1)
     assert result.to_dict()["resolved_as"] == {"New York": "the mean of new, york", "Red": "as red"}
     assert "resolved_as" not in words.find("wine", top=1).to_dict()
@@ -347,14 +347,14 @@ def test_most_similar_accepts_what_gensim_accepts(words: WordVectors) -> None:
     assert words.span("red").dim == 1 and next(iter(words)) == "the"
 
 
-def test_skipping_unknown_words_is_quick(words: WordVectors) -> None:
+def test_skipping_unknown_words_is_fast(words: WordVectors) -> None:
     unknown = [f"qqzz{i}" for i in range(500)]
     start = time.perf_counter()
     result = words.find("{red, " + ", ".join(unknown) + "}", top=1, skip_unknown=True)
     assert len(result.unknown) == 500 and time.perf_counter() - start < 2
 
 
-def test_memory_is_that_of_a_block(tmp_path) -> None:
+def test_memory_does_not_depend_on_the_number_of_items(tmp_path) -> None:
     """Ten blocks of memory-mapped vectors are searched within the memory of about one."""
     import tracemalloc
 
@@ -383,7 +383,7 @@ def test_negated_leaves_are_marked(words: WordVectors) -> None:
     assert "negated: 0." in str(words.find("~wolf & dog", top=1, explain=True))
 
 
-def test_parameters_adjust_a_given_logic_too(words: WordVectors) -> None:
+def test_parameters_override_those_of_a_logic(words: WordVectors) -> None:
     result = words.find(QUERY, top=1, logic=Logic("lattice", alpha=0.5), alpha=0.9)
     assert "logic:lattice(alpha=0.9)" in result.signature
 
@@ -392,7 +392,7 @@ def test_parameters_adjust_a_given_logic_too(words: WordVectors) -> None:
 @pytest.mark.parametrize(
     "query", ["{red, blue} & {apple}", "{red, blue} | apple", "{red, blue} - apple", "~red & apple"]
 )
-def test_crisp_sets_are_the_end_of_graded_ones(logic: str, query: str) -> None:
+def test_graded_sets_of_large_aperture_are_crisp(logic: str, query: str) -> None:
     words = load_words()
     crisp, nearly = (words.find(query, 5, logic=logic, aperture=aperture) for aperture in (np.inf, 1e6))
     assert [hit.id for hit in crisp] == [hit.id for hit in nearly]

@@ -1,1 +1,1 @@
-"""Collections of a user's own items, kept in a folder."""
+"""Collections of the user's own items, stored in a folder."""

@@ -1,18 +1,18 @@
-"""Your own items, kept in a folder: built once, added to, deleted from, and searched like word vectors.
+"""Collections: the user's own items in a folder, which is created once, extended, reduced and searched.
 
-    manifest.json     which segments there are, what is deleted in each, which encoder made the vectors
-    segment-*/        vectors and ids as `softset.vectors.storage` keeps them; text and metadata, a JSON line an item
+    manifest.json     the names of the segments, the deleted rows of each, the name of the encoder
+    segment-*/        vectors and ids in the format of `softset.vectors.storage`; texts and metadata as JSON lines
 
-Every change writes what is new beside what is there and then replaces the manifest at once: whoever opens the folder,
-at whatever moment, sees the state before the change or after it. A new segment takes in those before it that are not
-much larger, so that there are never many, however often something is added.
+A change writes new files first and then replaces the manifest atomically. A process that opens the folder at any
+moment therefore sees the collection before the change or after it. A new segment is merged with older segments that
+are not much larger (size-tiered merging), so that their number stays small after many additions.
 """
 
 import json
 import os
 import shutil
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from hashlib import sha256
 from itertools import accumulate, chain
@@ -23,21 +23,22 @@ import numpy as np
 
 from softset.collections.id_collection import IdCollection, text_encoder
 from softset.collections.items import Item
-from softset.collections.segment import Embed, Segment, with_vectors, write_segment
+from softset.collections.segment import Embed, Segment, pair_with_vectors, write_segment
 from softset.encoders.base import Encoder
 from softset.encoders.loading import load_encoder
 from softset.errors import FileError, InputError, ShapeError, UnknownWordError
 from softset.io.atomic import locked, new_folder, write_atomically
+from softset.io.json_files import read_json
 from softset.query.plan import Resolved
 
 __all__ = ["Collection", "open_collection"]
 
 VERSION = 1
-MERGE_RATIO = 4  # an older segment is taken in by a newer one if it is at most so many times as large
+MERGE_RATIO = 4  # an older segment is merged if it is at most so many times as large as the newer ones together
 
 
 class Collection(IdCollection):
-    """Items with vectors, in a folder.
+    """Items with vectors in a folder.
 
     >>> import tempfile, numpy as np
     >>> from softset.collections.items import Item
@@ -52,9 +53,9 @@ class Collection(IdCollection):
         self._manifest = manifest
         self._embed = embed
         self._segments = [Segment(folder / name, deleted) for name, deleted in manifest["segments"].items()]
-        self._starts = [0, *accumulate(len(one) for one in self._segments)]
+        self._starts = [0, *accumulate(len(segment) for segment in self._segments)]
 
-    # Making and changing
+    # Creating and changing
 
     @classmethod
     def create(
@@ -66,31 +67,36 @@ class Collection(IdCollection):
         embed: Embed | None = None,
         encoder: str = "none",
     ) -> Self:
-        """Return a new collection of items, with given (n, d) vectors, or those that `embed` makes of their texts.
+        """Create a collection in a new folder.
 
-        `encoder` is the name by which `embed` can be had again; with given vectors it reads the texts of queries.
+        Args:
+            folder: the folder, which must not exist.
+            items: the items, each with its own id.
+            vectors: the vectors (n, d) of the items; by default `embed` computes them from the texts.
+            embed: a function from texts to vectors (n, d); it also reads the texts of queries.
+            encoder: the name of the encoder behind `embed`, with which `open_collection` loads it again.
         """
         path = Path(folder)
         if path.exists():
-            raise InputError(f"{path} is there already: choose another place, add to it, or delete the folder first")
-        wanted = None if vectors is None or embed is None else embed(["word"]).shape[1]
-        with new_folder(path) as beside:
-            segment = write_segment(beside, with_vectors(items, vectors, embed), dimensions=wanted)
-            _write_manifest(beside, {"encoder": encoder, "segments": {segment: []}})
+            raise InputError(f"{path} exists already: choose another folder, add to it, or delete it first")
+        dimensions = None if vectors is None or embed is None else embed(["word"]).shape[1]
+        with new_folder(path) as temporary:
+            name = write_segment(temporary, pair_with_vectors(items, vectors, embed), dimensions=dimensions)
+            _write_manifest(temporary, {"encoder": encoder, "segments": {name: []}})
         return cls.open(path, embed=embed)
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str], *, embed: Embed | None = None) -> Self:
-        """Open a collection; `embed` gives vectors to texts that are no ids."""
+        """Open a collection; `embed` computes the vectors of texts that are not ids."""
         path = Path(folder)
-        opened = cls._settled(path, embed)
-        if embed is not None and embed(["word"]).shape[1] != opened.dimensions:
-            raise ShapeError(f"the encoder's vectors have other than the {opened.dimensions} dimensions of {path}")
-        return opened
+        collection = cls._open_current(path, embed)
+        if embed is not None and embed(["word"]).shape[1] != collection.dimensions:
+            raise ShapeError(f"the encoder's vectors do not have the {collection.dimensions} dimensions of {path}")
+        return collection
 
     @classmethod
-    def _settled(cls, path: Path, embed: Embed | None) -> Self:
-        """Open what the manifest names; if a writer has just put other segments in their place, look again."""
+    def _open_current(cls, path: Path, embed: Embed | None) -> Self:
+        """Open the segments of the manifest; if a writer replaced them meanwhile, read the manifest again."""
         while True:
             manifest = _read_manifest(path)
             try:
@@ -99,76 +105,80 @@ class Collection(IdCollection):
                 if _read_manifest(path) != manifest:
                     continue
                 if isinstance(error, FileNotFoundError):
-                    raise FileError(f"{path} lacks a part that its manifest names: index the items again") from error
+                    raise FileError(f"{path} lacks a segment that its manifest names: index the items again") from error
                 raise
 
     def add(self, items: Iterable[Item], *, vectors: Any = None) -> Self:
-        """Return the collection with more items; an id that is there already is refused."""
+        """Return the collection with more items; an id that exists already is refused."""
         with locked(self.folder / "lock"):
-            current = type(self)(self.folder, _read_manifest(self.folder), self._embed)
-            _remove_left_overs(self.folder, current._manifest)
-            new = with_vectors((current._unused(item) for item in items), vectors, self._embed)
-            name = write_segment(self.folder, new, dimensions=current.dimensions)
-            current._commit(name)
+            current = self._current()
+            _remove_unused_segments(self.folder, current._manifest)
+            pairs = pair_with_vectors((current._check_new(item) for item in items), vectors, self._embed)
+            current._commit(write_segment(self.folder, pairs, dimensions=current.dimensions))
         return self.open(self.folder, embed=self._embed)
 
-    def _unused(self, item: Item) -> Item:
+    def _current(self) -> Self:
+        return type(self)(self.folder, _read_manifest(self.folder), self._embed)
+
+    def _check_new(self, item: Item) -> Item:
         if item.id in self:
             raise InputError(f"there is an item with the id {item.id!r} already: delete it first")
         return item
 
     def _commit(self, added: str) -> None:
-        """Name a new segment in the manifest, after it has taken in those before it that are not much larger."""
-        tail = [Segment(self.folder / added)]
+        """Add a new segment to the manifest, merged with the older segments that are not much larger."""
+        merged = [Segment(self.folder / added)]
         for older in reversed(self._segments):
-            if len(older) - len(older.deleted) > MERGE_RATIO * sum(map(len, tail)):
+            if len(older) - len(older.deleted) > MERGE_RATIO * sum(map(len, merged)):
                 break
-            tail.insert(0, older)
-        kept = self._segments[: len(self._segments) + 1 - len(tail)]
-        last = added
-        if len(tail) > 1:
-            last = write_segment(self.folder, chain.from_iterable(one.pairs() for one in tail))
-        _write_manifest(self.folder, {**self._manifest, "segments": {**_deleted_in(kept), last: []}})
-        _remove_left_overs(self.folder, _read_manifest(self.folder))
+            merged.insert(0, older)
+        unchanged = self._segments[: len(self._segments) + 1 - len(merged)]
+        if len(merged) > 1:
+            added = write_segment(self.folder, chain.from_iterable(part.items_with_vectors() for part in merged))
+        segments = {segment.name: sorted(segment.deleted) for segment in unchanged} | {added: []}
+        manifest = {**self._manifest, "segments": segments}
+        _write_manifest(self.folder, manifest)
+        _remove_unused_segments(self.folder, manifest)
 
     def delete(self, ids: Iterable[str]) -> Self:
-        """Return the collection without some items; if an id is not there, nothing is deleted."""
+        """Return the collection without some items; if one of the ids does not exist, nothing is deleted."""
         with locked(self.folder / "lock"):
-            current = type(self)(self.folder, _read_manifest(self.folder), self._embed)
-            deleted = {one.name: set(one.deleted) for one in current._segments}
-            for name in dict.fromkeys([ids] if isinstance(ids, str) else ids):
-                place = current.place(name)
-                segment, local = current._locate(place) if place is not None else (None, -1)
-                if segment is None or local in deleted[segment.name]:
-                    raise UnknownWordError(f"there is no item with the id {name!r}: nothing was deleted")
-                deleted[segment.name].add(local)
-            segments = {name: sorted(places) for name, places in deleted.items()}
+            current = self._current()
+            deleted = {segment.name: set(segment.deleted) for segment in current._segments}
+            for item_id in dict.fromkeys([ids] if isinstance(ids, str) else ids):
+                index = current.get_index(item_id)
+                if index is None:
+                    raise UnknownWordError(f"there is no item with the id {item_id!r}: nothing was deleted")
+                segment, row = current._locate(index)
+                deleted[segment.name].add(row)
+            segments = {name: sorted(rows) for name, rows in deleted.items()}
             _write_manifest(self.folder, {**current._manifest, "segments": segments})
         return self.open(self.folder, embed=self._embed)
 
-    # Looking
+    # Properties
 
     @property
     def encoder(self) -> str:
-        """The name of what made the vectors, or reads the texts of queries: "none" if nothing does."""
+        """The name of the encoder of the items and of the texts in queries, or "none"."""
         return str(self._manifest["encoder"])
 
     @property
     def dimensions(self) -> int:
-        """The length d of the vectors."""
+        """The number of dimensions d."""
         return int(self._segments[0].stored.vectors.shape[1])
 
     @property
     def signature(self) -> str:
-        """What results depend on."""
+        """A description of everything that results depend on."""
         name = f"{self.folder.name}@{self.checksum[:8]}"
         return f"collection:{name}|items:{self.size}|d:{self.dimensions}|encoder:{self.encoder}"
 
     @cached_property
     def checksum(self) -> str:
         """A SHA-256 over all vectors and deletions."""
-        parts = [(one.stored.metadata["files"]["vectors.npy"]["sha256"], sorted(one.deleted)) for one in self._segments]
-        return sha256(json.dumps(parts).encode()).hexdigest()
+        parts = ((segment.stored.metadata["files"], segment.deleted) for segment in self._segments)
+        content = [(files["vectors.npy"]["sha256"], sorted(deleted)) for files, deleted in parts]
+        return sha256(json.dumps(content).encode()).hexdigest()
 
     @property
     def size(self) -> int:
@@ -181,80 +191,77 @@ class Collection(IdCollection):
     def __repr__(self) -> str:
         return f"Collection({str(self.folder)!r}, items={self.size}, dimensions={self.dimensions})"
 
+    # Items and vectors
+
+    def _segments_with_starts(self) -> Iterator[tuple[Segment, int]]:
+        return zip(self._segments, self._starts, strict=False)
+
     @cached_property
     def hidden(self) -> frozenset[int]:
-        """The places that no search may return: those of deleted items."""
-        pairs = zip(self._segments, self._starts, strict=False)
-        return frozenset(first + place for segment, first in pairs for place in segment.deleted)
+        """The indices of deleted items, which no search may return."""
+        return frozenset(start + row for segment, start in self._segments_with_starts() for row in segment.deleted)
 
     @cached_property
     def norms(self) -> np.ndarray:
-        """The lengths (n,) of all vectors."""
-        return np.concatenate([one.stored.norms for one in self._segments])
+        """The norms (n,) of all vectors."""
+        return np.concatenate([segment.stored.norms for segment in self._segments])
 
     def rows(self, start: int, stop: int) -> np.ndarray:
         """Return the vectors (stop - start, d) of consecutive items."""
         parts = [
             segment.stored.vectors[max(start - first, 0) : max(stop - first, 0)]
-            for segment, first in zip(self._segments, self._starts, strict=False)
+            for segment, first in self._segments_with_starts()
         ]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
-    def take(self, places: Sequence[int] | np.ndarray) -> np.ndarray:
-        """Return the vectors (k, d) of items at some places."""
-        wanted = np.asarray(places, dtype=np.int64)
-        taken = np.empty((len(wanted), self.dimensions), dtype=np.float32)
-        for segment, first in zip(self._segments, self._starts, strict=False):
-            here = (wanted >= first) & (wanted < first + len(segment))
-            taken[here] = segment.stored.vectors[wanted[here] - first]
-        return taken
+    def take(self, indices: Sequence[int] | np.ndarray) -> np.ndarray:
+        """Return the vectors (k, d) of the items at the given indices."""
+        indices = np.asarray(indices, dtype=np.int64)
+        rows = np.empty((len(indices), self.dimensions), dtype=np.float32)
+        for segment, start in self._segments_with_starts():
+            inside = (indices >= start) & (indices < start + len(segment))
+            rows[inside] = segment.stored.vectors[indices[inside] - start]
+        return rows
 
-    def place(self, name: str) -> int | None:
-        """Return where the item with an id stands, or None."""
-        for segment, first in zip(self._segments, self._starts, strict=False):
-            found = segment.stored.words.get_index(name)
-            if found is not None and found not in segment.deleted:
-                return first + found
+    def get_index(self, item_id: str) -> int | None:
+        """Return the index of the item with an id, or None."""
+        for segment, start in self._segments_with_starts():
+            row = segment.stored.words.get_index(item_id)
+            if row is not None and row not in segment.deleted:
+                return start + row
         return None
 
-    def item(self, place: int) -> Item:
-        """Return an item's id, text and metadata."""
-        segment, local = self._locate(place)
-        return segment.item(local)
+    def __contains__(self, item_id: object) -> bool:
+        return isinstance(item_id, str) and self.get_index(item_id) is not None
 
-    def _locate(self, place: int) -> tuple[Segment, int]:
-        number = bisect_right(self._starts, place) - 1
-        return self._segments[number], place - self._starts[number]
+    def item(self, index: int) -> Item:
+        """Return the item at an index."""
+        segment, row = self._locate(index)
+        return segment.item(row)
 
-    def __contains__(self, text: object) -> bool:
-        """Tell whether a text is an id."""
-        return isinstance(text, str) and self.place(text) is not None
+    def _locate(self, index: int) -> tuple[Segment, int]:
+        number = bisect_right(self._starts, index) - 1
+        return self._segments[number], index - self._starts[number]
 
     def next_number(self) -> int:
-        """Return the first number that is above all ids that are numbers."""
-        ids = (name for segment in self._segments for name in segment.stored.words)
-        return max((int(name) for name in ids if name.isascii() and name.isdigit() and len(name) < 19), default=0) + 1
+        """Return the first number above all ids that are numbers."""
+        ids = (item_id for segment in self._segments for item_id in segment.stored.words)
+        return max((int(text) for text in ids if text.isascii() and text.isdigit() and len(text) < 19), default=0) + 1
 
     def resolve_ids(self, ids: Sequence[str]) -> dict[str, Resolved]:
-        """Return what stands for those of some ids that items have."""
-        places = {name: self.place(name) for name in ids}
+        """Return the vectors of those ids that exist."""
+        indices = {item_id: self.get_index(item_id) for item_id in ids}
         return {
-            name: Resolved(np.asarray(self.rows(place, place + 1)[0]), "the item with this id", (place,))
-            for name, place in places.items()
-            if place is not None
+            item_id: Resolved(self.take([index])[0], "the item with this id", (index,))
+            for item_id, index in indices.items()
+            if index is not None
         }
 
 
-def open_collection(
-    folder: str | os.PathLike[str], *, read_texts: bool = True, load: Callable[[str], Encoder] = load_encoder
-) -> Collection:
-    """Open a collection with the encoder that it names, which must be the very one that made it."""
-    opened = Collection.open(folder)
-    return Collection.open(folder, embed=text_encoder(opened.encoder, load)[0]) if read_texts else opened
-
-
-def _deleted_in(segments: Iterable[Segment]) -> dict[str, list[int]]:
-    return {one.name: sorted(one.deleted) for one in segments}
+def open_collection(folder: str | os.PathLike[str], *, load: Callable[[str], Encoder] = load_encoder) -> Collection:
+    """Open a collection together with the encoder that it names, which must have the same checksum."""
+    collection = Collection.open(folder)
+    return Collection.open(folder, embed=text_encoder(collection.encoder, load)[0])
 
 
 def _write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
@@ -264,23 +271,23 @@ def _write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
 
 def _read_manifest(folder: Path) -> dict[str, Any]:
     try:
-        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-        good = manifest["softset"] == "Collection" and manifest["version"] == VERSION and bool(manifest["segments"])
-        segments = {str(name): [int(at) for at in deleted] for name, deleted in manifest["segments"].items()}
-        encoder = str(manifest["encoder"])
+        manifest = read_json(folder / "manifest.json", "Collection", remedy="index the items again")
+        segments = {str(name): [int(row) for row in deleted] for name, deleted in manifest["segments"].items()}
+        encoder, version = str(manifest["encoder"]), manifest["version"]
     except FileNotFoundError:
         raise FileError(f"{folder} is not a collection: it has no manifest.json; make one with softset index") from None
     except NotADirectoryError:
-        raise FileError(f"{folder} is a file, not a collection: make one of it with softset index") from None
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError) as error:
-        raise FileError(f"{folder} is not a whole collection of softset ({error})") from error
-    if not good or not all(name.startswith("segment-") and Path(name).name == name for name in segments):
+        raise FileError(f"{folder} is a file, not a collection: make a collection from it with softset index") from None
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
+        raise FileError(f"{folder} is not a complete collection ({error}): index the items again") from error
+    names_are_valid = all(name.startswith("segment-") and Path(name).name == name for name in segments)
+    if version != VERSION or not segments or not names_are_valid:
         raise FileError(f"{folder} is not a collection of version {VERSION}: index the items again")
     return {"encoder": encoder, "segments": segments}
 
 
-def _remove_left_overs(folder: Path, manifest: dict[str, Any]) -> None:
-    """Delete segments that the manifest does not name: of writers that were killed, and those taken in by others."""
+def _remove_unused_segments(folder: Path, manifest: dict[str, Any]) -> None:
+    """Delete segments that the manifest does not name: merged ones, and those of writers that were killed."""
     for path in folder.glob("segment-*"):
         if path.name not in manifest["segments"]:
             shutil.rmtree(path, ignore_errors=True)

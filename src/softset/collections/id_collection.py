@@ -1,4 +1,4 @@
-"""Examples of a query over items with ids: ids are looked up all at once, and what is none is read as a text."""
+"""Sources whose items have ids: examples of a query are ids, or texts that an encoder reads."""
 
 import re
 from abc import abstractmethod
@@ -15,49 +15,51 @@ from softset.vectors.registry import BUNDLED
 
 __all__ = ["IdCollection", "text_encoder"]
 
-FULL = re.compile(r"(.+)@([0-9a-f]{8})")
+NAME_WITH_CHECKSUM = re.compile(r"(.+)@([0-9a-f]{8})")
 
 
 class IdCollection(SearchableSource):
-    """A `SearchableSource` whose items have ids; `_embed` reads other texts, if it is there."""
+    """A searchable source whose items have ids; `_embed` encodes other texts, if it is not None."""
 
     _embed: Embed | None
 
     @property
     @abstractmethod
     def encoder(self) -> str:
-        """The name of what reads texts: "none" if nothing does."""
+        """The name of the encoder of texts, or "none"."""
 
     @abstractmethod
     def resolve_ids(self, ids: Sequence[str]) -> dict[str, Resolved]:
-        """Return what stands for those of some ids that items have."""
+        """Return the vectors of those ids that exist."""
 
     def resolve(self, text: str) -> Resolved:
-        """Return the vector that stands for a text: of the item with this id, or from the encoder."""
-        found = self.resolve_many([text]).get(text)
-        if found is not None:
-            return found
-        why = "there is no encoder to read it as a text"
+        """Return the vector of the item with this id, or else of the text, or raise UnknownWordError."""
+        resolved = self.resolve_many([text]).get(text)
+        if resolved is not None:
+            return resolved
+        reason = "there is no encoder that could read it as a text"
         if self._embed is not None:
-            why = f"the encoder {self.encoder} has no vector for it"
-        raise UnknownWordError(f"{text!r} is no id here, and {why}")
+            reason = f"the encoder {self.encoder} has no vector for it"
+        raise UnknownWordError(f"{text!r} is no id here, and {reason}")
 
     def resolve_many(self, texts: Iterable[str]) -> dict[str, Resolved]:
-        """Return what stands for those of some texts that have a vector; the encoder reads all of them at once."""
-        asked = list(dict.fromkeys(texts))
-        found = self.resolve_ids(asked) if asked else {}
-        others = [text for text in asked if text not in found]
+        """Return the vectors of those ids and texts that have one; all texts are encoded in one batch."""
+        distinct = list(dict.fromkeys(texts))
+        resolved = self.resolve_ids(distinct) if distinct else {}
+        others = [text for text in distinct if text not in resolved]
         if self._embed is not None and others:
             pairs = zip(others, self._embed(others), strict=True)
-            found |= {text: Resolved(row, f"as a text, by {self.encoder}", ()) for text, row in pairs if row.any()}
-        return found
+            resolved |= {text: Resolved(row, f"as a text, by {self.encoder}", ()) for text, row in pairs if row.any()}
+        return resolved
 
 
 def text_encoder(name: str, load: Callable[[str], Encoder] = load_encoder) -> tuple[Embed | None, str]:
-    """Return the function from texts to vectors (n, d) that a name stands for, and its full name with a checksum.
+    """Return the function from texts to vectors (n, d) of an encoder, and the encoder's name with its checksum.
 
-    Names are those of `softset.load_encoder`, "none", and the full names themselves, such as "words:mine@0a1b2c3d"; if
-    the model of that name is another by now, that is refused. `load` opens an encoder by its name.
+    Args:
+        name: a name that `softset.load_encoder` accepts, "none", or a name with a checksum, such as
+            "words:mine@0a1b2c3d"; a model with another checksum is then refused.
+        load: the function that loads an encoder by its name.
 
     >>> embed, name = text_encoder("words")
     >>> embed(["red wine"]).shape, name.split("@")[0]
@@ -65,10 +67,10 @@ def text_encoder(name: str, load: Callable[[str], Encoder] = load_encoder) -> tu
     """
     if name == "none":
         return None, name
-    full = FULL.fullmatch(name)
-    short, wanted = (full[1], full[2]) if full else (f"words:{BUNDLED}" if name == "words" else name, None)
-    encoder = load(short)
-    found = parse_signature(encoder.signature)["encoder"].rpartition("@")[2]
-    if wanted and wanted != found:
-        raise InputError(f"the model {short!r} was replaced since this was made with it: index the items again")
-    return encoder.embed, f"{short}@{found}"
+    match = NAME_WITH_CHECKSUM.fullmatch(name)
+    model, expected = (match[1], match[2]) if match else (f"words:{BUNDLED}" if name == "words" else name, None)
+    encoder = load(model)
+    checksum = parse_signature(encoder.signature)["encoder"].rpartition("@")[2]
+    if expected and expected != checksum:
+        raise InputError(f"the model {model!r} was replaced after it encoded these items: index the items again")
+    return encoder.embed, f"{model}@{checksum}"

@@ -1,10 +1,11 @@
-"""A part of a collection that is written at once and never changes: vectors and ids, texts and metadata."""
+"""Segments: immutable parts of a collection, each with the vectors, ids, texts and metadata of some items."""
 
 import json
 import shutil
 import tempfile
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -15,143 +16,128 @@ from softset.errors import FileError, InputError, NotFiniteError, ShapeError
 from softset.io.arrays import read_array
 from softset.vectors.storage import StoredVectors, open_vectors, write_vectors
 
-__all__ = ["Embed", "Segment", "with_vectors", "write_segment"]
+__all__ = ["Embed", "Segment", "pair_with_vectors", "write_segment"]
 
-BLOCK = 4096
+ITEMS_PER_BLOCK = 4096
 Embed = Callable[[Sequence[str]], np.ndarray]
-Pairs = Iterable[tuple[Item, np.ndarray]]
+ItemVectors = Iterable[tuple[Item, np.ndarray]]
 
 
 class Segment:
-    """A segment that lies in a folder; `deleted` are places in it that count no more."""
+    """A segment in a folder; `deleted` holds the row numbers of its deleted items."""
 
     def __init__(self, folder: Path, deleted: Iterable[int] = ()) -> None:
         self.name = folder.name
         self.deleted = frozenset(deleted)
         self.stored: StoredVectors = open_vectors(folder)
+        self._items_file = folder / "items.bin"
         try:
-            self._lines = read_array(folder / "lines.npy", mapped=False)
-            # Mapped while it is there: a writer may take this segment into another one, and delete it.
-            self._content = np.memmap(folder / "items.bin", dtype=np.uint8, mode="r")
+            self._offsets = read_array(folder / "lines.npy", mapped=False)
+            # Mapped at once, because a writer may merge this segment into another one and delete its files.
+            self._content = np.memmap(self._items_file, dtype=np.uint8, mode="r")
         except (OSError, ValueError) as error:
-            raise FileError(f"{folder} is not a whole part of a collection ({error}): index the items again") from error
-        self._items = folder / "items.bin"
+            raise FileError(f"{folder} is not a complete segment ({error}): index the items again") from error
 
     def __len__(self) -> int:
         return len(self.stored.words)
 
-    def item(self, at: int) -> Item:
-        """Return the item at a place."""
+    def item(self, row: int) -> Item:
+        """Return the item in a row."""
         try:
-            return _item(self.stored.words[at], bytes(self._content[int(self._lines[at]) : int(self._lines[at + 1])]))
+            line = bytes(self._content[int(self._offsets[row]) : int(self._offsets[row + 1])])
+            return _decode(self.stored.words[row], line)
         except (ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
-            told = f"{self._items} was changed since it was written (item {at})"
-            raise FileError(f"{told}: index the items again") from error
+            problem = f"{self._items_file} was changed after it was written (item {row})"
+            raise FileError(f"{problem}: index the items again") from error
 
-    def pairs(self) -> Iterator[tuple[Item, np.ndarray]]:
-        """Return all items that are not deleted, with their vectors."""
-        with self._items.open("rb") as file:
-            for at, (name, line) in enumerate(zip(self.stored.words, file, strict=True)):
-                if at not in self.deleted:
-                    yield _item(name, line), self.stored.vectors[at]
+    def items_with_vectors(self) -> Iterator[tuple[Item, np.ndarray]]:
+        """Yield all items that are not deleted, with their vectors."""
+        with self._items_file.open("rb") as file:
+            for row, (item_id, line) in enumerate(zip(self.stored.words, file, strict=True)):
+                if row not in self.deleted:
+                    yield _decode(item_id, line), self.stored.vectors[row]
 
 
-def _item(name: str, line: bytes) -> Item:
+def _decode(item_id: str, line: bytes) -> Item:
     record = json.loads(line)
     text, metadata = record["text"], record["metadata"]
     if not isinstance(text, str) or not isinstance(metadata, dict):
-        raise TypeError("an item has a text and metadata")
-    return Item(name, text, metadata)
+        raise TypeError("an item needs a text and metadata")
+    return Item(item_id, text, metadata)
 
 
-def write_segment(folder: Path, pairs: Pairs, *, dimensions: int | None = None) -> str:
-    """Write items and their vectors (d,) to a new folder within `folder`, and return its name."""
+def write_segment(folder: Path, pairs: ItemVectors, *, dimensions: int | None = None) -> str:
+    """Write items and their vectors (d,) to a new folder inside `folder`, and return its name."""
     target = Path(tempfile.mkdtemp(dir=folder, prefix="segment-"))
     target.chmod(folder.stat().st_mode & 0o777)
-    blocks = _blocks(target, pairs, dimensions)
+    blocks = _write_blocks(target, pairs, dimensions)
     try:
         write_vectors(target, blocks, {"name": "items"})
     except BaseException:
-        with suppress(OSError):  # of a full disk, which has been told already
+        with suppress(OSError):  # a full disk, which the first error already reports
             blocks.close()
         shutil.rmtree(target, ignore_errors=True)
         raise
     return target.name
 
 
-def _blocks(target: Path, pairs: Pairs, dimensions: int | None) -> Generator[tuple[list[str], np.ndarray]]:
-    """Yield ids and rows block by block, and write texts and metadata beside them."""
-    lines, seen = [0], set[str]()
+def _write_blocks(target: Path, pairs: ItemVectors, dimensions: int | None) -> Generator[tuple[list[str], np.ndarray]]:
+    """Yield blocks of ids and vectors; write texts and metadata to the folder."""
+    offsets, ids = [0], set[str]()
     with (target / "items.bin").open("wb") as file:
-        for block in _chunks(pairs):
+        for block in _blocks(pairs):
             for item, _ in block:
-                _check_id(item, seen)
+                _check_id(item, ids)
                 record = json.dumps({"text": item.text, "metadata": item.metadata}, ensure_ascii=False, default=str)
-                lines.append(lines[-1] + file.write(record.encode() + b"\n"))
-            yield [item.id for item, _ in block], _rows(block, dimensions)
-    np.save(target / "lines.npy", np.array(lines, dtype=np.int64), allow_pickle=False)
+                offsets.append(offsets[-1] + file.write(record.encode() + b"\n"))
+            yield [item.id for item, _ in block], _stack(block, dimensions)
+    np.save(target / "lines.npy", np.array(offsets, dtype=np.int64), allow_pickle=False)
 
 
-def _check_id(item: Item, seen: set[str]) -> None:
+def _check_id(item: Item, ids: set[str]) -> None:
     if not item.id:
-        raise InputError("an item has an empty id: every item needs one")
-    if item.id in seen:
-        raise InputError(f"the id {item.id!r} is there twice: every item needs its own")
-    seen.add(item.id)
+        raise InputError("an item has an empty id: every item needs an id")
+    if item.id in ids:
+        raise InputError(f"the id {item.id!r} occurs twice: every item needs its own id")
+    ids.add(item.id)
 
 
-def _rows(block: list[tuple[Item, np.ndarray]], dimensions: int | None) -> np.ndarray:
+def _stack(block: list[tuple[Item, np.ndarray]], dimensions: int | None) -> np.ndarray:
     with np.errstate(over="ignore"):
         rows = np.stack([vector for _, vector in block]).astype(np.float32)
     if dimensions is not None and rows.shape[1] != dimensions:
         raise ShapeError(f"the vectors have {rows.shape[1]} dimensions, but the collection has {dimensions}")
     if not np.isfinite(rows).all():
-        at = int(np.argwhere(~np.isfinite(rows))[0, 0])
-        raise NotFiniteError(f"the vector of item {block[at][0].id!r} has a number that is not finite in float32")
+        row = int(np.argwhere(~np.isfinite(rows))[0, 0])
+        raise NotFiniteError(f"the vector of item {block[row][0].id!r} has a number that is not finite in float32")
     return rows
 
 
-def _chunks(pairs: Pairs) -> Iterator[list[tuple[Item, np.ndarray]]]:
-    block: list[tuple[Item, np.ndarray]] = []
-    for pair in pairs:
-        block.append(pair)
-        if len(block) == BLOCK:
-            yield block
-            block = []
-    if block:
+def _blocks(source: Iterable[Any]) -> Iterator[list[Any]]:
+    iterator = iter(source)
+    while block := list(islice(iterator, ITEMS_PER_BLOCK)):
         yield block
 
 
-def with_vectors(items: Iterable[Item], vectors: Any, embed: Embed | None) -> Iterator[tuple[Item, np.ndarray]]:
-    """Pair items with given (n, d) vectors, rows that come one after the other, or those `embed` makes of texts."""
+def pair_with_vectors(items: Iterable[Item], vectors: Any, embed: Embed | None) -> ItemVectors:
+    """Pair items with vectors: given ones, as an array (n, d) or an iterator, or those that `embed` computes."""
     if isinstance(vectors, Iterator):
         return zip(items, vectors, strict=True)
     if vectors is not None:
-        return _given(items, vectors if isinstance(vectors, np.ndarray) else np.asarray(vectors))
+        return _pair_with_array(items, np.asarray(vectors))
     if embed is None:
-        raise InputError("items need vectors, or an encoder that makes them of their texts: give one of the two")
-    return _embedded(items, embed)
+        raise InputError("the items need vectors: give vectors, or an encoder that computes them from the texts")
+    return (pair for block in _blocks(items) for pair in zip(block, embed([item.text for item in block]), strict=True))
 
 
-def _given(items: Iterable[Item], vectors: np.ndarray) -> Iterator[tuple[Item, np.ndarray]]:
+def _pair_with_array(items: Iterable[Item], vectors: np.ndarray) -> Iterator[tuple[Item, np.ndarray]]:
     if vectors.ndim != 2 or vectors.dtype.kind not in "fiu" or not vectors.shape[1]:
-        given = f"{vectors.dtype} {vectors.shape}"
-        raise ShapeError(f"vectors of items must be numbers of shape (n, d), but {given} was given")
-    done = 0
-    for done, item in enumerate(items, 1):
-        if done > len(vectors):
-            raise ShapeError(f"{len(vectors)} vectors were given for {done} or more items: give one for each")
-        yield item, vectors[done - 1]
-    if done != len(vectors):
-        raise ShapeError(f"{len(vectors)} vectors were given for {done} items: give one for each")
-
-
-def _embedded(items: Iterable[Item], embed: Embed) -> Iterator[tuple[Item, np.ndarray]]:
-    block: list[Item] = []
-    for item in items:
-        block.append(item)
-        if len(block) == BLOCK:
-            yield from zip(block, embed([one.text for one in block]), strict=True)
-            block = []
-    if block:
-        yield from zip(block, embed([one.text for one in block]), strict=True)
+        shape = f"{vectors.dtype} {vectors.shape}"
+        raise ShapeError(f"vectors of items must be numbers of shape (n, d), but {shape} was given")
+    count = 0
+    for count, item in enumerate(items, 1):
+        if count > len(vectors):
+            raise ShapeError(f"{len(vectors)} vectors were given for {count} or more items: give one for each")
+        yield item, vectors[count - 1]
+    if count != len(vectors):
+        raise ShapeError(f"{len(vectors)} vectors were given for {count} items: give one for each")

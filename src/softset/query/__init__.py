@@ -1,1 +1,1 @@
-"""Queries as expressions of sets: parser, plan and logic."""
+"""Queries: parser, expression tree, logics, thresholds and plans."""

@@ -1,19 +1,20 @@
-"""A query as a tree of sets. Printing a tree gives a query that parses back to it."""
+"""The expression tree of a query; its printed form parses to the same tree."""
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-__all__ = ["And", "Example", "Examples", "Minus", "Named", "Not", "Or", "Tree", "height", "leaves", "positive_leaves"]
+__all__ = ["And", "Example", "Examples", "Minus", "Named", "Not", "Or", "Tree"]
+__all__ += ["depth", "has_neighbours", "leaves", "positive_leaves"]
 
-# What needs no quotes: words of letters, digits and inner marks, single spaces between them.
+# Words that need no quotation marks.
 BARE_WORD = r"[^\s{}()&|~,^\"\u201c\u201d@\-][^\s{}()&|~,^\"\u201c\u201d@]*"
 RESERVED = frozenset({"AND", "OR", "NOT", "BUT"})
 
 
 @dataclass(frozen=True)
 class Example:
-    """A word or phrase, and how much it counts."""
+    """A word or phrase with a weight."""
 
     text: str
     weight: float = 1.0
@@ -24,7 +25,7 @@ class Example:
 
 @dataclass(frozen=True)
 class Examples:
-    """A set by examples: {red, blue, "new york"^2}."""
+    """A set given by examples: {red, blue, "new york"^2}."""
 
     items: tuple[Example, ...]
 
@@ -44,7 +45,7 @@ class Named:
 
 @dataclass(frozen=True)
 class Not:
-    """Everything but a set."""
+    """The complement of a set: ~A."""
 
     inner: "Tree"
 
@@ -54,7 +55,7 @@ class Not:
 
 @dataclass(frozen=True)
 class Minus:
-    """The one set but not the other."""
+    """The difference of two sets: A - B."""
 
     left: "Tree"
     right: "Tree"
@@ -65,7 +66,7 @@ class Minus:
 
 @dataclass(frozen=True)
 class And:
-    """What belongs to both."""
+    """The intersection of two sets: A & B."""
 
     left: "Tree"
     right: "Tree"
@@ -76,7 +77,7 @@ class And:
 
 @dataclass(frozen=True)
 class Or:
-    """What belongs to either."""
+    """The union of two sets: A | B."""
 
     left: "Tree"
     right: "Tree"
@@ -87,12 +88,12 @@ class Or:
 
 Tree = Examples | Named | Not | Minus | And | Or
 
-# As in Python: ~ binds tighter than -, which binds tighter than &, which binds tighter than |.
+# The precedence of Python: ~ before -, - before &, & before |.
 _PRECEDENCE = {Or: 1, And: 2, Minus: 3, Not: 4, Named: 5, Examples: 5}
 
 
-def _wrapped(tree: Tree, least: int) -> str:
-    return str(tree) if _PRECEDENCE[type(tree)] >= least else f"({tree})"
+def _wrapped(tree: Tree, min_precedence: int) -> str:
+    return str(tree) if _PRECEDENCE[type(tree)] >= min_precedence else f"({tree})"
 
 
 def _quoted(text: str) -> str:
@@ -107,36 +108,46 @@ def _in_quotes(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def positive_leaves(tree: Tree, *, negated: bool = False) -> Iterator[Examples | Named]:
-    """Return the leaves under an even number of negations: those that speak for an item."""
-    match tree:
-        case Examples() | Named():
-            if not negated:
-                yield tree
-        case Not(inner):
-            yield from positive_leaves(inner, negated=not negated)
-        case And(left, right) | Or(left, right) | Minus(left, right):
-            yield from positive_leaves(left, negated=negated)
-            yield from positive_leaves(right, negated=negated != isinstance(tree, Minus))
-
-
-def height(tree: Tree) -> int:
-    """Return how deep sets are nested; a chain of the same operator is one level."""
+def _signed_leaves(tree: Tree, negated: bool = False) -> Iterator[tuple[Examples | Named, bool]]:
+    """Yield the leaves from left to right, each with whether it is under an odd number of negations."""
     match tree:
         case Not(inner):
-            return 1 + height(inner)
+            yield from _signed_leaves(inner, not negated)
         case And(left, right) | Or(left, right) | Minus(left, right):
-            return max(height(left) + (type(left) is not type(tree)), height(right) + 1)
-    return 0
+            yield from _signed_leaves(left, negated)
+            yield from _signed_leaves(right, negated != isinstance(tree, Minus))
+        case _:
+            yield tree, negated
 
 
 def leaves(tree: Tree) -> Iterator[Examples | Named]:
-    """Return the sets by examples and the named sets of a tree, from left to right."""
+    """Return the sets of a tree, from left to right."""
+    return (leaf for leaf, _ in _signed_leaves(tree))
+
+
+def positive_leaves(tree: Tree) -> Iterator[Examples | Named]:
+    """Return the sets under an even number of negations: their members score higher, those of the others lower."""
+    return (leaf for leaf, negated in _signed_leaves(tree) if not negated)
+
+
+def depth(tree: Tree) -> int:
+    """Return the nesting depth; a chain of the same operator counts as one level."""
     match tree:
-        case Examples() | Named():
-            yield tree
         case Not(inner):
-            yield from leaves(inner)
+            return 1 + depth(inner)
         case And(left, right) | Or(left, right) | Minus(left, right):
-            yield from leaves(left)
-            yield from leaves(right)
+            return max(depth(left) + (type(left) is not type(tree)), depth(right) + 1)
+    return 0
+
+
+def has_neighbours(tree: Tree, *, negated: bool = False) -> bool:
+    """Return whether every item of a tree is near one of its sets: false for complements and for unions with one."""
+    match tree:
+        case Not(inner):
+            return has_neighbours(inner, negated=not negated)
+        case And(left, right) | Or(left, right) | Minus(left, right):
+            negated_right = negated != isinstance(tree, Minus)
+            sides = (has_neighbours(left, negated=negated), has_neighbours(right, negated=negated_right))
+            is_intersection = isinstance(tree, Or) == negated  # by De Morgan, a negated union is an intersection
+            return any(sides) if is_intersection else all(sides)
+    return not negated

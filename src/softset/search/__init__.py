@@ -1,1 +1,1 @@
-"""Search by membership: sources of vectors, exact and approximate engines, results."""
+"""Search: vector sources, the exact and the approximate engine, results."""

@@ -9,15 +9,15 @@ from collections.abc import Sequence
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
-from secrets import token_hex
 from typing import Any
 
 import numpy as np
 
 from softset.algebra.arrays import unit_rows
 from softset.errors import FileError, InputError, MissingExtraError
+from softset.io.atomic import write_atomically
 from softset.io.registry import cache_folder
-from softset.query.expression import And, Minus, Not, Or, Tree, positive_leaves
+from softset.query.expression import has_neighbours, positive_leaves
 from softset.query.plan import Leaf, Plan
 from softset.query.thresholds import NOT_FINITE
 from softset.search.exact import Ranking, rescore, search
@@ -25,14 +25,13 @@ from softset.search.source import VectorSource
 
 __all__ = ["ApproximateIndex", "probes_of"]
 
-# Measured with 341,479 and with 2,000,000 GloVe vectors of 100 dimensions, 64 sets of 5 words, top 100.
-CANDIDATES = 512  # at least; items with the same code, such as near duplicates, are told apart by their vectors
-LISTS_PER_PROBE, MIN_LISTS = 1 / 24, 32  # of all sqrt(n) lists: recall .97
-MIN_QUANTIZED = 65_536  # items; fewer are scanned as fast without quantization
-TRAINING_ROWS_PER_LIST = 64  # faiss asks for at least 39
-ROWS_PER_BLOCK = 65_536
-MIN_CACHED = 10_000  # items; a smaller index is built faster than it is read
-MAX_CACHED = 16  # index files; the oldest are deleted
+# With 341,479 vectors of 100 dimensions, top 100: a fifth of the exact engine's time, recall .97.
+MIN_CANDIDATES = 512  # more than codes of 4 bits need, so that groups of near duplicates are ranked by their vectors
+MIN_LISTS, SHARE_OF_LISTS = 32, 1 / 24  # of the sqrt(n) lists that are scanned for each probe
+MIN_QUANTIZED = 65_536  # items; the vectors of fewer items are scanned as fast as their codes
+MIN_CACHED = 10_000  # items; the index of fewer is built faster than it is read
+MAX_CACHE_FILES = 16
+ROWS_PER_BLOCK, ROWS_PER_LIST = 65_536, 64  # added at once; for training, where faiss asks for at least 39
 VERSION = 4  # of the cache files
 
 
@@ -44,8 +43,8 @@ class ApproximateIndex:
 
     def __init__(self, source: VectorSource) -> None:
         self._source = source
-        self.index = _cached(source) or _build(source)
-        self.index.nprobe = max(MIN_LISTS, round(self.index.nlist * LISTS_PER_PROBE))
+        self.index = _read_cache(source) or _build(source)
+        self.index.nprobe = max(MIN_LISTS, round(self.index.nlist * SHARE_OF_LISTS))
 
     def search(self, plans: Sequence[Plan], top: int, *, excluded: Sequence[frozenset[int]]) -> list[Ranking]:
         """Return about the `top` items of each plan: the best candidates by their exact scores."""
@@ -55,7 +54,7 @@ class ApproximateIndex:
         if not self.index.ntotal:
             return Ranking.empty()
         probes = probes_of(plan, "search exactly (without --approximate)")
-        count = min(max(CANDIDATES, 2 * (top + len(excluded))), self.index.ntotal)
+        count = min(max(MIN_CANDIDATES, 2 * (top + len(excluded))), self.index.ntotal)
         found = self.index.search(probes, count)[1]
         found = found[0] if len(probes) == 1 else np.unique(found)
         candidates = found[np.isin(found, [-1, *excluded], invert=True)]  # -1 fills short lists of neighbours
@@ -70,16 +69,13 @@ class ApproximateIndex:
 def probes_of(plan: Plan, advice: str) -> np.ndarray:
     """Return unit vectors (k, d) whose nearest neighbours contain the best items of a plan.
 
-    For a single centroid it is the centroid. For other queries these are, for each set that is not negated, its
-    examples, its first two principal directions, its mean and, because membership in a subspace ignores the sign, their
-    opposites; and the mean of all sets, because an item of an intersection may be far from each of them.
-
-    Raises:
-        InputError: the query is, or contains the union with, a complement, which has no near neighbours.
+    For a single centroid it is the centroid. For other queries these are the examples, the first two principal
+    directions and the mean of each set that is not negated; opposites, because membership in a subspace ignores the
+    sign; and the mean of all sets, because an item of an intersection may be far from each. Complements are refused.
     """
     if plan.centroid is not None:
         return plan.centroid.factor().astype(np.float32)
-    if not _has_neighbours(plan.tree):
+    if not has_neighbours(plan.tree):
         raise InputError(f"one side of {plan.tree} holds nearly everything, so it has no near candidates: {advice}")
     positive = set(positive_leaves(plan.tree))
     leaves = [leaf for leaf in plan.leaves if leaf.tree in positive]
@@ -96,32 +92,19 @@ def _leaf_probes(leaf: Leaf) -> np.ndarray:
     return np.concatenate([rows, directions, [mean, -mean], -directions[:1]])
 
 
-def _has_neighbours(tree: Tree, *, negated: bool = False) -> bool:
-    """Return whether each item of a tree is near some leaf: not so for complements and for unions with one."""
-    match tree:
-        case Not(inner):
-            return _has_neighbours(inner, negated=not negated)
-        case And(left, right) | Or(left, right) | Minus(left, right):
-            negated_right = negated != isinstance(tree, Minus)
-            sides = (_has_neighbours(left, negated=negated), _has_neighbours(right, negated=negated_right))
-            is_intersection = isinstance(tree, Or) == negated  # by De Morgan, a negated union is an intersection
-            return any(sides) if is_intersection else all(sides)
-    return not negated
-
-
 # Building and caching
 
 
 def _build(source: VectorSource) -> Any:
     faiss, n, d = _faiss(), len(source), source.dimensions
-    lists = int(max(1, min(n**0.5, n / TRAINING_ROWS_PER_LIST)))
+    lists = int(max(1, min(n**0.5, n / ROWS_PER_LIST)))
     kind = f"PQ{d}x4fsr" if n > MIN_QUANTIZED else "Flat"
     index = faiss.index_factory(d, f"IVF{lists},{kind}", faiss.METRIC_INNER_PRODUCT)
     if (
         n > MIN_QUANTIZED
     ):  # 16 centroids for each number: with fewer rows and rounds, training takes a fifth of the time
         index.pq.cp.niter, index.pq.cp.max_points_per_centroid = 8, 64
-    sample = np.random.default_rng(0).choice(n, min(n, TRAINING_ROWS_PER_LIST * lists), replace=False)
+    sample = np.random.default_rng(0).choice(n, min(n, ROWS_PER_LIST * lists), replace=False)
     index.train(_units(source, np.sort(sample)))
     for start in range(0, n, ROWS_PER_BLOCK):
         indices = np.setdiff1d(np.arange(start, min(start + ROWS_PER_BLOCK, n)), list(source.hidden))
@@ -144,32 +127,26 @@ def _cache_file(source: VectorSource) -> Path:
     return cache_folder("approximate") / f"{key}.faiss"
 
 
-def _cached(source: VectorSource) -> Any:
+def _read_cache(source: VectorSource) -> Any:
     """Return the cached index, or None if there is none or it is damaged."""
     faiss, file = _faiss(), _cache_file(source)
-    if not source.checksum or not file.is_file():
-        return None
-    with suppress(RuntimeError, OSError):
-        index = faiss.read_index(str(file))
-        os.utime(file)
-        if (index.d, index.ntotal) == (source.dimensions, len(source) - len(source.hidden)):
-            return index
+    if source.checksum and file.is_file():
+        with suppress(RuntimeError, OSError):
+            index = faiss.read_index(str(file))
+            os.utime(file)
+            if (index.d, index.ntotal) == (source.dimensions, len(source) - len(source.hidden)):
+                return index
     return None
 
 
 def _write_cache(source: VectorSource, index: Any) -> None:
-    """Write the index to the cache atomically; a cache that cannot be written is not an error."""
+    """Write the index to the cache and delete the oldest files; a cache that cannot be written is not an error."""
     file = _cache_file(source)
-    temporary = file.with_suffix(f".{token_hex(8)}")
-    with suppress(OSError, RuntimeError):
+    with suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            _faiss().write_index(index, str(temporary))
-            temporary.replace(file)
-        finally:
-            temporary.unlink(missing_ok=True)
+        write_atomically(file, _faiss().serialize_index(index).tobytes())
         by_age = sorted(file.parent.glob("*.faiss"), key=lambda path: path.stat().st_mtime, reverse=True)
-        for old in by_age[MAX_CACHED:]:
+        for old in by_age[MAX_CACHE_FILES:]:
             old.unlink(missing_ok=True)
 
 
