@@ -110,7 +110,7 @@ def fit_preprocessing(name: str, blocks: Blocks, d: int) -> Preprocessing:
 def _whitening(power: float, blocks: Blocks, d: int) -> Preprocessing:
     if not 0 < power <= 0.5:
         raise InputError(f"the power of whitening must be above 0 and at most 0.5, but {power:g} was given")
-    mean, covariance, n = _unit_moments(blocks, d)
+    mean, covariance, n = _moments(lambda: map(_units, blocks()), d)
     variances, directions = np.linalg.eigh(covariance)
     largest = float(variances[-1]) if variances[-1] > 0 else 1.0
     factors = np.maximum(variances / largest, SMALLEST_VARIANCE) ** -power
@@ -130,19 +130,6 @@ def _moments(blocks: Blocks, d: int) -> tuple[np.ndarray, np.ndarray, int]:
         centred = rows.astype(np.float64) - mean
         scatter += centred.T @ centred
     return mean, scatter / max(n, 1), n
-
-
-def _unit_moments(blocks: Blocks, d: int) -> tuple[np.ndarray, np.ndarray, int]:
-    """Return the same moments of rows scaled to length 1, in one pass.
-
-    Products of a block stay in the rows' own type: variances below 1e-6 of the largest are clipped anyway.
-    """
-    total, products, n = np.zeros(d), np.zeros((d, d)), 0
-    for rows in blocks():
-        units = _units(rows)
-        total, products, n = total + units.sum(axis=0, dtype=np.float64), products + units.T @ units, n + len(units)
-    mean = total / max(n, 1)
-    return mean, products / max(n, 1) - np.outer(mean, mean), n
 
 
 # Stored whitening: set queries use it by default, so it is fitted once, at import.

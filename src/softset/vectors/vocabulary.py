@@ -1,6 +1,7 @@
 """Words and their vectors: lookup by word or phrase, blocks of rows, preprocessing; in memory or memory-mapped."""
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -52,7 +53,7 @@ class Vocabulary:
     def of(cls, words: Sequence[str], vectors: Any, *, name: str = "own") -> Self:
         """Return a vocabulary of distinct words and their (n, d) vectors, held in memory as float32."""
         rows = np.asarray(vectors)
-        if rows.ndim != 2 or rows.shape[0] != len(words) or not rows.shape[1] or rows.dtype.kind not in "fiu":
+        if rows.ndim != 2 or rows.shape[0] != len(words) or not rows.shape[1] or rows.dtype.kind not in "fiub":
             expected = f"{counted(len(words), 'word')} need real vectors of shape ({len(words)}, d)"
             raise ShapeError(f"{expected}, but {rows.dtype} of shape {rows.shape} was given")
         with np.errstate(over="ignore"):
@@ -61,7 +62,7 @@ class Vocabulary:
             row = int(np.argwhere(~np.isfinite(rows))[0, 0])
             raise NotFiniteError(f"the vector of {words[row]!r} has a number that is not finite in float32")
         if len(set(words)) < len(words):
-            repeated = next(word for row, word in enumerate(words) if word in words[:row])
+            repeated = Counter(words).most_common(1)[0][0]
             raise InputError(f"the word {repeated!r} occurs twice: each word needs exactly one vector")
         rows = rescale_extreme_rows(rows)
         metadata = {"name": name, "words": len(words), "dimensions": rows.shape[1]}
