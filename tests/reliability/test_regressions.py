@@ -84,8 +84,8 @@ def test_nan_vectors_give_no_nan_memberships(store: Path) -> None:
     (store / "vectors.npy").write_bytes(content[:128] + np.full(6, np.nan, "<f4").tobytes() + content[152:])
     words = load_words(store)
     for logic in ("product", "lattice", "logistic"):
-        found = words.find("w5", 40, logic=logic)
-        assert all(np.isfinite(hit.membership) for hit in found) and "w0" not in {hit.id for hit in found}
+        result = words.find("w5", 40, logic=logic)
+        assert all(np.isfinite(hit.membership) for hit in result) and "w0" not in {hit.id for hit in result}
     with pytest.raises(FileError, match="a number that is not finite"):
         kth_largest(np.full(64, np.nan), 3)
 
@@ -128,33 +128,33 @@ def test_huge_directions_are_refused(tmp_path: Path) -> None:
 def test_cosines_are_at_least_minus_one() -> None:
     """Rounding makes the product of opposite unit vectors slightly smaller than -1."""
     rows = np.random.default_rng(0).standard_normal((500, 3)).astype("f4")
-    sides = TokenSets.from_arrays(list(rows[:, None])), TokenSets.from_arrays(list(-rows[:, None]))
-    assert softset.score(*sides, metric="average").score.min() >= -1
-    assert np.abs(softset.pairwise(*sides, metric="average")).max() <= 1
+    texts = TokenSets.from_arrays(list(rows[:, None])), TokenSets.from_arrays(list(-rows[:, None]))
+    assert softset.score(*texts, metric="average").score.min() >= -1
+    assert np.abs(softset.pairwise(*texts, metric="average")).max() <= 1
 
 
 @pytest.mark.parametrize("metric", ["softset", "subspace", "subspace(aperture=2)", "bertscore"])
 def test_memory_grows_linearly_with_text_length(metric: str) -> None:
     """All cosines of 4,000 tokens would take 128 MB."""
     rows = np.random.default_rng(0).standard_normal((4_000, 24)).astype("f4")
-    sides = TokenSets.from_arrays([rows]), TokenSets.from_arrays([rows[:9]])
-    softset.score(sides[1], sides[1], metric=metric)
+    texts = TokenSets.from_arrays([rows]), TokenSets.from_arrays([rows[:9]])
+    softset.score(texts[1], texts[1], metric=metric)
     tracemalloc.start()
-    found = softset.score(*sides, metric=metric)
+    scores = softset.score(*texts, metric=metric)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert peak < 60e6 and 0 < found.recall[0] <= 1
+    assert peak < 60e6 and 0 < scores.recall[0] <= 1
 
 
 def test_long_texts_use_the_same_formula_as_short_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     """Bases give the results of Gram matrices, and blocks of cosines the results of one product."""
     random = np.random.default_rng(0)
-    sides = [TokenSets.from_arrays([random.standard_normal((k, 24)).astype("f4") + 1]) for k in (700, 30)]
-    expected = {metric: softset.score(*sides, metric=metric).score[0] for metric in ("softset", "bertscore")}
+    texts = [TokenSets.from_arrays([random.standard_normal((k, 24)).astype("f4") + 1]) for k in (700, 30)]
+    expected = {metric: softset.score(*texts, metric=metric).score[0] for metric in ("softset", "bertscore")}
     monkeypatch.setattr(gram, "MAX_GRADED_ROWS", 10**9)
     monkeypatch.setattr(max_cosine, "MAX_COSINES", 1_000)
     for metric, score in expected.items():
-        assert softset.score(*sides, metric=metric).score[0] == pytest.approx(score, abs=1e-6)
+        assert softset.score(*texts, metric=metric).score[0] == pytest.approx(score, abs=1e-6)
 
 
 @pytest.mark.parametrize("number", ["1e400", "-1e400"])

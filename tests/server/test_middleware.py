@@ -74,8 +74,8 @@ def test_page_files_have_etags(client: TestClient) -> None:
     for path in ("/page/main.js", "/page/style.css", "/page/icon.svg"):
         response = client.get(path)
         assert response.status_code == 200
-        again = client.get(path, headers={"if-none-match": response.headers["etag"]})
-        assert again.status_code == 304 and not again.content
+        cached = client.get(path, headers={"if-none-match": response.headers["etag"]})
+        assert cached.status_code == 304 and not cached.content
     assert client.head("/").status_code == 200
 
 

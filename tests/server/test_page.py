@@ -97,8 +97,8 @@ def shown_hits(page: object, selector: str) -> list[tuple[str, str]]:
     ]
 
 
-def expected_hits(found: dict, name: str = "id") -> list[tuple[str, str]]:
-    return [(hit[name], f"{hit['membership']:.3f}") for hit in found["results"]]
+def expected_hits(result: dict, name: str = "id") -> list[tuple[str, str]]:
+    return [(hit[name], f"{hit['membership']:.3f}") for hit in result["results"]]
 
 
 def wait_for_text(page: object, text: str, selector: str) -> None:
@@ -133,17 +133,17 @@ def test_results_of_one_logic_only_are_marked(opened: OpenPage) -> None:
         page.check(f"#logics input[value={logic}]")
     page.wait_for_selector("[data-logic=product] .hit")
     page.wait_for_timeout(500)
-    found = {
+    results = {
         name: command_output("find", QUERY, "--logic", name, "--json")
         for name in ("logistic", "lattice", "graded", "product")
     }
-    for name, one in found.items():
-        assert shown_hits(page, f"[data-logic={name}]") == expected_hits(one)
-    names = {name: {hit["id"] for hit in one["results"]} for name, one in found.items()}
+    for name, result in results.items():
+        assert shown_hits(page, f"[data-logic={name}]") == expected_hits(result)
+    names = {name: {hit["id"] for hit in result["results"]} for name, result in results.items()}
     for name, own in names.items():
-        others = set().union(*(some for other, some in names.items() if other != name))
+        others = set().union(*(ids for other, ids in names.items() if other != name))
         marked = page.query_selector_all(f"[data-logic={name}] .hit:has(.only) .name")
-        assert {one.inner_text() for one in marked} == own - others
+        assert {row.inner_text() for row in marked} == own - others
 
 
 def test_leaf_memberships_are_shown_on_focus(opened: OpenPage) -> None:
@@ -202,7 +202,7 @@ def test_words_without_a_vector_are_marked_and_skipped(opened: OpenPage) -> None
     page = opened.open("#/sets?q={red, qwxzy}")
     page.wait_for_selector("#results .hit")
     wait_for_text(page, "skipped, no vector: qwxzy", "#sets-status")
-    assert [one.get_attribute("data-example") for one in page.query_selector_all("li.unknown")] == ["qwxzy"]
+    assert [chip.get_attribute("data-example") for chip in page.query_selector_all("li.unknown")] == ["qwxzy"]
     expected = expected_hits(command_output("find", "{red, qwxzy}", "--skip-unknown", "--json"))
     assert shown_hits(page, "#results") == expected
     command = shlex.split(opened.copied("command", "sets"))
@@ -271,11 +271,11 @@ def test_a_link_restores_the_state(opened: OpenPage) -> None:
     page.check("#logics input[value=lattice]")
     page.fill("#top", "4")
     page.wait_for_function("() => document.querySelectorAll('[data-logic=lattice] .hit').length === 4")
-    link, before = opened.copied("link", "sets"), page.inner_text("#results")
+    link, expected = opened.copied("link", "sets"), page.inner_text("#results")
     page.goto("about:blank")
     page.goto(link)
     page.wait_for_function("() => document.querySelectorAll('[data-logic=lattice] .hit').length === 4")
-    assert page.inner_text("#results") == before and page.input_value("#top") == "4"
+    assert page.inner_text("#results") == expected and page.input_value("#top") == "4"
     page.goto("about:blank")
     page.goto(f"{opened.url}/#/sets?q=~red%20%26%20dog")
     page.wait_for_selector("#results .hit")
@@ -317,11 +317,11 @@ def test_sentences_equal_the_command_line(opened: OpenPage, tmp_path: Path) -> N
                 assert page.inner_text(f"{place} [data-part={part}]") == f"{view[part]:.3f}"
             marks = page.query_selector_all(f"{place} .chance")
             levels = [100 * view["chance"][part] for part in ("precision", "recall", "score")]
-            places = [float(one.evaluate("mark => mark.style.left").removesuffix("%")) for one in marks]
-            assert places == pytest.approx(levels, abs=0.006)
-            memberships = [f"{one:.3f}" for one in (*view["candidate_membership"], *view["reference_membership"])]
+            positions = [float(mark.evaluate("mark => mark.style.left").removesuffix("%")) for mark in marks]
+            assert positions == pytest.approx(levels, abs=0.006)
+            memberships = [f"{value:.3f}" for value in (*view["candidate_membership"], *view["reference_membership"])]
             assert [
-                one.get_attribute("data-membership") for one in page.query_selector_all(f"{place} .token")
+                token.get_attribute("data-membership") for token in page.query_selector_all(f"{place} .token")
             ] == memberships
             assert page.query_selector_all(f"{place} .tokens")[1].inner_text() == texts[1]
     command = shlex.split(opened.copied("command", "sentences"))
@@ -337,7 +337,7 @@ def test_a_token_shows_its_links(opened: OpenPage) -> None:
     token = page.query_selector("[data-metric=bertscore] .token")
     token.focus()
     linked = page.query_selector_all("[data-metric=bertscore] .token.linked")
-    names = [one.inner_text() for one in linked]
+    names = [token.inner_text() for token in linked]
     assert names[0] == "Royalty" and "queen" in names
     assert page.inner_text("[data-metric=bertscore] .why").startswith("royalty: membership 0.61")
     page.focus("#candidate")
@@ -366,14 +366,14 @@ def test_uploaded_items_equal_an_indexed_file(opened: OpenPage, tmp_path: Path) 
     page.reload()
     page.wait_for_selector("#items-results .hit")
     assert shown_hits(page, "#items-results") == expected_hits(expected, "text")
-    for name, content, told in (
+    for name, content, message in (
         ("latin.txt", "Käse".encode("latin-1"), "is not a UTF-8 text file"),
         ("table.csv", b"id,text", "is a table"),
         ("picture.txt", b"a\0b", "is not a text file"),
     ):
         (tmp_path / name).write_bytes(content)
         page.set_input_files("#file", str(tmp_path / name))
-        wait_for_text(page, told, "#items-error")
+        wait_for_text(page, message, "#items-error")
     dropped = tmp_path / "other.txt"
     dropped.write_text("".join(f"line {n} about the sea\r\n" for n in range(450)))
     page.set_input_files("#file", str(dropped))
@@ -443,12 +443,14 @@ def test_axe_finds_no_accessibility_problems(browser, server: ServerProcess, sch
     page.check("#logics input[value=lattice]")
     page.wait_for_selector("[data-logic=lattice] .hit")
     page.evaluate(script)
-    found = []
+    violations = []
     for tab, ready in (("sets", ".hit"), ("sentences", ".token"), ("items", "#index")):
         page.click(f"#tab-{tab}")
         page.wait_for_selector(f"#{tab} {ready}")
         page.wait_for_timeout(400)
-        for one in page.evaluate("axe.run()")["violations"]:
-            found += [f"{tab}: {one['id']}: {node['target']} {node['failureSummary']}" for node in one["nodes"]]
+        for violation in page.evaluate("axe.run()")["violations"]:
+            violations += [
+                f"{tab}: {violation['id']}: {node['target']} {node['failureSummary']}" for node in violation["nodes"]
+            ]
     context.close()
-    assert found == []
+    assert violations == []

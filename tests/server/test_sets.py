@@ -39,11 +39,11 @@ def test_find_equals_the_command_line(client: TestClient, command, body: dict, f
 
 
 def test_each_query_of_a_list_has_its_own_result_or_error(client: TestClient, command) -> None:
-    found = client.post("/v1/find", json={"query": ["red", "{red", "qwxz", QUERY], "top": 2}).json()
-    assert found[0] == command("find", "red", "--top", "2", "--json")[1]
-    assert found[1] == {"query": "{red", "error": "a comma or } was expected here\n  {red\n      ^"}
-    assert found[2] == {"query": "qwxz", "error": "'qwxz' has no vector here"}
-    assert found[3]["results"][0]["id"] == "orange"
+    results = client.post("/v1/find", json={"query": ["red", "{red", "qwxz", QUERY], "top": 2}).json()
+    assert results[0] == command("find", "red", "--top", "2", "--json")[1]
+    assert results[1] == {"query": "{red", "error": "a comma or } was expected here\n  {red\n      ^"}
+    assert results[2] == {"query": "qwxz", "error": "'qwxz' has no vector here"}
+    assert results[3]["results"][0]["id"] == "orange"
 
 
 def test_membership_equals_the_command_line(client: TestClient, command) -> None:
@@ -54,9 +54,9 @@ def test_membership_equals_the_command_line(client: TestClient, command) -> None
 
 def test_map_has_the_sets_and_the_items(client: TestClient) -> None:
     shown = client.post("/v1/map", json={"query": QUERY, "top": 4}).json()
-    found = client.post("/v1/find", json={"query": QUERY, "top": 4}).json()
-    assert [one["name"] for one in shown["sets"]] == ["{red, blue, green}", "{apple, peach, banana}"]
-    assert [one["name"] for one in shown["items"]] == [hit["id"] for hit in found["results"]]
+    result = client.post("/v1/find", json={"query": QUERY, "top": 4}).json()
+    assert [entry["name"] for entry in shown["sets"]] == ["{red, blue, green}", "{apple, peach, banana}"]
+    assert [entry["name"] for entry in shown["items"]] == [hit["id"] for hit in result["results"]]
     assert 0 < shown["explained_variance"] < 1
 
 
@@ -67,8 +67,8 @@ def test_named_sets_and_skipped_words(client: TestClient) -> None:
         refused.status_code == 422
         and refused.json()["detail"] == "no example of {qwxz} has a vector here: give other examples"
     )
-    found = client.post("/v1/find", json={**body, "query": "@colours | {green, qwxz}"}).json()
-    assert found["unknown"] == ["qwxz"] and len(found["results"]) == 10
+    result = client.post("/v1/find", json={**body, "query": "@colours | {green, qwxz}"}).json()
+    assert result["unknown"] == ["qwxz"] and len(result["results"]) == 10
 
 
 @pytest.mark.parametrize("query", ["", "{red", "qwxz", "red & ~red", "@nothing", "{red}^2 &", "red\x00blue"])
@@ -100,8 +100,8 @@ def test_a_collection_is_found_by_its_name(home, books: Path, command) -> None:
         response = client.post("/v1/find", json={"query": "{sea, ship} - war", "collection": "library"})
         assert response.json() == command("find", "--collection", str(books), "{sea, ship} - war", "--json")[1]
         assert client.get("/v1/models").json()["collections"] == ["library"]
-        both = client.post("/v1/find", json={"query": "sea", "collection": "library", "vectors": "glove-840b-300d"})
-        assert both.status_code == 422
+        response = client.post("/v1/find", json={"query": "sea", "collection": "library", "vectors": "glove-840b-300d"})
+        assert response.status_code == 422
 
 
 def test_items_added_later_are_found(home, books: Path, tmp_path: Path) -> None:
@@ -110,8 +110,8 @@ def test_items_added_later_are_found(home, books: Path, tmp_path: Path) -> None:
         body = {"query": "{sea}", "collection": "c", "top": 10}
         assert len(client.post("/v1/find", json=body).json()["results"]) == 4
         Collection.open(tmp_path / "copy", embed=text_encoder("words")[0]).add([Item("new", "the open sea")])
-        found = client.post("/v1/find", json=body).json()["results"]
-        assert len(found) == 5 and "new" in [hit["id"] for hit in found[:2]]
+        results = client.post("/v1/find", json=body).json()["results"]
+        assert len(results) == 5 and "new" in [hit["id"] for hit in results[:2]]
 
 
 @pytest.mark.parametrize("name", ["../../etc", "/etc/passwd", "books.softset", "", "a\x00b", "minilm", "x" * 5000])
@@ -130,11 +130,11 @@ def test_concurrent_searches_give_the_same_results(client: TestClient) -> None:
     queries = ["{red, blue}", QUERY, "~red & fruit", "{dog, cat} - {wolf}"] * 4
     alone = {query: client.post("/v1/find", json={"query": query}).json() for query in set(queries)}
     with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(lambda query: client.post("/v1/find", json={"query": query}).json(), queries))
-    for query, one in zip(queries, found, strict=True):
-        assert [hit["id"] for hit in one["results"]] == [hit["id"] for hit in alone[query]["results"]]
+        results = list(pool.map(lambda query: client.post("/v1/find", json={"query": query}).json(), queries))
+    for query, result in zip(queries, results, strict=True):
+        assert [hit["id"] for hit in result["results"]] == [hit["id"] for hit in alone[query]["results"]]
         assert np.allclose(
-            [hit["membership"] for hit in one["results"]],
+            [hit["membership"] for hit in result["results"]],
             [hit["membership"] for hit in alone[query]["results"]],
             atol=1e-6,
         )

@@ -66,7 +66,7 @@ def test_the_key_comes_from_a_file_or_the_environment(tmp_path: Path, monkeypatc
 def test_a_missing_extra_names_the_command_that_installs_it(command, monkeypatch) -> None:
     import sys
 
-    for name in [one for one in sys.modules if one.startswith("softset.server.uvicorn_runner")]:
+    for name in [module for module in sys.modules if module.startswith("softset.server.uvicorn_runner")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     code, _, output = command("serve", "--port", "0")
@@ -79,4 +79,4 @@ def test_every_limit_has_a_flag(command) -> None:
     from softset.cli.serve import serve
 
     flags = {option.name for option in serve.params}
-    assert {one.name for one in fields(ServerLimits)} - flags == {"lifetime"}
+    assert {limit.name for limit in fields(ServerLimits)} - flags == {"lifetime"}

@@ -28,11 +28,11 @@ def test_search_results_equal_those_of_an_indexed_file(client: TestClient, comma
     name = created.json()["collection"]
     extended = client.post(f"/v1/collections/{name}/items", json={"texts": LINES[2:]}).json()
     assert extended == {"collection": name, "items": 5, "without_vector": 0, "lifetime": 3600.0}
-    found = client.post("/v1/find", json={"query": "{sea, ship} - war", "collection": name, "explain": True}).json()
+    result = client.post("/v1/find", json={"query": "{sea, ship} - war", "collection": name, "explain": True}).json()
     (tmp_path / "lines.txt").write_text("\n".join(LINES))
     command("index", str(tmp_path / "lines.txt"), "--out", str(tmp_path / "c"), "--model", model)
     expected = command("find", "--collection", str(tmp_path / "c"), "{sea, ship} - war", "--explain", "--json")[1]
-    assert found["results"] == expected["results"]
+    assert result["results"] == expected["results"]
     assert client.delete(f"/v1/collections/{name}").status_code == 204
     assert client.post("/v1/find", json={"query": "sea", "collection": name}).status_code == 404
     assert client.delete(f"/v1/collections/{name}").status_code == 404

@@ -39,9 +39,9 @@ def test_score_equals_the_command_line(client: TestClient, command, body: dict, 
 def test_multiple_references(client: TestClient) -> None:
     body = {"candidates": ["It rains.", "A pen."], "references": [["Rain falls.", "It is dry."], ["A pencil."]]}
     for multi_reference in ("best", "mean", "union"):
-        found = client.post("/v1/score", json={**body, "multi_reference": multi_reference}).json()
+        result = client.post("/v1/score", json={**body, "multi_reference": multi_reference}).json()
         expected = softset.score(body["candidates"], body["references"], multi_reference=multi_reference)
-        assert found == expected.to_dict()
+        assert result == expected.to_dict()
 
 
 def test_explain_equals_the_command_line(client: TestClient, command) -> None:
@@ -52,8 +52,8 @@ def test_explain_equals_the_command_line(client: TestClient, command) -> None:
 
 def test_matrix_equals_the_library(client: TestClient) -> None:
     texts, others = ["red", "a blue pen"], ["green", "a pen", "a dog"]
-    found = client.post("/v1/matrix", json={"candidates": texts, "references": others, "model": "words"}).json()
-    assert found == softset.Scorer("words").matrix(texts, others).to_dict()
+    result = client.post("/v1/matrix", json={"candidates": texts, "references": others, "model": "words"}).json()
+    assert result == softset.Scorer("words").matrix(texts, others).to_dict()
     own = client.post("/v1/matrix", json={"candidates": texts, "model": "words"}).json()
     assert own["score"][0][0] == pytest.approx(1)
 

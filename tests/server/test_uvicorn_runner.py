@@ -33,8 +33,8 @@ def send(url: str, path: str, content: object = None, timeout: float = 60) -> tu
 
 
 def test_routes_of_a_server_process(server: ServerProcess) -> None:
-    status, found = send(server.url, "/v1/find", FIND)
-    assert status == 200 and found["results"][0]["id"] == "orange"
+    status, result = send(server.url, "/v1/find", FIND)
+    assert status == 200 and result["results"][0]["id"] == "orange"
     assert send(server.url, "/v1/health")[1]["status"] == "ok"
     assert send(server.url, "/")[0] == 200
 
@@ -49,9 +49,9 @@ def test_running_requests_are_finished_at_shutdown(home) -> None:
             while not send(process.url, "/v1/health")[1]["requests_in_progress"]:
                 time.sleep(0.01)
             output = process.stop(how)
-            status, found = response.result(60)
+            status, result = response.result(60)
             assert process.process.returncode == 0, output
-            assert status == 200 and found["pairs"] == 500
+            assert status == 200 and result["pairs"] == 500
             with pytest.raises(OSError):
                 send(process.url, "/v1/health")
 
@@ -62,14 +62,14 @@ def test_the_server_restarts_after_a_kill(home) -> None:
         send(process.url, "/v1/collections", {"texts": ["a storm"], "model": "words"})
         left = list(Path(os.environ.get("TMPDIR", "/tmp")).glob(f"{PREFIX}{process.process.pid}-*"))
         assert left
-        stopped = socket.create_connection(("127.0.0.1", port))
-        stopped.sendall(b"POST /v1/find HTTP/1.1\r\nhost: localhost\r\ncontent-length: 99\r\n\r\n{")
+        connection = socket.create_connection(("127.0.0.1", port))
+        connection.sendall(b"POST /v1/find HTTP/1.1\r\nhost: localhost\r\ncontent-length: 99\r\n\r\n{")
         process.stop(signal.SIGKILL)
         with pytest.raises((OSError, http.client.HTTPException)):
             send(process.url, "/v1/find", FIND)
-        stopped.close()
-    with ServerProcess("--port", str(port)) as again:
-        assert send(again.url, "/v1/find", FIND)[0] == 200
+        connection.close()
+    with ServerProcess("--port", str(port)) as restarted:
+        assert send(restarted.url, "/v1/find", FIND)[0] == 200
         assert not left[0].exists()
 
 
@@ -86,10 +86,10 @@ def test_incomplete_requests_do_not_harm_others(server: ServerProcess) -> None:
         b"",
     ):
         for _ in range(3):
-            with socket.create_connection(("127.0.0.1", port), timeout=10) as one:
-                one.sendall(sent)
-    status, found = send(server.url, "/v1/find", FIND)
-    assert status == 200 and found["results"]
+            with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+                connection.sendall(sent)
+    status, result = send(server.url, "/v1/find", FIND)
+    assert status == 200 and result["results"]
     deadline = time.monotonic() + 30
     while send(server.url, "/v1/health")[1]["requests_in_progress"]:
         assert time.monotonic() < deadline
@@ -101,20 +101,20 @@ def test_idle_connections_are_closed(home, monkeypatch) -> None:
         port = urlsplit(process.url).port
         silent = []
         try:
-            for at in range(300):
-                one = socket.create_connection(("127.0.0.1", port), timeout=30)
-                one.sendall(b"" if at % 2 else b"POST /v1/find HTTP/1.1\r\nhost: ")
-                silent.append(one)
+            for number in range(300):
+                connection = socket.create_connection(("127.0.0.1", port), timeout=30)
+                connection.sendall(b"" if number % 2 else b"POST /v1/find HTTP/1.1\r\nhost: ")
+                silent.append(connection)
             start = time.monotonic()
             assert send(process.url, "/v1/find", FIND)[0] == 200
             assert time.monotonic() - start < 5
-            for one in silent:
-                while one.recv(1000):
+            for connection in silent:
+                while connection.recv(1000):
                     pass
             assert 5 < time.monotonic() - start < 30
         finally:
-            for one in silent:
-                one.close()
+            for connection in silent:
+                connection.close()
         assert send(process.url, "/v1/health")[0] == 200
 
 
@@ -143,8 +143,8 @@ def test_short_text_is_not_delayed_by_long_ones(server: ServerProcess) -> None:
         start = time.monotonic()
         assert send(server.url, "/v1/score", {"candidates": ["a"], "references": ["b"]})[0] == 200
         waited = time.monotonic() - start
-        taken = [one.result(60)[0] for one in working]
-        assert taken == [200, 200] and waited < (time.monotonic() - start) / 2
+        statuses = [future.result(60)[0] for future in working]
+        assert statuses == [200, 200] and waited < (time.monotonic() - start) / 2
 
 
 def test_a_used_port_gets_a_one_line_error(server: ServerProcess) -> None:
@@ -164,8 +164,8 @@ def test_a_missing_model_can_be_restored(home, tmp_path: Path) -> None:
     with ServerProcess("--model", f"mine={folder}", "--model", "words") as process:
         folder.rename(tmp_path / "gone")
         body = {"candidates": ["a"], "references": ["b"], "model": "mine"}
-        status, told = send(process.url, "/v1/score", body)
-        assert status == 500 and str(tmp_path) not in told["detail"]
+        status, problem = send(process.url, "/v1/score", body)
+        assert status == 500 and str(tmp_path) not in problem["detail"]
         assert send(process.url, "/v1/score", {**body, "model": "words"})[0] == 200
         (tmp_path / "gone").rename(folder)
         assert send(process.url, "/v1/score", body)[0] == 200
@@ -190,18 +190,18 @@ main(["serve", "--port", {port!r}])
 def _remote(pid: int) -> set[str]:
     """Return the addresses that a process's sockets talk to, as the system sees them, whichever library made them."""
     inodes = set()
-    for one in Path(f"/proc/{pid}/fd").iterdir():
+    for descriptor in Path(f"/proc/{pid}/fd").iterdir():
         try:
-            inodes.add(str(one.readlink()))
+            inodes.add(str(descriptor.readlink()))
         except OSError:
             continue
-    found = set()
+    addresses = set()
     for table in ("tcp", "tcp6", "udp", "udp6"):
         for line in Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]:
             fields = line.split()
             if f"socket:[{fields[9]}]" in inodes:
-                found.add(fields[2].partition(":")[0])
-    return found
+                addresses.add(fields[2].partition(":")[0])
+    return addresses
 
 
 @pytest.mark.skipif(not Path("/proc/self/net/tcp").exists(), reason="needs Linux's /proc")
@@ -216,7 +216,7 @@ def test_there_are_no_outgoing_connections(home, tmp_path: Path) -> None:
         [sys.executable, str(tmp_path / "watched.py")], stderr=subprocess.DEVNULL, env={**os.environ, **otel}
     )
     try:
-        url, talked = f"http://127.0.0.1:{port}", set()
+        url, addresses = f"http://127.0.0.1:{port}", set()
         deadline = time.monotonic() + 60
         while True:
             try:
@@ -237,11 +237,11 @@ def test_there_are_no_outgoing_connections(home, tmp_path: Path) -> None:
             ("/v1/collections", {"texts": ["a storm"]}),
         ):
             send(url, path, body)
-            talked |= _remote(process.pid)
+            addresses |= _remote(process.pid)
         loopback_or_none = {"00000000", "0100007F", "0" * 32, "0000000000000000FFFF00000100007F"}
-        assert talked <= loopback_or_none
+        assert addresses <= loopback_or_none
     finally:
         process.terminate()
         process.wait(30)
     calls = log.read_text().splitlines() if log.exists() else []
-    assert [one for one in calls if "getaddrinfo ('127.0.0.1'" not in one] == []  # its own address, to listen at
+    assert [call for call in calls if "getaddrinfo ('127.0.0.1'" not in call] == []  # its own address, to listen at
