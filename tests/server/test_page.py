@@ -448,9 +448,7 @@ def test_axe_finds_no_accessibility_problems(browser, server: ServerProcess, sch
         page.click(f"#tab-{tab}")
         page.wait_for_selector(f"#{tab} {ready}")
         page.wait_for_timeout(400)
-        for violation in page.evaluate("axe.run()")["violations"]:
-            violations += [
-                f"{tab}: {violation['id']}: {node['target']} {node['failureSummary']}" for node in violation["nodes"]
-            ]
+        for rule in page.evaluate("axe.run()")["violations"]:
+            violations += [f"{tab}: {rule['id']}: {node['target']} {node['failureSummary']}" for node in rule["nodes"]]
     context.close()
     assert violations == []

@@ -78,7 +78,7 @@ def test_incomplete_requests_do_not_harm_others(server: ServerProcess) -> None:
     head = b"POST /v1/score HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
     body = json.dumps({"candidates": ["word " * 50] * 20, "references": ["other " * 50] * 20}).encode()
     for sent in (
-        head + b"content-length: %d\r\n\r\n" % len(body) + body,  # asks, and does not wait for the answer
+        head + b"content-length: %d\r\n\r\n" % len(body) + body,  # a complete request, but the client disconnects
         head + b"content-length: 1000\r\n\r\n{",
         head + b"transfer-encoding: chunked\r\n\r\n5\r\n{",
         b"GET / HTT",
@@ -244,4 +244,4 @@ def test_there_are_no_outgoing_connections(home, tmp_path: Path) -> None:
         process.terminate()
         process.wait(30)
     calls = log.read_text().splitlines() if log.exists() else []
-    assert [call for call in calls if "getaddrinfo ('127.0.0.1'" not in call] == []  # its own address, to listen at
+    assert [call for call in calls if "getaddrinfo ('127.0.0.1'" not in call] == []  # the address of the server itself
