@@ -1,1 +1,1 @@
-"""How good scores are: significance tests, and the tasks that metrics and sets are measured on."""
+"""Evaluation of metrics and of sets of words: data readers, tasks, significance tests and tables of results."""
