@@ -19,14 +19,12 @@ from softset.encoders.models import (
     ONNX_DATA,
     REGISTRY,
     TEXT_FILES,
-    choose_kind,
     is_text_file,
     model_files,
+    model_kind,
     read_licence,
 )
-from softset.encoders.onnx import onnx_file
 from softset.errors import FileError, InputError, MissingExtraError, SoftsetError
-from softset.io.json_files import read_json
 from softset.io.text import printable
 
 __all__ = ["import_model"]
@@ -119,10 +117,7 @@ def _import(source: _Source, name: str, replace: bool, kind: str | None, progres
 
 def _copy_model(source: Path, folder: Path, kind: str | None, progress: Progress | None) -> str:
     """Copy the files of a model and return its kind."""
-    file = onnx_file(source)
-    names = {path.name for path in source.iterdir() if path.is_file()}
-    names |= {file.relative_to(source).as_posix()} if file is not None else set()
-    kind = choose_kind(names, read_json(source / "config.json", missing_ok=True), source, kind)
+    kind = model_kind(source, kind)
     files = model_files(source, kind)
     has_tokenizer = any(map(TOKENIZER_FILES.fullmatch, files)) if kind == "transformers" else "tokenizer.json" in files
     if not has_tokenizer:

@@ -54,13 +54,13 @@ def model_folder(name: str) -> Path | None:
     return bundled_folder(BUNDLED, MANIFEST.kind) if name == BUNDLED else REGISTRY.folder(name)
 
 
-def model_kind(folder: Path) -> str:
-    """Return the kind of the model in a folder: "onnx", "model2vec" or "transformers"."""
+def model_kind(folder: Path, kind: str | None = None) -> str:
+    """Return the kind of the model in a folder: "onnx", "model2vec" or "transformers"; `kind` chooses among several."""
     names = {path.name for path in folder.iterdir()}
     file = onnx_file(folder)
     if file is not None:
         names.add(file.relative_to(folder).as_posix())
-    return choose_kind(names, read_json(folder / "config.json", missing_ok=True), folder)
+    return choose_kind(names, read_json(folder / "config.json", missing_ok=True), folder, kind)
 
 
 def choose_kind(names: Collection[str], config: Mapping[str, Any], folder: Path, kind: str | None = None) -> str:

@@ -6,7 +6,7 @@ its messages are copied or left out, so only names must be understood. The numbe
 
 from collections.abc import Iterator
 
-__all__ = ["BYTES", "VARINT", "only_output", "output_names", "varint", "weight_locations"]
+__all__ = ["only_output", "output_names", "weight_locations"]
 
 GRAPH, NODE, INITIALIZER, OUTPUT = 7, 1, 5, 12
 NODE_INPUT, NODE_OUTPUT, NODE_ATTRIBUTE, SUBGRAPHS = 1, 2, 5, (6, 11)
@@ -39,7 +39,7 @@ def only_output(model: bytes, output: str) -> bytes | None:
     if needed is None or external:
         return None
     body = b"".join(whole for number, whole, content in parts if _is_needed(number, content, needed, output))
-    head = varint(GRAPH << 3 | BYTES) + varint(len(body))
+    head = _varint(GRAPH << 3 | BYTES) + _varint(len(body))
     return b"".join(head + body if number == GRAPH else bytes(whole) for number, whole, _ in fields)
 
 
@@ -132,10 +132,10 @@ def _read_varint(message: memoryview, position: int) -> tuple[int, int]:
             return value, position
 
 
-def varint(value: int) -> bytes:
+def _varint(value: int) -> bytes:
     """Return a number in the encoding of protocol buffers: seven bits per byte, the lowest first.
 
-    >>> varint(300).hex()
+    >>> _varint(300).hex()
     'ac02'
     """
     encoded = bytearray()
