@@ -147,7 +147,7 @@ def test_defaults_equal_those_of_python() -> None:
         ("-r r.txt a.txt short.txt", "r.txt has 6, a.txt has 6, short.txt has 2"),
         ("-r short.txt a.txt b.txt", "short.txt has 2, a.txt has 6, b.txt has 6"),
         ("-r r.txt -r short.txt a.txt b.txt", "r.txt has 6, short.txt has 2, a.txt has 6"),
-        ("-r r.txt a.txt empty.txt", "empty.txt is empty: one text per line was wanted"),
+        ("-r r.txt a.txt empty.txt", "empty.txt is empty: one text per line is expected"),
         ("-r empty.txt empty.txt a.txt", "empty.txt is empty"),
         ("-r - a.txt -", "standard input can be read only once"),
         ("-r r.txt a.txt b.txt --json --latex", "give --json or --latex, not both"),

@@ -107,7 +107,7 @@ def read_columns(paths: tuple[str, ...]) -> "list[TextFile]":
     files = [TextFile(path) for path in paths]
     for file in files:
         if not len(file):
-            raise InputError(f"{file.name} is empty: one text per line was wanted")
+            raise InputError(f"{file.name} is empty: one text per line is expected")
     if len({len(file) for file in files}) > 1:
         counts = ", ".join(f"{file.name} has {len(file):,}" for file in files)
         raise InputError(f"the files differ in their number of lines: {counts}")

@@ -96,7 +96,7 @@ def _key(path: str | None) -> str | None:
     except UnicodeDecodeError:
         key = ""
     if not key or any(char.isspace() for char in key):
-        raise FileError(f"{path} does not hold an API key: one line of ASCII was wanted")
+        raise FileError(f"{path} does not hold an API key: one line of ASCII is expected")
     return key
 
 
@@ -108,7 +108,7 @@ def _named(values: Iterable[str]) -> dict[str, str]:
         if not equals:
             name, folder = (Path(value).name if Path(value).is_dir() else value), value
         if not name or not folder:
-            raise InputError(f"{value!r} was given, but NAME=FOLDER, or a name or folder alone, was wanted")
+            raise InputError(f"{value!r} was given, but NAME=FOLDER, or a name or folder alone, is expected")
         if name in named:
             raise InputError(f"the name {name!r} is used twice: choose another name, as in other={folder}")
         named[name] = folder

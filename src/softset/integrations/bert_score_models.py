@@ -59,7 +59,7 @@ def model_for(lang: str | None) -> str:
     if lang is None:
         return BUNDLED
     if not isinstance(lang, str) or not lang.strip():
-        raise InputError(f'lang is {lang!r}, but the code of a language such as "en" was wanted')
+        raise InputError(f'lang is {lang!r}, but the code of a language such as "en" is expected')
     code = lang.strip().lower()
     return BUNDLED if code.startswith("en") else LANGUAGES.get(code, MULTILINGUAL)
 
@@ -118,7 +118,7 @@ def name_of(model: Any) -> str:
 def matching_metric(metric: Metric, idf: Any) -> Metric:
     """Return the metric with idf weights if `idf` asks for them; bertscore becomes bert_score's own matching."""
     if not isinstance(idf, bool | Idf):
-        raise InputError(f"idf is of type {type(idf).__name__}, but True, False or softset.Idf.fit(texts) was wanted")
+        raise InputError(f"idf is of type {type(idf).__name__}, but True, False or softset.Idf.fit(texts) is expected")
     if idf is not False and not metric.needs_idf:
         defaults = {field.name: field.default for field in fields(metric)}
         if "weights" not in defaults or getattr(metric, "weights", None) != defaults["weights"]:
@@ -162,7 +162,7 @@ def _read_levels(path: Path) -> dict[int, tuple[float, float, float]]:
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError:
-        raise FileError(f"{path} is no text file: a table with the header {','.join(HEADER)} was wanted") from None
+        raise FileError(f"{path} is no text file: a table with the header {','.join(HEADER)} is expected") from None
     delimiter = "\t" if lines and "\t" in lines[0] else ","  # bert_score's .tsv files contain commas
     rows = [[cell.strip() for cell in row] for row in csv.reader(lines, delimiter=delimiter)]
     if not rows or rows[0] != HEADER:
@@ -175,7 +175,7 @@ def _read_levels(path: Path) -> dict[int, tuple[float, float, float]]:
                 raise FileError(f"{path} has layer {layer} twice, the second time in line {number}")
             levels[layer] = (level[0], level[1], level[2])
     if not levels:
-        raise FileError(f"{path} has no row below its header: one row for each layer was wanted")
+        raise FileError(f"{path} has no row below its header: one row for each layer is expected")
     return levels
 
 
@@ -197,7 +197,7 @@ def read_texts(cands: Any, refs: Any) -> tuple[list[str], list[str] | list[list[
     job = read_input(*(texts.tolist() if hasattr(texts, "tolist") else texts for texts in (cands, refs)))
     candidates, references = job.candidates, job.references
     if isinstance(candidates, TokenSets) or isinstance(references, TokenSets):
-        raise InputError("lists of texts were wanted, but vectors were given: softset.score takes them")
+        raise InputError("lists of texts are expected, but vectors were given: softset.score takes them")
     if not job.has_multiple_references:
         return candidates, references, references
     groups: list[list[str]] = [[] for _ in candidates]
@@ -209,7 +209,7 @@ def read_texts(cands: Any, refs: Any) -> tuple[list[str], list[str] | list[list[
 def check_count(name: str, value: Any, smallest: int) -> None:
     """Raise InputError if an argument is not a whole number of at least `smallest`."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < smallest:
-        raise InputError(f"{name} is {value!r}, but a whole number of at least {smallest} was wanted")
+        raise InputError(f"{name} is {value!r}, but a whole number of at least {smallest} is expected")
 
 
 def check_chance_level(metric: Metric) -> None:
