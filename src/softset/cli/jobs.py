@@ -115,10 +115,10 @@ def index(
       softset jobs index --input 'texts/*.parquet' --out vectors --collection-out books.softset
       softset find --collection books.softset '{sea, ship} - war'
     """
-    from softset.jobs.embedding import check_place, collect, embed_files
+    from softset.jobs.embedding import build_collection, check_target, embed_files
 
     if collection_out is not None:
-        check_place(collection_out, replace=replace)
+        check_target(collection_out, replace=replace)
     columns = (id_field or "id", text_field or "text")
     with ProgressBar("tasks") as progress:
         report = embed_files(pattern, out, columns=columns, model=model, block=block_size, progress=progress, **options)
@@ -161,13 +161,13 @@ def find(
     """
     from softset.collections.id_collection import text_encoder
     from softset.jobs.cluster import cluster
-    from softset.jobs.finding import Shards
+    from softset.jobs.search import ParquetCollection
 
     options = opt.read_query_options(**options)
     embed, name = text_encoder(model or "none")
     with cluster(address, workers) as ray:
         columns = (id_field or "id", vector_field)
-        items = Shards(ray, pattern, columns=columns, embed=embed, encoder=name, workers=workers)
+        items = ParquetCollection(ray, pattern, columns=columns, embed=embed, encoder=name, workers=workers)
         result = items.find(" ".join(query), top, **options)
     for sentence in result.notes:
         note(sentence)
