@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -94,8 +95,11 @@ class ResultTable:
         >>> ResultTable("empty", ()).row("subspace", "STS12", "spearman") is None
         True
         """
-        key = (method, dataset, metric)
-        return next((row for row in self.rows if (row.method, row.dataset, row.metric) == key), None)
+        return self._by_key.get((method, dataset, metric))
+
+    @cached_property
+    def _by_key(self) -> dict[tuple[str, str, str], ResultRow]:
+        return {(row.method, row.dataset, row.metric): row for row in reversed(self.rows)}
 
     def value(self, method: str, dataset: str, metric: str) -> float:
         """Return the value of a method, dataset and metric; raise InputError if there is none.
