@@ -56,16 +56,16 @@ def test_scripts_without_spaces_have_no_spaced_words() -> None:
 
 
 def test_every_unicode_mark_is_matched() -> None:
-    sign, unseen = re.compile(f"[{MARKS}]"), re.compile(f"[{FORMAT_CHARACTERS}]")
-    dividing = "\u200b\u2061\u2062\u2063\u2064\ufff9\ufffa\ufffb"
-    for one in map(chr, range(sys.maxunicode + 1)):
-        category = unicodedata.category(one)
+    mark, invisible = re.compile(f"[{MARKS}]"), re.compile(f"[{FORMAT_CHARACTERS}]")
+    separators = "\u200b\u2061\u2062\u2063\u2064\ufff9\ufffa\ufffb"
+    for character in map(chr, range(sys.maxunicode + 1)):
+        category = unicodedata.category(character)
         if category[0] == "M":
-            assert sign.fullmatch(one), hex(ord(one))
-        elif category == "Cf" and one not in dividing:
-            assert sign.fullmatch(one) or unseen.fullmatch(one), hex(ord(one))
-        elif category[0] in "ZPSC" and category not in ("Cf", "Cn") and not "\u0900" <= one <= "\u0dff":
-            assert not sign.fullmatch(one) and not unseen.fullmatch(one), hex(ord(one))
+            assert mark.fullmatch(character), hex(ord(character))
+        elif category == "Cf" and character not in separators:
+            assert mark.fullmatch(character) or invisible.fullmatch(character), hex(ord(character))
+        elif category[0] in "ZPSC" and category not in ("Cf", "Cn") and not "\u0900" <= character <= "\u0dff":
+            assert not mark.fullmatch(character) and not invisible.fullmatch(character), hex(ord(character))
 
 
 def test_long_runs_of_marks_are_matched_in_linear_time() -> None:
@@ -76,9 +76,9 @@ def test_long_runs_of_marks_are_matched_in_linear_time() -> None:
 def test_words_are_looked_up_without_invisible_characters() -> None:
     encoder = load_encoder("words")
     plain = encoder.encode(["cooperate 1 red"])
-    unseen = encoder.encode(["co\u00adoperate 1\ufe0f\u20e3 \u200ered\u200e"])
-    assert unseen.unknown.tolist() == [0] and (unseen.vectors == plain.vectors).all()
-    assert unseen.tokens_of(0) == ["co\u00adoperate", "1\ufe0f\u20e3", "red"]
+    invisible = encoder.encode(["co\u00adoperate 1\ufe0f\u20e3 \u200ered\u200e"])
+    assert invisible.unknown.tolist() == [0] and (invisible.vectors == plain.vectors).all()
+    assert invisible.tokens_of(0) == ["co\u00adoperate", "1\ufe0f\u20e3", "red"]
     assert INVISIBLE.sub("", "e\u0301t\u00ade\u0301") == "e\u0301te\u0301"
 
 

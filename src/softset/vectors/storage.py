@@ -160,8 +160,8 @@ def _read_arrays(path: Path, metadata: Mapping[str, Any]) -> dict[str, np.ndarra
     arrays = {name: np.asarray(read_array(path / name)) for name in shapes}  # np.memmap objects are slow to slice
     for name, values in arrays.items():
         if values.shape != shapes[name] or values.dtype.kind not in KINDS.get(name, "f"):
-            found = f"{values.dtype} of shape {values.shape}"
-            raise FileError(f"{path / name} holds {found}, but shape {shapes[name]} was expected: {MANIFEST.remedy}")
+            actual = f"{values.dtype} of shape {values.shape}"
+            raise FileError(f"{path / name} holds {actual}, but shape {shapes[name]} was expected: {MANIFEST.remedy}")
     return arrays
 
 

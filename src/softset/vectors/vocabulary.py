@@ -103,8 +103,8 @@ class Vocabulary:
         try:
             words, vectors = list(keyed_vectors.index_to_key), keyed_vectors.vectors
         except AttributeError:
-            found = type(keyed_vectors).__name__
-            raise InputError(f"a KeyedVectors object (the .wv of a model) is needed, but {found} was given") from None
+            kind = type(keyed_vectors).__name__
+            raise InputError(f"a KeyedVectors object (the .wv of a model) is needed, but {kind} was given") from None
         return cls.of(words, vectors, name=name)
 
     def save(self, folder: str | os.PathLike[str]) -> None:

@@ -103,12 +103,12 @@ class WordIndex(Sequence[str]):
     def get_index(self, word: str) -> int | None:
         """Return the position of a word, or None if the word is not in the index."""
         try:
-            wanted = word_hash(word.encode())
+            target = word_hash(word.encode())
         except UnicodeEncodeError:  # a lone surrogate; no file contains one
             return None
         hashes = self.hashes.data  # a memoryview yields Python integers, five times faster than NumPy scalars
-        position = bisect_left(hashes, wanted)
-        while position < len(hashes) and hashes[position] == wanted:
+        position = bisect_left(hashes, target)
+        while position < len(hashes) and hashes[position] == target:
             row = int(self.rows[position])
             if 0 <= row < self.limit and self._word(row) == word:
                 return row

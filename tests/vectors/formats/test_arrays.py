@@ -27,8 +27,8 @@ def write(folder: Path, content: bytes, words: bytes | None = "\n".join(WORDS).e
 def test_words_file_with_the_same_name_is_found(kind: str, suffix: str, end: str, tmp_path: Path) -> None:
     path = write(tmp_path, MAKERS[kind](), None)
     path.with_suffix(suffix).write_bytes("".join(word + end for word in WORDS).encode())
-    words, rows, source = read(path)
-    assert (words, source.format, source.dimensions, source.rows) == (WORDS, kind, 3, len(WORDS))
+    words, rows, stream = read(path)
+    assert (words, stream.format, stream.dimensions, stream.rows) == (WORDS, kind, 3, len(WORDS))
     assert np.array_equal(rows, ROWS)
 
 
@@ -46,10 +46,10 @@ def test_words_option(kind: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("dtype", ["<f2", ">f2", "<f4", ">f4", "<f8", ">f8", "|i1", "<i8", "|u1"])
 @pytest.mark.parametrize("fortran", [False, True])
 def test_number_types_of_npy_files(dtype: str, fortran: bool, tmp_path: Path) -> None:
-    wanted = np.arange(20).reshape(10, 2)
-    data = wanted.astype(dtype).tobytes("F" if fortran else "C")
+    expected = np.arange(20).reshape(10, 2)
+    data = expected.astype(dtype).tobytes("F" if fortran else "C")
     words, rows, _ = read(write(tmp_path, npy(data, "(10, 2)", dtype, fortran)))
-    assert words == WORDS and np.array_equal(rows, wanted)
+    assert words == WORDS and np.array_equal(rows, expected)
 
 
 def test_npy_version_2(tmp_path: Path) -> None:
@@ -60,16 +60,16 @@ def test_npy_version_2(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("kind", "code"), [("F16", "<f2"), ("F64", "<f8"), ("I8", "i1"), ("BF16", "")])
 def test_number_types_of_safetensors_files(kind: str, code: str, tmp_path: Path) -> None:
-    wanted = np.arange(20, dtype=np.float32).reshape(10, 2)
-    data = wanted.astype(code).tobytes() if code else (wanted.view(np.uint32) >> 16).astype("<u2").tobytes()
+    expected = np.arange(20, dtype=np.float32).reshape(10, 2)
+    data = expected.astype(code).tobytes() if code else (expected.view(np.uint32) >> 16).astype("<u2").tobytes()
     words, rows, _ = read(write(tmp_path, safetensors({"x": (kind, [10, 2], data), "n": ("I64", [1], b"\0" * 8)})))
-    assert words == WORDS and np.array_equal(rows, wanted)
+    assert words == WORDS and np.array_equal(rows, expected)
 
 
 def test_long_arrays_are_read_in_blocks(tmp_path: Path) -> None:
-    wanted = np.arange(20_000, dtype=np.float32).reshape(10_000, 2)
+    expected = np.arange(20_000, dtype=np.float32).reshape(10_000, 2)
     words = b"\n".join(b"w%d" % i for i in range(10_000))
-    assert np.array_equal(read(write(tmp_path, npy_of(wanted), words))[1], wanted)
+    assert np.array_equal(read(write(tmp_path, npy_of(expected), words))[1], expected)
 
 
 @pytest.mark.parametrize(
@@ -89,8 +89,8 @@ def test_invalid_rows_are_reported_or_skipped(
     path = write(tmp_path, npy(struct.pack("<3d", *numbers), "(3, 1)", "<f8"), words)
     with pytest.raises(FileError, match=sentence + r"[^\n]*with skip_bad \(--skip-bad\)$"):
         read(path)
-    found, rows, source = read(path, skip_bad=True)
-    assert found == ["a", "c"] and rows.tolist() == [[1], [3]] and source.skipped == {reason: 1}
+    words_read, rows, stream = read(path, skip_bad=True)
+    assert words_read == ["a", "c"] and rows.tolist() == [[1], [3]] and stream.skipped == {reason: 1}
 
 
 @pytest.mark.parametrize(("words", "count"), [(b"a\nb", 2), (b"a\nb\nc\nd\n", 4), (b"", 0)])

@@ -21,16 +21,16 @@ def path(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("newline", [b"", b"\n"])
 def test_words_and_rows(newline: bytes, path: Path) -> None:
     path.write_bytes(binary(newline=newline))
-    words, rows, source = read(path)
-    assert (words, source.format, source.dimensions, source.rows) == (WORDS, "word2vec-binary", 3, len(WORDS))
+    words, rows, stream = read(path)
+    assert (words, stream.format, stream.dimensions, stream.rows) == (WORDS, "word2vec-binary", 3, len(WORDS))
     assert np.array_equal(rows, ROWS)
 
 
 def test_long_files_are_read_in_blocks(path: Path) -> None:
-    wanted = np.random.default_rng(0).normal(size=(9_000, 50)).astype(np.float32)
-    path.write_bytes(binary([f"w{i}" for i in range(9_000)], wanted))
+    expected = np.random.default_rng(0).normal(size=(9_000, 50)).astype(np.float32)
+    path.write_bytes(binary([f"w{i}" for i in range(9_000)], expected))
     words, rows, _ = read(path)
-    assert words == [f"w{i}" for i in range(9_000)] and np.array_equal(rows, wanted)
+    assert words == [f"w{i}" for i in range(9_000)] and np.array_equal(rows, expected)
 
 
 @pytest.mark.parametrize(
@@ -46,8 +46,8 @@ def test_invalid_rows_are_reported_or_skipped(content: bytes, reason: str, sente
     path.write_bytes(content)
     with pytest.raises(FileError, match=sentence + r"[^\n]*with skip_bad \(--skip-bad\)$"):
         read(path)
-    words, rows, source = read(path, skip_bad=True)
-    assert words == ["a"] and rows.tolist() == [[1, 2]] and source.skipped == {reason: 1}
+    words, rows, stream = read(path, skip_bad=True)
+    assert words == ["a"] and rows.tolist() == [[1, 2]] and stream.skipped == {reason: 1}
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,6 @@ def test_formats_agree(folder: Path, table: tuple[list[str], np.ndarray]) -> Non
     ):
         path = folder / "vectors"
         path.write_bytes(content)
-        found, read_rows, source = read(path, format=kind, **options)
-        assert source.format == kind and found == words
+        words_read, read_rows, stream = read(path, format=kind, **options)
+        assert stream.format == kind and words_read == words
         assert np.array_equal(read_rows, rows)

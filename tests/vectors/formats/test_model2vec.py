@@ -17,8 +17,8 @@ ADDED = [{"content": "<x>", "special": True}, {"content": "blue", "special": Fal
 
 
 def test_wordpiece_vocabulary(tmp_path: Path) -> None:
-    words, rows, source = read(model2vec(tmp_path / "model", VOCAB, TABLE, added_tokens=ADDED))
-    assert (source.format, source.dimensions, source.rows) == ("model2vec", 2, 3)
+    words, rows, stream = read(model2vec(tmp_path / "model", VOCAB, TABLE, added_tokens=ADDED))
+    assert (stream.format, stream.dimensions, stream.rows) == ("model2vec", 2, 3)
     assert words == ["red", "blue", "Ġ"] and np.array_equal(rows, ROWS[[2, 4, 7]])
 
 
@@ -109,8 +109,8 @@ def test_invalid_rows_are_reported_or_skipped(tmp_path: Path) -> None:
     folder = model2vec(tmp_path / "model", VOCAB, tensors, added_tokens=ADDED)
     with pytest.raises(FileError, match="token 4 has nan as number 2 of the word 'blue'"):
         read(folder)
-    words, _, source = read(folder, skip_bad=True)
-    assert words == ["red", "Ġ"] and source.skipped == {"not finite": 1}
+    words, _, stream = read(folder, skip_bad=True)
+    assert words == ["red", "Ġ"] and stream.skipped == {"not finite": 1}
 
 
 def test_size_limit_of_tokenizers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,9 +39,9 @@ def path(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("header", ["", f"{len(WORDS)} 3\n", f"{len(WORDS)} 3 \r\n", "\ufeff", "\n\n"])
 def test_words_and_rows(header: str, path: Path) -> None:
     path.write_bytes(text(header=header))
-    words, rows, source = read(path)
-    assert (words, source.format, source.dimensions) == (WORDS, "text", 3)
-    assert source.rows == (len(WORDS) if header.strip("\ufeff\n") else None)
+    words, rows, stream = read(path)
+    assert (words, stream.format, stream.dimensions) == (WORDS, "text", 3)
+    assert stream.rows == (len(WORDS) if header.strip("\ufeff\n") else None)
     assert np.array_equal(rows, ROWS)
 
 
@@ -93,8 +93,8 @@ def test_invalid_rows_are_reported_or_skipped(content: bytes, reason: str, sente
     message = str(caught.value)
     assert message.startswith(f"{path}, line ") and "\n" not in message
     assert message.endswith("correct the file, or skip such rows with skip_bad (--skip-bad)")
-    words, rows, source = read(path, skip_bad=True)
-    assert source.skipped == {reason: 1}
+    words, rows, stream = read(path, skip_bad=True)
+    assert stream.skipped == {reason: 1}
     assert (
         len(words) == len(rows) == len([line for line in content.split(b"\n") if line.strip() and line != b"2 2"]) - 1
     )
@@ -111,9 +111,9 @@ def test_first_invalid_row_is_reported(path: Path) -> None:
 
 def test_skipped_rows_are_counted_by_reason(path: Path) -> None:
     path.write_bytes(b"6 2\na 1 2\na 3 4\nb 1\nc 1 x\nd nan 1\ne 5 6\n")
-    words, rows, source = read(path, skip_bad=True)
+    words, rows, stream = read(path, skip_bad=True)
     assert words == ["a", "e"] and rows.tolist() == [[1, 2], [5, 6]]
-    assert source.skipped == {"duplicate word": 1, "wrong number of fields": 1, "not a number": 1, "not finite": 1}
+    assert stream.skipped == {"duplicate word": 1, "wrong number of fields": 1, "not a number": 1, "not finite": 1}
 
 
 def test_duplicate_word_in_a_later_block(path: Path) -> None:

@@ -146,9 +146,9 @@ def _select_member(name: str, files: list[zipfile.ZipInfo], member: str | None) 
             raise FileError(f"{name} holds an encrypted file, or one not compressed by deflate; extract it first")
         return info
     names = ", ".join(repr(info.filename[:100]) for info in candidates[:5]) + (", ..." if len(candidates) > 5 else "")
-    found = f"{len(candidates)} files ({names})" if candidates else "no file"
+    content = f"{len(candidates)} files ({names})" if candidates else "no file"
     expected = f"exactly one file named {member!r}" if member else "exactly one file of vectors"
-    raise FileError(f"{name} holds {found}, but {expected} was expected; choose one with member (--member)")
+    raise FileError(f"{name} holds {content}, but {expected} was expected; choose one with member (--member)")
 
 
 def _is_documentation(name: str) -> bool:
