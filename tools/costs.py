@@ -1,4 +1,4 @@
-"""Measure the cost of jobs on one core: `python tools/costs.py --write` updates the table of docs/scale.md.
+"""Measure the cost of jobs on one core: `python tools/costs.py --write` updates the table of docs/jobs-and-stores.md.
 
 Rates are those of the functions that workers call, with one thread. The rate of a search is computed from the
 difference between two sizes, which excludes the startup of Ray. Sizes are those of files on disk.
@@ -37,7 +37,7 @@ class Cost(NamedTuple):
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--write", action="store_true", help="update the table in docs/scale.md")
+    parser.add_argument("--write", action="store_true", help="update the table in docs/jobs-and-stores.md")
     parser.add_argument("--quick", action="store_true", help="a tenth of the work, to check that it runs")
     options = parser.parse_args()
     divisor = QUICK if options.quick else 1
@@ -55,7 +55,7 @@ def main() -> None:
         )
     print(table)
     if options.write:
-        page = ROOT / "docs" / "scale.md"
+        page = ROOT / "docs" / "jobs-and-stores.md"
         text = TABLE.sub(lambda match: f"{match[1]}\n{table}\n\n{match[2]}", page.read_text("utf-8"))
         page.write_text(text, "utf-8")
 

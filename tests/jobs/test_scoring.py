@@ -160,7 +160,7 @@ def test_equal_rows_in_two_files_are_two(two_processes, tmp_path: Path) -> None:
     assert len(list((tmp_path / "out").glob("part-*"))) == 2
 
 
-def test_poisoned_rows_are_told_and_end_nothing(two_processes, tmp_path: Path) -> None:
+def test_bad_rows_get_a_problem_and_do_not_stop_the_job(two_processes, tmp_path: Path) -> None:
     rows = pairs(60)
     rows[3]["candidate"] = None
     rows[4]["reference"] = "x " * 600_000
@@ -172,7 +172,7 @@ def test_poisoned_rows_are_told_and_end_nothing(two_processes, tmp_path: Path) -
     assert dict(report.problems).keys() == {"0-3", "0-4", "0-5"} and report.rejected == 3
     found = read(tmp_path / "out")
     assert found["0-3"]["score"] is None and "missing" in found["0-3"]["problem"]
-    assert "1,000,000 are the most" in found["0-4"]["problem"] and "shorten it" in found["0-5"]["problem"]
+    assert "at most 1,000,000 are allowed" in found["0-4"]["problem"] and "shorten it" in found["0-5"]["problem"]
     good = [row for at, row in enumerate(rows) if at not in (3, 4, 5)]
     wanted = expected(good, max_length=64)
     assert all(found[name]["score"] == pytest.approx(one.score, abs=1e-6) for name, one in wanted.items())

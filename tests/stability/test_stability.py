@@ -17,13 +17,13 @@ FILES = Path(__file__).parent / "files"
 VERSIONS = sorted(path.name for path in FILES.iterdir())
 
 
-def test_the_surface_is_as_it_was_recorded() -> None:
+def test_the_surface_equals_the_recorded_one() -> None:
     before, now = RECORD.read_text("utf-8").splitlines(), list(surface())
     changed = "\n".join(difflib.unified_diff(before, now, "recorded", "now", lineterm="", n=0))
     assert before == now, f"tell it in CHANGELOG.md, then python -m tests.stability.surface:\n{changed}"
 
 
-def test_every_version_is_here() -> None:
+def test_every_version_has_files() -> None:
     assert __version__ in VERSIONS, "python -m tests.stability.write_files tests/stability/files/VERSION"
 
 
@@ -66,7 +66,7 @@ def test_weights_and_calibrations(version: str) -> None:
     assert 0 < chance.score < 1 and "subspace" in chance.signature
 
 
-def test_a_later_version_s_file_is_refused_in_one_sentence(tmp_path: Path) -> None:
+def test_a_file_of_an_unknown_kind_is_an_error(tmp_path: Path) -> None:
     write_tensors(tmp_path / "set.safetensors", "Hyperspace", {"directions": ROWS}, {"dtype": "float64"})
-    with pytest.raises(FileError, match="holds a softset Hyperspace, but a softset Subspace was wanted"):
+    with pytest.raises(FileError, match="holds a softset Hyperspace, but a softset Subspace was expected"):
         Subspace.load(tmp_path / "set.safetensors")
