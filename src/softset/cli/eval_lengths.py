@@ -47,20 +47,10 @@ def lengths(
     folder = DataFolder(shared.data)
     names = choose_datasets(split_commas(datasets))
     data = read_datasets(folder, names, text_form, None)
-    facts = {
-        "text": resolve_form(folder, text_form),
-        "datasets": names,
-        "data": dict(sorted(folder.checksums.items())),
-    }
+    facts = {"text": resolve_form(folder, text_form), "datasets": names, "data": dict(sorted(folder.checksums.items()))}
     with ProgressBar("sentences") as progress:
         evaluation = LengthEvaluation(
-            load_encoder(**options),
-            methods,
-            shared.samples,
-            shared.seed,
-            progress.note,
-            progress,
-            limit=shared.limit,
+            load_encoder(**options), methods, shared.samples, shared.seed, progress.note, progress, limit=shared.limit
         )
         settings = evaluation.settings(facts)
         shared.run("lengths", settings, lambda parts: evaluation.table(data, parts=parts, facts=facts))

@@ -87,10 +87,7 @@ def _evaluate(
     made_by = {**facts, "methods": [method.name for method in methods], "baseline": baseline.name}
     rows: list[ResultRow] = []
     ranks: dict[str, Any] = {}
-    with (
-        ProgressBar("methods") as progress,
-        shared.checkpoint("sets", made_by) as parts,
-    ):
+    with ProgressBar("methods") as progress, shared.checkpoint("sets", made_by) as parts:
         for source in vectors:
             title = source.name if len(vectors) > 1 else ""
             evaluation = WordSetEvaluation(source, concepts, title=title, baseline=baseline, **options)
