@@ -13,7 +13,6 @@ import tempfile
 import time
 import warnings
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 
 from reliability.check import Check, CheckFailed, CheckResult, expect
@@ -25,17 +24,7 @@ __all__ = ["CHECKS"]
 MAX_MEMORY = 1_000  # MB
 MAX_MESSAGE = 1_000
 NUMBERS = re.compile(rb"\d+")
-WRONG_NUMBERS = [
-    b"0",
-    b"-1",
-    b"1",
-    b"2147483648",
-    b"4294967295",
-    b"9223372036854775807",
-    b"1e400",
-    b"NaN",
-    b"99999999999999999999",
-]
+WRONG_NUMBERS = b"0 -1 1 2147483648 4294967295 9223372036854775807 1e400 NaN 99999999999999999999".split()
 
 
 def damage(content: bytes, rng: random.Random) -> bytes:
@@ -93,15 +82,7 @@ def _change_binary_number(content: bytes, rng: random.Random) -> bytes:
     return content[:position] + number + content[position + len(number) :]
 
 
-DAMAGES: list[Callable[[bytes, random.Random], bytes]] = [
-    _cut,
-    _flip,
-    _insert,
-    _lengthen,
-    _repeat,
-    _change_number,
-    _change_binary_number,
-]
+DAMAGES = (_cut, _flip, _insert, _lengthen, _repeat, _change_number, _change_binary_number)
 
 
 def _read(sample: SampleFile, label: str) -> bool:

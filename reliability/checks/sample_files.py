@@ -26,19 +26,7 @@ class SampleFile:
 def write_samples(folder: Path) -> list[SampleFile]:
     """Write one sample of each kind below a folder."""
     samples = []
-    for build in (
-        _vectors,
-        _model2vec,
-        _imported,
-        _sets,
-        _tokens,
-        _collection,
-        _weights,
-        _tables,
-        _items,
-        _cache,
-        _checkpoint,
-    ):
+    for build in BUILDERS:
         subfolder = folder / build.__name__.strip("_")
         subfolder.mkdir()
         samples += build(subfolder)
@@ -255,3 +243,9 @@ def _checkpoint(folder: Path) -> list[SampleFile]:
             raise InterruptedError
 
     return [_folder("checkpoint of scores", folder, read)]
+
+
+BUILDERS = (
+    *(_vectors, _model2vec, _imported, _sets, _tokens, _collection),
+    *(_weights, _tables, _items, _cache, _checkpoint),
+)
