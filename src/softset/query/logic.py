@@ -16,6 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
 from math import cos, inf
+from operator import and_, not_, or_
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from softset.errors import InputError
@@ -29,6 +30,7 @@ if TYPE_CHECKING:  # the command line shows the names of logics in its help, whi
 __all__ = ["Logic", "combined_memberships", "combined_set", "leaf_set", "resolve_logic", "truth_values"]
 
 LeafTree = Examples | Named
+Connective = Callable[..., Any]
 
 
 @dataclass(frozen=True)
@@ -101,13 +103,15 @@ def resolve_logic(
     return Logic(base.name, **{"alpha": base.alpha, "aperture": base.aperture, "floor": base.floor, **parameters})
 
 
-def _connectives(logic: Logic) -> tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
+def _connectives(logic: Logic) -> tuple[Connective, Connective, Connective]:
     """Return AND, OR and NOT of memberships."""
-    from softset.algebra import and_min, and_product, not_, or_max, or_product
+    from softset import algebra
 
     if logic.name == "logistic":
-        return and_product, or_max, lambda membership: 1 - membership
-    return (and_product, or_product, not_) if logic.name == "product" else (and_min, or_max, not_)
+        return algebra.and_product, algebra.or_max, lambda membership: 1 - membership
+    if logic.name == "product":
+        return algebra.and_product, algebra.or_product, algebra.not_
+    return algebra.and_min, algebra.or_max, algebra.not_
 
 
 def leaf_set(logic: Logic, rows: "np.ndarray", weights: "np.ndarray") -> "SoftSet":
@@ -124,16 +128,18 @@ def leaf_set(logic: Logic, rows: "np.ndarray", weights: "np.ndarray") -> "SoftSe
 
 def combined_memberships(logic: Logic, tree: Tree, by_leaf: dict[LeafTree, Any]) -> Any:
     """Return the memberships (n,) in a tree from the memberships (n,) in its leaves."""
-    and_, or_, negate = _connectives(logic)
+    return _evaluate(tree, by_leaf, *_connectives(logic))
 
+
+def _evaluate(tree: Tree, by_leaf: dict[LeafTree, Any], and_: Connective, or_: Connective, not_: Connective) -> Any:
     def evaluate(part: Tree) -> Any:
         match part:
             case Not(inner):
-                return negate(evaluate(inner))
+                return not_(evaluate(inner))
             case And(left, right):
                 return and_(evaluate(left), evaluate(right))
             case Minus(left, right):
-                return and_(evaluate(left), negate(evaluate(right)))
+                return and_(evaluate(left), not_(evaluate(right)))
             case Or(left, right):
                 return or_(evaluate(left), evaluate(right))
             case _:
@@ -185,18 +191,5 @@ def truth_values(tree: Tree) -> set[bool]:
     names = list(dict.fromkeys(leaves(tree)))
     if isinstance(tree, LeafTree) or len(names) > 12:
         return {True, False}
-    return {_holds(tree, dict(zip(names, row, strict=True))) for row in product((False, True), repeat=len(names))}
-
-
-def _holds(tree: Tree, values: dict[LeafTree, bool]) -> bool:
-    match tree:
-        case Not(inner):
-            return not _holds(inner, values)
-        case And(left, right):
-            return _holds(left, values) and _holds(right, values)
-        case Minus(left, right):
-            return _holds(left, values) and not _holds(right, values)
-        case Or(left, right):
-            return _holds(left, values) or _holds(right, values)
-        case _:
-            return values[tree]
+    values = product((False, True), repeat=len(names))
+    return {_evaluate(tree, dict(zip(names, row, strict=True)), and_, or_, not_) for row in values}

@@ -55,9 +55,9 @@ class ApproximateIndex:
             return Ranking.empty()
         probes = probes_of(plan, "search exactly (without --approximate)")
         count = min(max(MIN_CANDIDATES, 2 * (top + len(excluded))), self.index.ntotal)
-        found = self.index.search(probes, count)[1]
-        found = found[0] if len(probes) == 1 else np.unique(found)
-        candidates = found[np.isin(found, [-1, *excluded], invert=True)]  # -1 fills short lists of neighbours
+        neighbours = self.index.search(probes, count)[1]
+        neighbours = neighbours[0] if len(probes) == 1 else np.unique(neighbours)
+        candidates = neighbours[np.isin(neighbours, [-1, *excluded], invert=True)]  # -1 fills short lists of neighbours
         if len(candidates) < min(top, self.index.ntotal - len(excluded)):
             return search(self._source, [plan], top, excluded=[excluded])[0]
         return rescore(self._source, plan, candidates, top)

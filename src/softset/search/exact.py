@@ -120,7 +120,7 @@ def _scan(
     scores = scorer(0, min(size, n))
     scores[np.isnan(scores)] = -np.inf  # from a damaged file; later comparisons are false for NaN
     bounds = np.array([kth_largest(row, count) if len(row) > count else -np.inf for row in scores])
-    found = [_select((scores >= bounds[:, None]) & (scores > -np.inf), scores, 0)]
+    parts = [_select((scores >= bounds[:, None]) & (scores > -np.inf), scores, 0)]
 
     def scan_block(start: int, stop: int) -> _Candidates:
         scores = scorer(start + size, stop + size)
@@ -128,11 +128,11 @@ def _scan(
 
     limit = max(MAX_CANDIDATES, 2 * count * len(plans))
     for candidates in run_blocks(scan_block, max(n - size, 0), size, scorer.directions):
-        found.append(candidates)
-        if sum(len(part.index) for part in found) > limit:
-            found = [_prune(found, len(plans), count)]
-            bounds = np.maximum(bounds, _lowest(found[0], len(plans), count))
-    best = _prune(found, len(plans), count)
+        parts.append(candidates)
+        if sum(len(part.index) for part in parts) > limit:
+            parts = [_prune(parts, len(plans), count)]
+            bounds = np.maximum(bounds, _lowest(parts[0], len(plans), count))
+    best = _prune(parts, len(plans), count)
     return np.split(best.index, np.cumsum(np.bincount(best.plan, minlength=len(plans)))[:-1])
 
 
@@ -148,8 +148,8 @@ def _prune(parts: Sequence[_Candidates], plans: int, count: int) -> _Candidates:
     plan, index, score = map(np.concatenate, columns)
     order = np.argsort(plan.astype(np.uint16), kind="stable")  # 16 bits are sorted by counting
     groups = np.split(order, np.cumsum(np.bincount(plan, minlength=plans))[:-1])
-    kept = np.concatenate([group[largest(score[group], count)[0]] for group in groups])
-    return _Candidates(plan[kept], index[kept], score[kept])
+    best = np.concatenate([group[largest(score[group], count)[0]] for group in groups])
+    return _Candidates(plan[best], index[best], score[best])
 
 
 def largest(values: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
