@@ -4,6 +4,7 @@ import ast
 import importlib.metadata
 import subprocess
 import sys
+from functools import cached_property
 from pathlib import Path
 
 import pytest
@@ -66,7 +67,7 @@ def test_every_public_name_has_an_example(name: str) -> None:
     for method, value in vars(kind).items():
         if not method.startswith("_") and method not in fields:
             documented = getattr(kind, method).__doc__
-            without = isinstance(value, property) or getattr(kind, "_is_protocol", False)
+            without = isinstance(value, property | cached_property) or getattr(kind, "_is_protocol", False)
             assert documented and (without or ">>>" in documented), method
 
 

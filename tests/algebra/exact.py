@@ -1,4 +1,4 @@
-"""The same quantities in 40 digits, from the definitions: what the fast code is measured against."""
+"""The definitions in 40-digit arithmetic: the reference for the accuracy of the fast code."""
 
 from functools import cache
 from typing import Any

@@ -90,7 +90,7 @@ def test_distances_of_unequal_dimensions(library: str) -> None:
 
 
 @given(case=cases(sets=3, dtypes=("float64",)))
-def test_the_metrics_keep_the_triangle_inequality(library: str, case: Case) -> None:
+def test_distances_satisfy_the_triangle_inequality(library: str, case: Case) -> None:
     A, B, C = case.sets(library)
     for kind in ("geodesic", "chordal", "projection", "binet-cauchy"):
         assert A.distance(C, kind) <= A.distance(B, kind) + B.distance(C, kind) + 1e-9

@@ -1,4 +1,4 @@
-"""Bad input gets one sentence that names the place."""
+"""Errors of bad input name the row, the column or the argument."""
 
 import copy
 import pickle
@@ -36,7 +36,7 @@ VECTORS = [
 
 @pytest.mark.parametrize(("vectors", "kind", "sentence"), VECTORS)
 @pytest.mark.parametrize("make", [Subspace.span, GradedSubspace.of])
-def test_vectors_to_span(vectors, kind, sentence, make) -> None:
+def test_bad_vectors_for_span(vectors, kind, sentence, make) -> None:
     with pytest.raises(kind, match=sentence) as caught:
         make(vectors)
     assert isinstance(caught.value, ValueError) and isinstance(caught.value, SoftsetError)
@@ -45,7 +45,7 @@ def test_vectors_to_span(vectors, kind, sentence, make) -> None:
 
 @pytest.mark.parametrize(("vectors", "kind", "sentence"), VECTORS)
 @pytest.mark.parametrize("ask", ["membership", "project", "__contains__"])
-def test_vectors_to_ask_about(vectors, kind, sentence, ask) -> None:
+def test_bad_vectors_for_membership(vectors, kind, sentence, ask) -> None:
     for A in (PLANE, GradedSubspace.from_crisp(PLANE)):
         with pytest.raises(kind, match=sentence):
             getattr(A, ask)(vectors)
@@ -72,7 +72,7 @@ def test_the_wrong_dimension() -> None:
     assert GradedSubspace.from_crisp(other) != PLANE
 
 
-def test_a_stack_names_the_set() -> None:
+def test_an_error_in_a_stack_names_the_set() -> None:
     stack = np.ones((3, 2, 4))
     stack[2, 1, 3] = NAN
     with pytest.raises(NotFiniteError, match="set 2, row 1, column 3 is nan"):
@@ -90,14 +90,14 @@ def test_many_vectors_at_once_name_the_row() -> None:
         PLANE.membership(v)
 
 
-def test_in_asks_about_one_vector() -> None:
+def test_in_takes_one_vector() -> None:
     for A in (PLANE, GradedSubspace.from_crisp(PLANE)):
         with pytest.raises(ShapeError, match="`in` takes one vector, but 2 were given"):
             _ = np.eye(3)[:2] in A
 
 
 @pytest.mark.parametrize("other", [3, "fruit", None, GradedSubspace.from_crisp(PLANE)])
-def test_methods_of_crisp_sets_want_crisp_sets(other: object) -> None:
+def test_methods_of_crisp_sets_require_crisp_sets(other: object) -> None:
     for ask in (PLANE.angles, PLANE.distance, lambda B: PLANE.intersection(B, alpha=0.5)):
         with pytest.raises(InputError, match=f"a Subspace was expected, but {type(other).__name__} was given"):
             ask(other)
@@ -108,7 +108,7 @@ def test_methods_of_crisp_sets_want_crisp_sets(other: object) -> None:
             PLANE.without(other)
 
 
-def test_copies_are_the_set_itself_and_reach_other_processes() -> None:
+def test_sets_can_be_copied_and_pickled() -> None:
     for A in (PLANE, ~PLANE, GradedSubspace.of([[1.0, 2], [3, 1]])):
         assert copy.copy(A) is copy.deepcopy(A) is A
         B = pickle.loads(pickle.dumps(A))
@@ -159,7 +159,7 @@ def test_types_are_promoted(dtype: str) -> None:
     assert A.membership(rows).tolist() == [1, 1]
 
 
-def test_a_set_is_no_more_exact_than_its_least_exact_part() -> None:
+def test_a_result_has_the_precision_of_its_least_precise_input() -> None:
     x = np.random.default_rng(0).standard_normal((3, 50))
     rough, exact = Subspace.span(x.astype("float32")), Subspace.span(x)
     assert rough == exact and (rough | exact).dim == 3

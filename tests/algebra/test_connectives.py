@@ -44,7 +44,7 @@ def test_negative_cosines_count_as_none() -> None:
     assert not_(a) == 1
 
 
-def test_they_are_those_of_orthogonal_sets() -> None:
+def test_connectives_agree_with_orthogonal_sets() -> None:
     """For sets at right angles the lattice's union and the product family's are near for small memberships."""
     v = np.array([[1.0, 2.0, 9.0]])
     m = v / np.linalg.norm(v)
@@ -52,7 +52,7 @@ def test_they_are_those_of_orthogonal_sets() -> None:
     np.testing.assert_allclose(or_product(m[:, 0], m[:, 1]), exact, rtol=0.01)
 
 
-def test_plain_numbers_are_welcome_and_nan_is_not() -> None:
+def test_connectives_accept_numbers_but_not_nan() -> None:
     assert and_product(0.5, 0.5) == 0.25
     assert or_max(np.array([0.1, 0.9]), 0.5).tolist() == [0.5, 0.9]
     for f in (lambda: and_min(np.array([np.nan]), 0.5), lambda: not_([float("nan")])):

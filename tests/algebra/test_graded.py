@@ -58,7 +58,7 @@ def test_the_logic_agrees_with_conceptors_in_40_digits(
     np.testing.assert_allclose(dense(A - B), exact.numbers(exact.conjunction(C, eye - D, cut)), atol=1e-10)
 
 
-def test_two_halves_make_a_third(library: str) -> None:
+def test_two_grades_of_one_half_make_one_third(library: str) -> None:
     half = GradedSubspace.of(array([[1.0, 0.0]], library), aperture=1)
     assert numbers(half.grades) == pytest.approx([0.5])
     assert numbers((half & half).grades) == pytest.approx([1 / 3])
@@ -122,7 +122,7 @@ def test_it_tends_to_the_crisp_subspace_and_its_logic_to_the_lattice(library: st
     assert graded(case, 0, library, inf) == A
 
 
-def test_the_rank_is_cut_before_grading(library: str) -> None:
+def test_the_rank_is_decided_before_grading(library: str) -> None:
     """The third vector is the sum of the others, to rounding: no aperture may lift what is left of it."""
     x = rotation(20, 0)[:2]
     rows = np.vstack([x, [0.1 * x[0] + 0.7 * x[1]]])
@@ -132,7 +132,7 @@ def test_the_rank_is_cut_before_grading(library: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_copies_count_as_weights_do(library: str, dtype: str) -> None:
+def test_copies_count_like_weights(library: str, dtype: str) -> None:
     rows = np.random.default_rng(0).standard_normal((3, 8))
     copies = GradedSubspace.of(array(rows[[0, 0, 1, 2, 2, 2]], library, dtype))
     weights = GradedSubspace.of(array(np.vstack([rows, 0 * rows[:1]]), library, dtype), weights=[2, 1, 3, 9])
@@ -144,7 +144,7 @@ def test_copies_count_as_weights_do(library: str, dtype: str) -> None:
     assert copies != GradedSubspace.of(array(rows, library, dtype))
 
 
-def test_a_weight_of_zero_takes_a_vector_out(library: str) -> None:
+def test_a_vector_of_weight_zero_is_ignored(library: str) -> None:
     rows = array(np.eye(3), library)
     assert GradedSubspace.of(rows, weights=[1, 0, 1]).dim == 2
     assert not GradedSubspace.of(rows, weights=[0, 0, 0])
@@ -175,7 +175,7 @@ def test_a_floor_keeps_the_and_of_disjoint_sets_informative(library: str) -> Non
     assert A.with_floor(0) == A
 
 
-def test_crisp_and_graded_meet_in_every_operator(library: str) -> None:
+def test_operators_accept_crisp_and_graded_sets(library: str) -> None:
     x, y = (array(rows, library) for rows in vectors(8, 0, 1))
     A, B = Subspace.span(x), GradedSubspace.of(y)
     C = GradedSubspace.from_crisp(A)
@@ -268,7 +268,7 @@ def test_floors_and_full_grades_in_40_digits(library: str, seed: int, f: float, 
     np.testing.assert_allclose(dense(A | B), exact.numbers(either), atol=1e-10)
 
 
-def test_hard_membership_and_strict_order(library: str) -> None:
+def test_in_and_strict_order(library: str) -> None:
     A = GradedSubspace.from_crisp(Subspace.span(array(np.eye(3)[:2], library)))
     assert array([1.0, 2.0, 0.0], library) in A and array([0.0, 0.0, 0.0], library) in A
     assert array([1.0, 2.0, 0.1], library) not in A

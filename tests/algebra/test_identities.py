@@ -121,7 +121,7 @@ def test_the_complement_is_orthogonal(library: str, case: Case) -> None:
 
 
 @given(case=cases(sets=2))
-def test_hard_membership_containment_and_union_agree(library: str, case: Case) -> None:
+def test_in_containment_and_union_agree(library: str, case: Case) -> None:
     A, B = case.sets(library)
     for S in (A, ~A, A | B, A & B, ~B | A):
         for v in numbers(np.vstack([case.rows(0), case.rows(1), np.eye(A.ambient)])):

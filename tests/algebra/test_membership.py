@@ -1,4 +1,4 @@
-"""Membership as the paper defines it, and the soft relatives of the exact operations."""
+"""Membership as the paper defines it, and the soft forms of intersection and difference."""
 
 import time
 
@@ -50,7 +50,7 @@ def test_no_vectors_have_no_memberships(library: str) -> None:
     assert Subspace.span(none) == Subspace.empty(3, like=none)
 
 
-def test_neighbours_do_not_change_a_membership(library: str) -> None:
+def test_membership_does_not_depend_on_the_batch(library: str) -> None:
     random = np.random.default_rng(0)
     A = Subspace.span(array(random.standard_normal((5, 50)), library))
     v = random.standard_normal((100_000, 50))
@@ -76,7 +76,7 @@ def word_sets(library: str) -> tuple[Subspace, Subspace]:
     return Subspace.span(array(x, library)), Subspace.span(array(y, library))
 
 
-def test_real_sets_share_nothing_exactly_and_the_relatives_help(library: str) -> None:
+def test_real_sets_share_no_direction_exactly(library: str) -> None:
     A, B = word_sets(library)
     assert not A & B and not A - B
     near = A.intersection(B, alpha=0.5)
@@ -85,7 +85,7 @@ def test_real_sets_share_nothing_exactly_and_the_relatives_help(library: str) ->
     assert A.without(B) | B == A | B
 
 
-def test_the_alpha_form_is_no_lower_bound_and_not_associative(library: str) -> None:
+def test_soft_intersection_is_no_lower_bound_and_not_associative(library: str) -> None:
     A, B = word_sets(library)
     assert not A.intersection(B, alpha=0.5) <= A
     lines = [Subspace.span(array([np.cos(t), np.sin(t)], library)) for t in (0.0, 0.6, 1.0)]
@@ -95,7 +95,7 @@ def test_the_alpha_form_is_no_lower_bound_and_not_associative(library: str) -> N
     assert left != right
 
 
-def test_the_alpha_form_with_complements(library: str) -> None:
+def test_soft_intersection_with_complements(library: str) -> None:
     """The same as on dense bases, without building them."""
     A, B = word_sets(library)
     for X, Y in ((A, ~B), (~A, B), (~A, ~B)):

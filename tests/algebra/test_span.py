@@ -1,4 +1,4 @@
-"""Rank: what may and what may not change it."""
+"""The rank of a span, and what does not change it."""
 
 import tracemalloc
 
@@ -82,7 +82,7 @@ def test_many_vectors_of_a_small_space(library: str) -> None:
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("above", [True, False])
-def test_the_cut_is_where_the_docs_say(library: str, dtype: str, above: bool) -> None:
+def test_the_tolerance_equals_the_documented_one(library: str, dtype: str, above: bool) -> None:
     for d in (2, 300):
         sine = tolerance(d, np.dtype(dtype), np) * (1.1 if above else 0.9)
         rows = np.zeros((2, d))
@@ -114,7 +114,7 @@ def test_norms_from_tiny_to_huge(library: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_a_stack_is_one_call_and_the_same(library: str, dtype: str) -> None:
+def test_a_stack_gives_the_same_sets_as_single_calls(library: str, dtype: str) -> None:
     stack = np.stack([words(4, 10, seed) for seed in range(5)])
     stack[1, 3] = stack[1, 0] - stack[1, 2]
     stack[2] = 0

@@ -1,4 +1,4 @@
-"""torch in, torch out: same values as NumPy, same device and type, and gradients that are right."""
+"""torch arrays: the same values as NumPy, the same device and type, and correct gradients."""
 
 from collections.abc import Callable
 from typing import Any
@@ -117,7 +117,7 @@ def test_types(dtype: Any) -> None:
     assert A.membership(rows).tolist() == [1.0, 1.0]
 
 
-def test_results_carry_no_gradient_unless_asked() -> None:
+def test_results_have_no_gradient_unless_the_input_has() -> None:
     x = tensor(3, 6)
     A = Subspace.span(x)
     assert not A.basis.requires_grad and not A.angles(~A).requires_grad

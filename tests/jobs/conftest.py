@@ -1,4 +1,4 @@
-"""What the tests on Ray share: files of pairs, a cluster of two processes, and a way to find its workers."""
+"""Shared parts of the Ray tests: files of pairs, a cluster of two processes, and its workers."""
 
 import random
 from collections.abc import Iterator

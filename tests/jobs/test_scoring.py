@@ -1,4 +1,4 @@
-"""Scores on Ray are those of one process, whatever dies on the way; and nothing is done twice."""
+"""Scores on Ray equal those of one process, also after crashes, and no part is computed twice."""
 
 import json
 import os
@@ -69,7 +69,7 @@ def test_several_references_and_other_columns(two_processes, tmp_path: Path) -> 
     assert "multi_reference:mean" in report.signature
 
 
-def test_a_second_run_does_only_what_is_missing(two_processes, tmp_path: Path) -> None:
+def test_a_second_run_computes_only_missing_parts(two_processes, tmp_path: Path) -> None:
     rows = pairs(400)
     write(tmp_path / "in" / "a.parquet", rows[:200])
     write(tmp_path / "in" / "b.parquet", rows[200:])
@@ -93,7 +93,7 @@ def test_a_second_run_does_only_what_is_missing(two_processes, tmp_path: Path) -
     assert not list(out.glob("_unfinished*"))
 
 
-def test_a_part_that_is_damaged_is_made_again(two_processes, tmp_path: Path) -> None:
+def test_a_damaged_part_is_computed_again(two_processes, tmp_path: Path) -> None:
     rows = pairs(100)
     write(tmp_path / "p.parquet", rows)
     score_files(str(tmp_path / "p.parquet"), tmp_path / "out", block=50, model="words")
@@ -114,7 +114,7 @@ def test_one_job_at_a_time_writes_to_a_folder(two_processes, tmp_path: Path) -> 
     assert score_files(str(tmp_path / "p.parquet"), tmp_path / "out", model="words").rows == 10
 
 
-def test_blocks_are_whole_however_the_reader_cuts_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_are_complete_for_any_batch_size_of_the_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of texts of more than 2 GB, Parquet's reader gives fewer rows at once than were asked for."""
 
     write(tmp_path / "p.parquet", pairs(95), group=95)
@@ -129,7 +129,7 @@ def test_blocks_are_whole_however_the_reader_cuts_them(tmp_path: Path, monkeypat
         list(read_blocks(spans[0], ("id",), block=20))
 
 
-def test_a_text_that_is_no_utf8_is_told_by_its_id(two_processes, tmp_path: Path) -> None:
+def test_a_text_that_is_not_utf8_is_reported_with_its_id(two_processes, tmp_path: Path) -> None:
 
     texts = pa.array([b"a red book", b"caf\xe9", b"blue"]).view(pa.string())
     pq.write_table(
@@ -139,7 +139,7 @@ def test_a_text_that_is_no_utf8_is_told_by_its_id(two_processes, tmp_path: Path)
     assert report.problems == (("b", "the candidate is of type bytes, not a text"),) and report.rows == 3
 
 
-def test_files_that_do_not_go_together(tmp_path: Path) -> None:
+def test_files_with_different_columns_are_an_error(tmp_path: Path) -> None:
 
     write(tmp_path / "in" / "a.parquet", pairs(3))
     write(tmp_path / "in" / "b.parquet", [{**row, "id": at} for at, row in enumerate(pairs(3))])
@@ -153,7 +153,7 @@ def test_files_that_do_not_go_together(tmp_path: Path) -> None:
         score_files(str(tmp_path / "in" / "a.parquet"), tmp_path / "out", model="words", workers=0)
 
 
-def test_equal_rows_in_two_files_are_two(two_processes, tmp_path: Path) -> None:
+def test_equal_rows_in_two_files_are_both_scored(two_processes, tmp_path: Path) -> None:
     for name in ("a", "b"):
         write(tmp_path / "in" / f"{name}.parquet", [{"id": "x", "candidate": "red", "reference": "blue"}])
     assert score_files(str(tmp_path / "in" / "*.parquet"), tmp_path / "out", model="words").rows == 2
@@ -178,7 +178,7 @@ def test_bad_rows_get_a_problem_and_do_not_stop_the_job(two_processes, tmp_path:
     assert all(found[name]["score"] == pytest.approx(one.score, abs=1e-6) for name, one in wanted.items())
 
 
-def test_datasets_of_ray_itself(two_processes) -> None:
+def test_ray_datasets(two_processes) -> None:
     rows = pairs(300)
     rows[9]["reference"] = None
     dataset = two_processes.data.from_items(rows)
@@ -204,7 +204,7 @@ def test_a_worker_that_is_killed_is_replaced(two_processes, tmp_path: Path) -> N
     check(out, rows, model="minilm", layer=2)
 
 
-def test_a_driver_that_is_killed_leaves_what_is_done(tmp_path: Path) -> None:
+def test_finished_parts_survive_a_killed_driver(tmp_path: Path) -> None:
     rows = pairs(3_000, words=14)
     write(tmp_path / "p.parquet", rows, group=100)
     out = tmp_path / "out"
@@ -236,7 +236,7 @@ def test_a_driver_that_is_killed_leaves_what_is_done(tmp_path: Path) -> None:
         ("empty", "have no rows"),
     ],
 )
-def test_bad_input_is_one_sentence(tmp_path: Path, name: str, sentence: str) -> None:
+def test_bad_input_is_a_clear_error(tmp_path: Path, name: str, sentence: str) -> None:
     path = tmp_path / f"{name}.parquet"
     if name == "columns":
         write(path, [{"id": "1", "candidate": "a"}])
@@ -252,7 +252,7 @@ def test_bad_input_is_one_sentence(tmp_path: Path, name: str, sentence: str) -> 
     assert "\n" not in str(told.value) and not (tmp_path / "out").exists()
 
 
-def test_an_output_that_is_another_s(tmp_path: Path) -> None:
+def test_an_output_folder_of_another_job_is_an_error(tmp_path: Path) -> None:
     write(tmp_path / "p.parquet", pairs(3))
     (tmp_path / "file").write_text("")
     (tmp_path / "mine").mkdir()
@@ -270,7 +270,7 @@ def test_an_output_that_is_another_s(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "nowhere", "ray://127.0.0.1:1"])
-def test_a_cluster_that_is_not_there(tmp_path: Path, address: str) -> None:
+def test_an_unreachable_cluster_is_an_error(tmp_path: Path, address: str) -> None:
     write(tmp_path / "p.parquet", pairs(3))
     command = [sys.executable, "-m", "softset", "jobs", "score", "--input", str(tmp_path / "p.parquet")]
     command += ["--out", str(tmp_path / "out"), "--model", "words", "--address", address]
@@ -280,13 +280,13 @@ def test_a_cluster_that_is_not_there(tmp_path: Path, address: str) -> None:
     assert "Ray cluster" in tried.stderr and tried.stderr.count("\n") == 1
 
 
-def test_weights_of_all_texts_are_fitted_before(tmp_path: Path) -> None:
+def test_metrics_with_idf_weights_need_fitted_weights(tmp_path: Path) -> None:
     write(tmp_path / "p.parquet", pairs(3))
     with pytest.raises(InputError, match="needs idf weights of all texts"):
         score_files(str(tmp_path / "p.parquet"), tmp_path / "out", model="words", metric="subspace(weights=idf)")
 
 
-def test_a_disk_that_is_full(two_processes, tmp_path: Path) -> None:
+def test_a_full_disk_is_an_error(two_processes, tmp_path: Path) -> None:
     """On a file system of a megabyte: one sentence, and with room again a second run goes on."""
     small = tmp_path / "small"
     small.mkdir()

@@ -1,4 +1,4 @@
-"""A search over shards finds what one process finds; vectors made on Ray are those of one process."""
+"""A search over Parquet files on Ray equals a local search; so do the vectors."""
 
 from pathlib import Path
 
@@ -39,7 +39,7 @@ def folder(tmp_path_factory) -> Path:
 
 
 @pytest.mark.parametrize("logic", ["logistic", "lattice", "graded", "product"])
-def test_shards_find_what_one_process_finds(two_processes, folder: Path, logic: str) -> None:
+def test_parquet_files_give_the_same_results_as_one_process(two_processes, folder: Path, logic: str) -> None:
     words = WordVectors.of(NAMES, VECTORS)
     shards = ParquetCollection(two_processes, str(folder / "*.parquet"))
     options = {
@@ -56,7 +56,7 @@ def test_shards_find_what_one_process_finds(two_processes, folder: Path, logic: 
         assert found[0].leaves[0].membership == pytest.approx(one[0].leaves[0].membership, abs=1e-6)
 
 
-def test_of_many_items_a_sample_tells_where_sets_end(two_processes, folder: Path, monkeypatch) -> None:
+def test_thresholds_of_many_items_are_estimated_from_a_sample(two_processes, folder: Path, monkeypatch) -> None:
     for module in (searching, jobs_search):
         monkeypatch.setattr(module, "MAX_UNSAMPLED", 500)
     for module in (searching, jobs_search):
@@ -70,7 +70,7 @@ def test_of_many_items_a_sample_tells_where_sets_end(two_processes, folder: Path
         shards.rows(0, 1)
 
 
-def test_what_is_wrong_is_one_sentence(two_processes, folder: Path, tmp_path: Path) -> None:
+def test_errors_of_a_search_over_parquet_files(two_processes, folder: Path, tmp_path: Path) -> None:
     shards = ParquetCollection(two_processes, str(folder / "*.parquet"))
     with pytest.raises(UnknownWordError, match="'nothing' is no id here, and there is no encoder to read it"):
         shards.find("nothing")
@@ -130,7 +130,7 @@ def test_texts_to_vectors_to_a_collection(two_processes, tmp_path: Path) -> None
     assert [hit.membership for hit in in_place] == pytest.approx([hit.membership for hit in by_one], abs=1e-6)
 
 
-def test_rows_without_a_vector_are_passed_over(two_processes, tmp_path: Path) -> None:
+def test_rows_without_a_vector_are_ignored(two_processes, tmp_path: Path) -> None:
     rows = [{"id": f"r{at}", "vector": None if at % 3 == 0 else [1.0, at / 7.0]} for at in range(30)]
     write(tmp_path / "v.parquet", rows, group=10)
     found = ParquetCollection(two_processes, str(tmp_path / "v.parquet")).find("r1", 100)

@@ -1,4 +1,4 @@
-"""Scoring limits the threads of linear algebra for its own time, and gives them back, whoever else is scoring."""
+"""Limits on BLAS threads end with their context, also when several threads are scoring."""
 
 from threading import Event, Thread, get_ident
 from time import sleep
@@ -19,7 +19,7 @@ def blas_threads() -> set[int]:
     return {library["num_threads"] for library in ours}
 
 
-def test_one_thread_inside_and_as_before_outside() -> None:
+def test_one_thread_inside_and_the_previous_number_outside() -> None:
     with threadpool_limits(2, user_api="blas"):
         assert on_one_thread(blas_threads)() == {1}
         assert blas_threads() == {2}
@@ -33,7 +33,7 @@ def test_one_thread_inside_and_as_before_outside() -> None:
         assert blas_threads() == {2}
 
 
-def test_two_that_overlap_give_the_threads_back() -> None:
+def test_overlapping_callers_restore_the_number_of_threads() -> None:
     """The first leaves while the second is inside; the second must not restore what it found on entering."""
     first_in, second_in, first_out = Event(), Event(), Event()
 
@@ -76,7 +76,7 @@ def workers(jobs: int = 8) -> int:
     return len(set(in_threads(waiting, range(jobs))))
 
 
-def test_own_threads_are_as_many_as_linear_algebra_had() -> None:
+def test_own_threads_have_the_number_of_blas_threads() -> None:
     with threadpool_limits(2, user_api="blas"):
         with own_threads():
             assert blas_threads() == {1}
@@ -89,7 +89,7 @@ def test_own_threads_are_as_many_as_linear_algebra_had() -> None:
         assert blas_threads() == {2}
 
 
-def test_the_callers_number_goes_before_the_machines() -> None:
+def test_the_callers_number_of_threads_takes_precedence() -> None:
     with threadpool_limits(2, user_api="blas"):
         with limited_to(1), own_threads():
             assert workers() == 1

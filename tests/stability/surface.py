@@ -1,7 +1,7 @@
-"""What others build on: names, signatures, commands, paths and file formats, a line each.
+"""The public surface: names, signatures, commands, paths and file formats, one per line.
 
-`python -m tests.stability.surface` writes it to surface.txt; a change of it is a change for users, to be told in
-CHANGELOG.md, and one that takes something away needs a new version.
+`python -m tests.stability.surface` writes it to surface.txt. A change must be in CHANGELOG.md; a removal needs a new
+version.
 """
 
 import inspect
@@ -52,7 +52,7 @@ def _described(name: str, value: object) -> Iterator[str]:
 
 
 def _signature(value: object) -> str:
-    """Return the names and defaults of arguments; types are told by the documentation."""
+    """Return the names and defaults of arguments, without types."""
     try:
         signature = inspect.signature(value)
     except (ValueError, TypeError):

@@ -1,4 +1,4 @@
-"""What others build on stays: the surface as it is recorded, and every file that an earlier version wrote."""
+"""The public surface equals the recorded one, and files of earlier versions can be opened."""
 
 import difflib
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The threshold algorithm over an engine that is exact: it finds what a search through all items finds, in less."""
+"""The threshold algorithm over an exact store: the results of an exact search, with fewer fetched items."""
 
 from collections.abc import Sequence
 
@@ -60,27 +60,27 @@ FORMS = ["{0}", "{0} | {1}", "{0} & {1}", "{0} - {1}", "{0} & ~{1} | {2}", "({0}
 
 @settings(max_examples=60, deadline=None)
 @given(left=LEAF, right=LEAF, third=LEAF, form=st.sampled_from(FORMS))
-def test_it_finds_what_a_look_at_everything_finds(local: Collection, left: str, right: str, third: str, form: str):
+def test_bounds_find_the_same_items_as_an_exact_search(local: Collection, left: str, right: str, third: str, form: str):
     assume(len({left, right, third}) == 3)
     query = form.format(left, right, third)
     expected, found = local.find(query, 20), StoreCollection(Exact()).find(query, 20)
     assert [hit.membership for hit in found] == pytest.approx([hit.membership for hit in expected], abs=1e-5)
 
 
-def test_it_fetches_little_and_stops_early() -> None:
+def test_bounds_fetch_few_items() -> None:
     store = Exact()
     StoreCollection(store).find("{i1, i2} | {i3}", 20)
     assert store.fetched < N / 5
 
 
-def test_a_set_that_is_asked_for_and_not_has_no_bounds(local: Collection) -> None:
+def test_a_set_that_is_positive_and_negated_has_no_bounds(local: Collection) -> None:
     plans = [local.plan(query) for query in ("({i1} | {i2}) - {i1}", "({i1} | {i2}) - {i3}", "~(~{i1} | {i2})")]
     assert [ScoreBounds.apply_to(plan) for plan in plans] == [False, True, True]
     expected = local.find("({i1} | {i2}) - {i1}", 5)
     assert [hit.id for hit in StoreCollection(Exact()).find("({i1} | {i2}) - {i1}", 5)] == [hit.id for hit in expected]
 
 
-def test_lists_that_end_have_shown_everything() -> None:
+def test_a_short_neighbour_list_contains_all_items() -> None:
     stored = StoreCollection(Exact(), where="30")
     found = stored.find("{i1, i2} - {i50}", 100)
     assert len(found) == 28 and all(int(hit.id[1:]) < 30 for hit in found)

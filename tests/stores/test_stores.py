@@ -1,4 +1,4 @@
-"""Two engines, one protocol: what they find is what a local collection finds, and what goes wrong is one sentence."""
+"""Milvus and LanceDB: the same results as a local collection, and clear errors."""
 
 import os
 import signal
@@ -52,7 +52,7 @@ def store(address: str) -> Iterator[Store]:
 
 
 @pytest.mark.parametrize("logic", ["logistic", "lattice", "product"])
-def test_a_store_finds_what_a_folder_finds(store: Store, tmp_path: Path, logic: str) -> None:
+def test_a_store_gives_the_same_results_as_a_folder(store: Store, tmp_path: Path, logic: str) -> None:
     local = Collection.create(tmp_path / "c", ITEMS, vectors=VECTORS)
     stored = StoreCollection(store)
     options = {"logic": logic, "explain": True, **({"alpha": 0.9} if logic == "lattice" else {})}
@@ -68,7 +68,7 @@ def test_a_store_finds_what_a_folder_finds(store: Store, tmp_path: Path, logic: 
         assert "|engine:probes|" in found.signature
 
 
-def test_filters_go_through(address: str, store: Store) -> None:
+def test_filters_are_passed_to_the_database(address: str, store: Store) -> None:
     where = {"milvus": 'metadata["n"] < 100', "lance": "id in ('i8', 'i9', 'i10', 'i12')"}[address.partition(":")[0]]
     found = StoreCollection(store, where=where).find("{i1, i2} | {i9}", 10)
     assert len(found) and all(int(hit.id[1:]) < 100 for hit in found)
@@ -76,7 +76,7 @@ def test_filters_go_through(address: str, store: Store) -> None:
         StoreCollection(store, where="no such thing ((").find("i1")
 
 
-def test_what_probes_cannot_answer_is_refused(store: Store) -> None:
+def test_complements_cannot_be_searched_in_a_store(store: Store) -> None:
     for query in ("~i1", "i1 | ~i2"):
         with pytest.raises(InputError, match=r"holds nearly everything.*a store finds only near neighbours"):
             StoreCollection(store).find(query)
@@ -86,7 +86,7 @@ def test_what_probes_cannot_answer_is_refused(store: Store) -> None:
         StoreCollection(store).find("i1", restrict_vocab=5)
 
 
-def test_interrupted_and_begun_again(address: str) -> None:
+def test_interrupted_indexing_can_be_repeated(address: str) -> None:
     store, calls = create_store(address, D, "none"), []
 
     def breaks(texts: list[str]) -> np.ndarray:
@@ -104,7 +104,7 @@ def test_interrupted_and_begun_again(address: str) -> None:
     assert store.fetch([ITEMS[-1].id])[0].text == "text 0" and len(store) == N
 
 
-def test_records_come_back_as_they_went(store: Store) -> None:
+def test_fetched_records_equal_the_added_ones(store: Store) -> None:
     odd = Record('it\'s "odd" \u00e9', "line\nbreak \U0001f642", {"a": [1, None, {"b": "c"}]}, VECTORS[0] * 3)
     store.add([odd])
     back = {one.id: one for one in store.fetch([odd.id, "i1", "missing"])}
@@ -113,7 +113,7 @@ def test_records_come_back_as_they_went(store: Store) -> None:
     assert np.allclose(back[odd.id].vector, odd.vector, rtol=1e-5) and len(store) == N + 1
 
 
-def test_what_does_not_fit_is_refused(address: str, store: Store) -> None:
+def test_a_store_with_other_dimensions_or_encoder_is_an_error(address: str, store: Store) -> None:
     with pytest.raises(ShapeError, match="has vectors of 16 dimensions, but these have 17"):
         create_store(address, 17, "none")
     with pytest.raises(InputError, match="was made with none, not with other"):
@@ -132,7 +132,7 @@ def test_addresses(address: str) -> None:
         open_store(address)
 
 
-def test_a_server_that_is_not_there() -> None:
+def test_an_unreachable_server_is_an_error() -> None:
     pytest.importorskip("pymilvus")
     begun = time.monotonic()
     with pytest.raises(InputError, match=r"Milvus reports at http://127.0.0.1:1: Fail connecting"):
@@ -140,7 +140,7 @@ def test_a_server_that_is_not_there() -> None:
     assert time.monotonic() - begun < 30
 
 
-def test_a_collection_of_somebody_else_s(tmp_path: Path) -> None:
+def test_a_collection_that_softset_did_not_make_is_an_error(tmp_path: Path) -> None:
     pymilvus = pytest.importorskip("pymilvus")
     client = pymilvus.MilvusClient(str(tmp_path / "x.db"))
     client.create_collection("theirs", dimension=4)
@@ -149,7 +149,7 @@ def test_a_collection_of_somebody_else_s(tmp_path: Path) -> None:
         open_store(f"milvus://{tmp_path / 'x.db'}#theirs")
 
 
-def test_by_the_command_line_killed_and_begun_again(address: str, tmp_path: Path) -> None:
+def test_a_killed_command_can_be_repeated(address: str, tmp_path: Path) -> None:
     lines = tmp_path / "lines.txt"
     lines.write_text("".join(f"line {n} about the sea and ship {n}\n" for n in range(4_000)))
     kind, _, rest = address.partition("://")
@@ -175,7 +175,7 @@ def test_by_the_command_line_killed_and_begun_again(address: str, tmp_path: Path
     assert found.stdout.count("about the sea") == 3
 
 
-def test_texts_of_queries_are_read_by_the_encoder(address: str, tmp_path: Path) -> None:
+def test_texts_in_queries_are_encoded(address: str, tmp_path: Path) -> None:
     embed, name = text_encoder("words")
     texts = ["ships and the sea", "a war at sea", "cooking with wine", "a garden of roses"]
     items = [Item(str(at), text) for at, text in enumerate(texts)]
@@ -186,13 +186,13 @@ def test_texts_of_queries_are_read_by_the_encoder(address: str, tmp_path: Path) 
     assert [hit.membership for hit in found] == pytest.approx([hit.membership for hit in expected], abs=1e-4)
 
 
-def test_an_item_that_loses_its_vector_is_taken_away(address: str, store: Store) -> None:
+def test_an_item_that_loses_its_vector_is_removed(address: str, store: Store) -> None:
     changed = [Item("i7", "nothing that is known", {"n": 7})]
     assert ingest(store, changed, given) == (0, 0, 1)
     assert len(store) == N - 1 and not store.fetch(["i7"])
 
 
-def test_an_empty_collection_says_so(address: str) -> None:
+def test_a_search_in_an_empty_collection_is_an_error(address: str) -> None:
     empty = create_store(address, D, "none")
     with pytest.raises(InputError, match="the collection 'books' is empty: index items first"):
         StoreCollection(empty, embed=lambda texts: np.ones((len(texts), D), "f4")).find("anything")
@@ -200,21 +200,21 @@ def test_an_empty_collection_says_so(address: str) -> None:
         ingest(empty, [Item("x", "unknown")], given)
 
 
-def test_what_only_a_local_collection_can_do_is_refused(store: Store) -> None:
+def test_operations_of_local_collections_are_errors(store: Store) -> None:
     with pytest.raises(InputError, match="searched through its own index: leave out --approximate"):
         StoreCollection(store).find("i1", approximate=True)
     with pytest.raises(InputError, match="recall cannot be measured here"):
         StoreCollection(store).recall(["i1"])
 
 
-def test_a_file_that_is_not_there_is_not_made(tmp_path: Path) -> None:
+def test_opening_a_missing_file_does_not_create_it(tmp_path: Path) -> None:
     pytest.importorskip("pymilvus")
     with pytest.raises(InputError, match=r"there is no .*missing.db"):
         open_store(f"milvus://{tmp_path / 'missing.db'}#books")
     assert not list(tmp_path.iterdir())
 
 
-def test_whole_numbers_that_milvus_cannot_hold(tmp_path: Path) -> None:
+def test_large_integers_in_milvus_metadata_are_an_error(tmp_path: Path) -> None:
     pytest.importorskip("pymilvus")
     store = create_store(f"milvus://{tmp_path / 'm.db'}#books", D, "none")
     with pytest.raises(InputError, match="the metadata of the item 'big' has an integer of more than 64 bits"):

@@ -69,7 +69,7 @@ class JobSettings:
     options: dict[str, Any] = field(default_factory=dict)
 
 
-class _Worker:
+class _JobWorker:
     """A Ray actor that reads spans, computes the missing blocks, and writes them."""
 
     def __init__(self, job: JobSettings) -> None:
@@ -127,7 +127,7 @@ def run_job(
     problems: list[tuple[str, str]] = []
     with parts.locked({"signature": job.signature}):
         with cluster(address, workers) as ray:
-            for done, outcome in enumerate(map_spans(ray, _Worker, spans, workers, job), start=1):
+            for done, outcome in enumerate(map_spans(ray, _JobWorker, spans, workers, job), start=1):
                 if outcome["error"] is not None:
                     raise InputError(f"{outcome['error']}; finished parts are kept, and the next run continues")
                 keys += outcome["keys"]

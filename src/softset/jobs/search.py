@@ -100,7 +100,7 @@ def _best(block: VectorBlock, plans: Sequence[Plan], top: int, excluded: Sequenc
     return [block.select(ranking.indices, ranking.scores) for ranking in rankings]
 
 
-class _Worker:
+class _SearchWorker:
     """A Ray actor that reads spans and applies a pass to each of their blocks."""
 
     def __init__(self, run_pass: Pass, columns: VectorColumns, dimensions: int) -> None:
@@ -206,7 +206,7 @@ class ParquetCollection(IdCollection):
     def _run(self, run_pass: Pass) -> Iterator[tuple[int, Matches]]:
         """Apply a pass to all blocks and yield the matches, each with the number of its plan."""
         arguments = (run_pass, self._columns, self.dimensions)
-        for row in map_spans(self._ray, _Worker, self._spans, self._workers, *arguments):
+        for row in map_spans(self._ray, _SearchWorker, self._spans, self._workers, *arguments):
             if row["error"] is not None:
                 raise FileError(row["error"])
             yield row["plan"], _from_row(row, self.dimensions)

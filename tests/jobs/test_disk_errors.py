@@ -1,4 +1,4 @@
-"""A full disk and a folder that may not be written: one sentence, and a second run mends it."""
+"""A full disk and a read-only folder are clear errors, and a second run continues."""
 
 import ctypes
 import os
@@ -68,7 +68,7 @@ def one_sentence(done: subprocess.CompletedProcess[str], said: str) -> None:
     assert done.stderr.count("\n") == 1 and done.stderr.startswith("softset: ") and not done.stdout
 
 
-def test_a_full_disk_ends_in_a_sentence_and_more_room_mends_it(kind: str, small: Path) -> None:
+def test_indexing_continues_after_a_full_disk(kind: str, small: Path) -> None:
     command = indexing(kind, small)
     one_sentence(run(*command), "No space left on device")
     subprocess.run(["mount", "-o", "remount,size=80m", str(small)], check=True)
@@ -78,13 +78,13 @@ def test_a_full_disk_ends_in_a_sentence_and_more_room_mends_it(kind: str, small:
     assert found.stdout.count("about the sea") == 3
 
 
-def test_a_folder_that_may_not_be_written(kind: str, locked: Path) -> None:
+def test_a_read_only_store_is_an_error(kind: str, locked: Path) -> None:
     one_sentence(run(*indexing(kind, locked, 10), humble=True), "ermission denied")
     assert not list(locked.iterdir())
 
 
 @pytest.mark.skipif(find_spec("ray") is None, reason="needs the extra ray")
-def test_a_folder_for_scores_that_may_not_be_written(locked: Path, tmp_path: Path) -> None:
+def test_a_read_only_output_folder_is_an_error(locked: Path, tmp_path: Path) -> None:
     write(tmp_path / "pairs.parquet", pairs(10))
     command = ["jobs", "score", "--input", str(tmp_path / "pairs.parquet"), "--model", "words"]
     one_sentence(run(*command, "--out", str(locked / "scored"), humble=True), "ermission denied")

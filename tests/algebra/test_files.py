@@ -1,4 +1,4 @@
-"""Sets in files: what comes back is what went in, and a broken file is refused in one sentence."""
+"""Sets in files: saved sets are read back unchanged, and damaged files are errors."""
 
 import json
 import struct
@@ -67,7 +67,7 @@ Q = np.eye(4)[:2]
         ({"directions": Q * np.nan}, GOOD, "numbers that are no softset Subspace: row 0, column 0 is nan"),
     ],
 )
-def test_a_file_that_is_something_else(tensors, facts, sentence, tmp_path: Path) -> None:
+def test_a_file_of_another_kind_is_an_error(tensors, facts, sentence, tmp_path: Path) -> None:
     path = tmp_path / "set"
     write(path, tensors, facts)
     with pytest.raises(FileError, match=sentence):
@@ -78,7 +78,7 @@ def test_a_file_that_is_something_else(tensors, facts, sentence, tmp_path: Path)
     ("grades", "rest"),
     [([0.5], "0.0"), ([0.5, 1.5], "0.0"), ([0.5, 0.2], "none"), ([0.5, 0.2], "2"), ([0.1, 0.2], "nan")],
 )
-def test_grades_that_cannot_be(grades: list[float], rest: str, tmp_path: Path) -> None:
+def test_invalid_grades_in_a_file_are_an_error(grades: list[float], rest: str, tmp_path: Path) -> None:
     path = tmp_path / "set"
     write(path, {"directions": Q, "grades": np.array(grades)}, {**GRADED, "rest": rest})
     with pytest.raises(FileError, match="needs one grade from 0 to 1"):
@@ -96,7 +96,7 @@ def test_a_truncated_file(tmp_path: Path) -> None:
             Subspace.load(path)
 
 
-def test_a_header_that_lies(tmp_path: Path) -> None:
+def test_a_header_with_wrong_sizes_is_an_error(tmp_path: Path) -> None:
     header = json.dumps({"directions": {"dtype": "F64", "shape": [10**6, 10**6], "data_offsets": [0, 8]}}).encode()
     path = tmp_path / "lie"
     path.write_bytes(struct.pack("<Q", len(header)) + header + bytes(8))
@@ -104,7 +104,7 @@ def test_a_header_that_lies(tmp_path: Path) -> None:
         Subspace.load(path)
 
 
-def test_a_type_that_numpy_lacks(tmp_path: Path) -> None:
+def test_a_file_with_a_type_that_numpy_lacks_is_an_error(tmp_path: Path) -> None:
     facts = json.dumps({"__metadata__": GOOD, "directions": {"dtype": "BF16", "shape": [1, 4], "data_offsets": [0, 8]}})
     path = tmp_path / "half"
     path.write_bytes(struct.pack("<Q", len(facts)) + facts.encode() + bytes(8))
@@ -112,7 +112,7 @@ def test_a_type_that_numpy_lacks(tmp_path: Path) -> None:
         Subspace.load(path)
 
 
-def test_directions_kept_in_fewer_digits_are_made_orthonormal_again(tmp_path: Path) -> None:
+def test_directions_saved_in_float32_are_orthonormalised(tmp_path: Path) -> None:
     A = Subspace.span(np.random.default_rng(0).standard_normal((5, 300)))
     path = tmp_path / "set"
     write(path, {"directions": np.ascontiguousarray(A.basis, dtype="float32")}, GOOD)
@@ -120,7 +120,7 @@ def test_directions_kept_in_fewer_digits_are_made_orthonormal_again(tmp_path: Pa
     assert B == B and (B | B).dim == (B & B).dim == 5
 
 
-def test_missing_and_unwritable_places(tmp_path: Path) -> None:
+def test_missing_and_unwritable_files(tmp_path: Path) -> None:
     with pytest.raises(IsADirectoryError):
         Subspace.load(tmp_path)
     with pytest.raises(FileError, match="/dev/null is not a complete"):
