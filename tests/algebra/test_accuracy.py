@@ -35,9 +35,7 @@ small_angles = st.floats(-9, 0.19).map(lambda p: 10.0**p)  # from below the tole
     seed=st.integers(0, 1000),
     dtype=st.sampled_from(["float32", "float64"]),
 )
-def test_angles_and_memberships_are_accurate(
-    library: str, angles: list[float], seed: int, dtype: str
-) -> None:
+def test_angles_and_memberships_are_accurate(library: str, angles: list[float], seed: int, dtype: str) -> None:
     a, b = (rows.astype(dtype) for rows in tilted(8, angles, seed))
     A, B = Subspace.span(array(a, library, dtype)), Subspace.span(array(b, library, dtype))
     expected = np.array([float(t) for t in exact.angles(a, b)])
