@@ -1,4 +1,4 @@
-"""Collections: built, added to, deleted from, searched; whole at every moment."""
+"""Collections: creation, additions, deletions, searches, crash safety."""
 
 import json
 import multiprocessing

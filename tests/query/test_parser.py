@@ -1,4 +1,4 @@
-"""The query language: what is read, what is printed, and where an error points."""
+"""The query language: parsing, printing, error positions."""
 
 import pytest
 from hypothesis import given, settings
@@ -174,7 +174,7 @@ def test_caret_is_placed_under_wide_characters() -> None:
 
 
 def test_query_that_is_too_long_when_printed_is_refused() -> None:
-    """A query within the limit, whose braces would take it beyond: what is printed can always be read again."""
+    """The query is within the limit, but not with its braces: printed queries can always be parsed."""
     query = ("a " * LIMITS.characters)[: LIMITS.characters - 1]
     with pytest.raises(QueryError, match="has 10001 with all its braces") as told:
         parse(query)

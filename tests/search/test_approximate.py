@@ -117,7 +117,7 @@ def test_few_items() -> None:
 
 
 def words_of(rows: np.ndarray) -> WordVectors:
-    return WordVectors.of([f"w{at}" for at in range(len(rows))], rows)
+    return WordVectors.of([f"w{i}" for i in range(len(rows))], rows)
 
 
 def spread(n: int, d: int, seed: int = 3) -> np.ndarray:
@@ -138,7 +138,7 @@ def many() -> WordVectors:
     return words_of(rows)
 
 
-SETS = [f"{{w{at}, w{at + 300}, w{at + 600}, w{at + 900}}}" for at in range(100, 130)]  # each around one centre
+SETS = [f"{{w{i}, w{i + 300}, w{i + 600}, w{i + 900}}}" for i in range(100, 130)]  # each around one centre
 
 
 def test_quantized_vectors_find_what_the_exact_engine_finds(many: WordVectors) -> None:
@@ -180,7 +180,7 @@ def grouped(share: float, noise: float, *, d: int = 48, size: int = 300) -> tupl
     rows = spread(n, d)
     rows[: groups * size] = np.repeat(unit_rows(random.standard_normal((groups, d))), size, axis=0)
     rows[: groups * size] += noise * random.standard_normal((groups * size, d)) / np.sqrt(d)
-    return words_of(rows), [f"w{at * groups * size // 10}" for at in range(10)]
+    return words_of(rows), [f"w{i * groups * size // 10}" for i in range(10)]
 
 
 @pytest.mark.parametrize("noise", [0.01, 0.1, 0.3])
@@ -209,9 +209,9 @@ def test_extreme_norms_do_not_matter(tmp_path) -> None:
 def test_nothing_is_found_when_all_items_are_deleted(tmp_path) -> None:
     pytest.importorskip("faiss")
     c = Collection.create(
-        tmp_path / "c", [Item(str(at), "") for at in range(50)], embed=lambda texts: np.ones((len(texts), 4))
+        tmp_path / "c", [Item(str(i), "") for i in range(50)], embed=lambda texts: np.ones((len(texts), 4))
     )
-    c = c.delete([str(at) for at in range(50)])
+    c = c.delete([str(i) for i in range(50)])
     assert len(c.find("anything", approximate=True)) == len(c.find("anything")) == 0
 
 
@@ -227,12 +227,12 @@ def test_deleted_items_change_thresholds_and_are_not_found(tmp_path, d: int, lef
     pytest.importorskip("faiss")
     rows = spread(MIN_QUANTIZED + 2_000, d)
     q = np.random.default_rng(5).standard_normal((1, d))
-    whole = Collection.create(tmp_path / "c", [Item(str(at), "") for at in range(len(rows))], vectors=rows)
+    whole = Collection.create(tmp_path / "c", [Item(str(i), "") for i in range(len(rows))], vectors=rows)
     q /= np.linalg.norm(q)
     order = np.argsort(-(rows @ q[0]) / np.linalg.norm(rows, axis=1))
     others = np.setdiff1d(order, whole.sample[1])[30:]
     gone = {"many": order[:3_000], "few": order[:-1_000], "none of the sample": np.union1d(whole.sample[1], others)}
-    fewer = whole.delete([str(at) for at in gone[left].tolist()])
+    fewer = whole.delete([str(i) for i in gone[left].tolist()])
     if left != "none of the sample":
         assert fewer.thresholds(q)[0] < whole.thresholds(q)[0] - 0.05
     kept = np.setdiff1d(order, gone[left])

@@ -236,7 +236,7 @@ def test_number_of_threads_is_limited(words: WordVectors, monkeypatch: pytest.Mo
 
 
 def _noting(call, seen):
-    """Wrap the scoring of a block to note how many threads the libraries may use meanwhile."""
+    """Wrap the scoring of a block to record how many threads the libraries may use."""
 
     def noted(*arguments):
         ours = [pool for pool in threadpool_info() if pool["user_api"] == "blas" and "numpy" in pool["filepath"]]
@@ -250,7 +250,7 @@ def test_zero_vectors_do_not_displace_other_items() -> None:
     rows = np.random.default_rng(3).standard_normal((301, 6))
     rows[0], rows[1:101] = np.eye(6)[0], 0
     rows[101:, 0] = -np.abs(rows[101:, 0]) - 0.1
-    words = WordVectors.of(["q", *(f"w{at}" for at in range(300))], rows)
+    words = WordVectors.of(["q", *(f"w{i}" for i in range(300))], rows)
     few, many = (words.find("q", top, preprocessing="none") for top in (3, 150))
     assert names(few) == ["w100", "w101", "w102"] == names(many)[:3]  # alike in nothing, so in their order
     assert names(few) == names(words.find("q & q", 3, preprocessing="none"))
@@ -279,7 +279,7 @@ def test_a_named_set_may_be_one_word(words: WordVectors) -> None:
 
 
 def test_equal_vectors_are_tied_in_their_order() -> None:
-    """Matrix products round the last rows otherwise; the second scoring does not."""
+    """A matrix product may round its last rows differently; scores in float64 do not depend on the position."""
     for seed in range(20):
         random = np.random.default_rng(seed)
         rows = random.standard_normal((1003, 100)).astype("f4")
@@ -355,7 +355,7 @@ def test_skipping_unknown_words_is_fast(words: WordVectors) -> None:
 
 
 def test_memory_does_not_depend_on_the_number_of_items(tmp_path) -> None:
-    """Ten blocks of memory-mapped vectors are searched within the memory of about one."""
+    """Ten blocks of memory-mapped vectors are searched in the memory of about one block."""
     import tracemalloc
 
     n, d = 400_000, 100

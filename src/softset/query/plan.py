@@ -12,6 +12,7 @@ import numpy as np
 
 from softset.algebra import SoftSet
 from softset.errors import InputError
+from softset.io.text import counted
 from softset.query.centroid import Centroid, mean_direction
 from softset.query.expression import Example, Examples, Named, Tree, leaves
 from softset.query.logic import Logic, combined_memberships, combined_set, leaf_set, truth_values
@@ -146,7 +147,7 @@ class Plan:
         if self.combined is not None:
             lines.append(f"combined  {self.combined!r}; items are ranked by their membership in it")
         else:
-            lines.append(f"combined  the memberships in {len(self.leaves)} sets")
+            lines.append(f"combined  the memberships in {counted(len(self.leaves), 'set')}")
         return "\n".join([*lines, *(f"note      {note}" for note in self.notes)])
 
 

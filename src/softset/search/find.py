@@ -195,7 +195,7 @@ class SearchableSource(VectorSource):
         logic     logistic
         set       {red wine}  ->  Centroid(ambient=300, threshold=0.2...)
                     red wine: the mean of red, wine
-        combined  the memberships in 1 sets
+        combined  the memberships in 1 set
         """
         chosen = resolve_logic(logic, alpha=alpha, aperture=aperture, floor=floor)
         source = self.preprocessed(preprocessing, chosen)
