@@ -1,4 +1,4 @@
-"""Token sets to test on: well separated, copied, combined, nearly alike, crowded, huge and tiny, in every type."""
+"""Token sets for tests: separate, copied, combined, nearly equal, crowded, huge and tiny, in every type."""
 
 import zlib
 from collections.abc import Sequence

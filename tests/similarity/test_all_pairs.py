@@ -1,4 +1,4 @@
-"""Every candidate with every reference, by large products, is what the pairs are one by one."""
+"""Matrices of scores equal the scores of single pairs."""
 
 import numpy as np
 import pytest
@@ -25,14 +25,14 @@ def one_by_one(name: str, A, B, idf=None, moment=None) -> PRF:
 
 def assert_same(name: str, A, B, idf=None, moment=None, atol: float = 1e-5) -> None:
     both = metric(name).compute_matrix(A, B, idf, moment), one_by_one(name, A, B, idf, moment)
-    for found, expected in zip(*both, strict=True):
-        assert found.shape == (len(A), len(B))
-        assert np.abs(found - expected).max(initial=0) < atol
+    for result, expected in zip(*both, strict=True):
+        assert result.shape == (len(A), len(B))
+        assert np.abs(result - expected).max(initial=0) < atol
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", EVERY)
-def test_the_matrix_is_that_of_the_pairs(name: str, dtype: str) -> None:
+def test_matrix_equals_scores_of_single_pairs(name: str, dtype: str) -> None:
     if name in TRANSPORT:
         pytest.importorskip("ot")
     encoder = ToyEncoder(dtype=dtype)
@@ -41,7 +41,7 @@ def test_the_matrix_is_that_of_the_pairs(name: str, dtype: str) -> None:
 
 
 @given(st.lists(TEXTS, max_size=5), st.lists(TEXTS, max_size=5), st.sampled_from([1, 3, 2048]))
-def test_blocks_change_nothing(left: list[str], right: list[str], block: int) -> None:
+def test_block_size_does_not_change_scores(left: list[str], right: list[str], block: int) -> None:
     encoder = ToyEncoder()
     A, B = encoder.encode(left), encoder.encode(right)
     with pytest.MonkeyPatch.context() as patch:
@@ -82,7 +82,7 @@ def test_huge_and_tiny_float32(scale: float) -> None:
         assert_same(name, A, B)
 
 
-def test_types_may_differ_between_the_sides() -> None:
+def test_sides_may_have_different_dtypes() -> None:
     rng = np.random.default_rng(4)
     A = sets_of(*(rows_of("combined", rng, 8, "float32") for _ in range(5)))
     B = sets_of(*(rows_of("combined", rng, 8, "float64") for _ in range(5)))

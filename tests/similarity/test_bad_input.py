@@ -1,4 +1,4 @@
-"""What cannot be scored is refused in one sentence that says which row; nothing of NumPy or Python leaks out."""
+"""Invalid input is rejected with a one-line error that names the row."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -48,7 +48,7 @@ def score(candidates: Any, references: Any, **options: Any) -> Any:
         (["a", "b"], [["a"], None], "candidate 1 has no list of references"),
     ],
 )
-def test_what_is_no_pair_of_lists(candidates: Any, references: Any, sentence: str) -> None:
+def test_invalid_lists_are_rejected(candidates: Any, references: Any, sentence: str) -> None:
     with pytest.raises(InputError, match=sentence) as caught:
         score(candidates, references)
     assert "\n" not in str(caught.value)
@@ -69,14 +69,14 @@ def test_what_is_no_pair_of_lists(candidates: Any, references: Any, sentence: st
         ([np.zeros((0, 4))], [np.zeros((0, 0))], InputError, "dimension"),
     ],
 )
-def test_vectors_that_are_none(candidates: Any, references: Any, error: type[Exception], sentence: str) -> None:
+def test_invalid_vectors_are_rejected(candidates: Any, references: Any, error: type[Exception], sentence: str) -> None:
     with pytest.raises(error, match=sentence) as caught:
         score(candidates, references)
     assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("name", ["softset", "subspace", "bertscore", "average", "dynamax", "wrd", "grassmann"])
-def test_numbers_that_are_not_finite_in_sets_from_a_file(name: str, tmp_path: Path) -> None:
+def test_nan_in_sets_from_a_file_is_rejected(name: str, tmp_path: Path) -> None:
     """Sets that were opened are mapped, not checked: what is wrong in them must not come out as a score."""
     if name == "wrd":
         pytest.importorskip("ot")
@@ -89,7 +89,7 @@ def test_numbers_that_are_not_finite_in_sets_from_a_file(name: str, tmp_path: Pa
         keep_and_score()
 
 
-def test_ragged_rows_are_refused_in_our_own_words() -> None:
+def test_ragged_rows_have_a_clear_error() -> None:
     with pytest.raises(
         ShapeError, match="the vectors of text 0 are not an array of shape \\(tokens, dimensions\\)"
     ) as caught:
@@ -97,7 +97,7 @@ def test_ragged_rows_are_refused_in_our_own_words() -> None:
     assert "inhomogeneous" not in str(caught.value)  # NumPy's word
 
 
-def test_what_has_no_order_is_refused() -> None:
+def test_unordered_collections_are_rejected() -> None:
     """Its pairs would change with the seed of Python's hashes."""
     for given in ({"a", "b"}, {"a": 1, "b": 2}, frozenset("ab")):
         with pytest.raises(InputError, match="has no order: put it in a list"):
@@ -114,12 +114,12 @@ def test_what_has_no_order_is_refused() -> None:
         (["a", "b"], [["a", "c"], ["\ud800"]], "candidate 1"),  # not the place in a list that the caller never made
     ],
 )
-def test_lone_surrogates(candidates: Any, references: Any, sentence: str) -> None:
+def test_lone_surrogates_are_rejected(candidates: Any, references: Any, sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         score(candidates, references)
 
 
-def test_vectors_of_two_encoders_do_not_meet() -> None:
+def test_vectors_of_two_encoders_are_rejected() -> None:
     one, two = ToyEncoder(), ToyEncoder(name="other")
     with pytest.raises(
         InputError, match=r"the candidates were encoded with encoder:toy.*but the references with encoder:other"
@@ -140,13 +140,13 @@ def test_vectors_of_two_encoders_do_not_meet() -> None:
 @pytest.mark.parametrize(
     "name", ["jaccard", "symbolic", "johnson-symbolic", "tfidf", "subspace(weights=idf)", "softset(weights=idf)"]
 )
-def test_metrics_of_symbols_want_the_tokens_text(name: str) -> None:
+def test_lexical_metrics_require_tokens(name: str) -> None:
     with pytest.raises(InputError, match=r"tokens.*: give tokens=\.\.\."):
         Scorer(None, metric=name).score([A], [A])
 
 
 @pytest.mark.parametrize("name", ["subspace", "johnson", "bertscore", "average"])
-def test_what_is_rare_is_not_known_of_every_encoder(name: str) -> None:
+def test_rare_weights_require_a_second_moment(name: str) -> None:
     """Only the default can do without: who asks for these weights by name wants no others."""
     scorer = Scorer(ToyEncoder(d=4), metric=f"{name}(weights=rare)")
     for act in (
@@ -159,14 +159,14 @@ def test_what_is_rare_is_not_known_of_every_encoder(name: str) -> None:
         assert "use other weights" in str(caught.value) and "\n" not in str(caught.value)
 
 
-def test_cls_wants_marks() -> None:
+def test_cls_requires_special_tokens() -> None:
     with pytest.raises(InputError, match=r"the metric cls needs the vectors of special tokens such as \[CLS\]"):
         Scorer(None, metric="cls").score([A], [A])
     with pytest.raises(InputError, match="the metric cls needs the vectors of special tokens"):
         Scorer("words", metric="cls").score(["a"], ["b"])
 
 
-def test_pot_that_is_not_there_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_pot_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "ot", None)
     with pytest.raises(softset.errors.MissingExtraError, match=r"pip install 'softset\[transport\]'"):
         Scorer(None, metric="wmd").score([A], [A])
@@ -203,7 +203,7 @@ def test_pot_that_is_not_there_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> 
         (lambda: Idf(1, {"a": 5}, "own"), "documents|texts"),  # a token in 5 of 1 texts would weigh less than nothing
     ],
 )
-def test_choices_that_are_none(make: Callable[[], Any], sentence: str) -> None:
+def test_invalid_options_are_rejected(make: Callable[[], Any], sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         make()
 
@@ -233,19 +233,19 @@ TEXTS = ["a king", "a queen", "the park"]
         pytest.param(lambda: Scorer(ToyEncoder(), rescale=np.ones(2)), id="rescale as an array"),
     ],
 )
-def test_nothing_leaks(act: Callable[[], Any]) -> None:
+def test_errors_are_softset_errors_of_one_line(act: Callable[[], Any]) -> None:
     with pytest.raises(SoftsetError) as caught:
         act()
     assert "\n" not in str(caught.value)
 
 
-def test_no_rounds_are_not_called_empty_texts() -> None:
+def test_zero_rounds_are_rejected() -> None:
     with pytest.raises(InputError, match="rounds"):
         Calibration.fit(TEXTS, model=ToyEncoder(), rounds=0)
 
 
 @pytest.mark.torch
-def test_a_tensor_with_a_gradient() -> None:
+def test_tensors_with_gradients_are_rejected() -> None:
     torch = pytest.importorskip("torch")
     with pytest.raises(InputError, match="text 0"):
         score([torch.ones(2, 4, requires_grad=True)], [A])
@@ -268,19 +268,19 @@ def test_a_tensor_with_a_gradient() -> None:
         (None, "pair 3 is not a \\(candidate, reference\\) pair"),
     ],
 )
-def test_a_stream_names_the_row(bad: Any, sentence: str) -> None:
+def test_stream_errors_name_the_pair(bad: Any, sentence: str) -> None:
     rows = Scorer(ToyEncoder()).stream([("a", "b"), ("c", "d"), ("e", "f"), bad], block=3)
     assert [next(rows).candidate_tokens for _ in range(3)] == [1, 1, 1]
     with pytest.raises(InputError, match=sentence):
         next(rows)
 
 
-def test_a_block_has_at_least_one_pair() -> None:
+def test_stream_rejects_a_block_of_zero() -> None:
     with pytest.raises(InputError, match="block is 0, but a whole number of at least 1 was expected"):
         next(Scorer(ToyEncoder()).stream([("a", "b")], block=0))
 
 
-def test_a_matrix_takes_no_lists_of_references() -> None:
+def test_matrix_rejects_lists_of_references() -> None:
     with pytest.raises(InputError, match="reference 0 is of type list, but a str was wanted"):
         Scorer(ToyEncoder()).matrix(["a"], [["a", "b"]])
     with pytest.raises(InputError, match="a list of candidates was wanted, but one str was given"):

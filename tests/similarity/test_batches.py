@@ -1,4 +1,4 @@
-"""Alone = in any batch, in any order, in blocks of any size, with any number of threads; and streams without end."""
+"""Scores do not depend on the batch, the order, the block size or the threads; streams may be endless."""
 
 from itertools import count, islice
 from typing import Any
@@ -18,7 +18,7 @@ from tests.similarity.cases import LEFT, RIGHT, TEXTS, KnownEncoder, ToyEncoder,
     st.sampled_from([1, 2, 1000]),
     st.sampled_from([1, 20, 10**6]),
 )
-def test_alone_is_as_in_any_batch(pairs: list[tuple[str, str]], block: int, rows: int) -> None:
+def test_scores_do_not_depend_on_the_batch(pairs: list[tuple[str, str]], block: int, rows: int) -> None:
     encoder = KnownEncoder()
     for name in (
         "softset",
@@ -59,15 +59,15 @@ def minilm() -> dict[int, Any]:
     block=st.sampled_from([1, 4, 1000]),
     threads=st.sampled_from([1, 2]),
 )
-def test_alone_is_as_in_any_batch_with_the_bundled_model(minilm, order, others, block, threads) -> None:
-    left, right = [REAL[at] for at in order], [REAL[at] for at in others]
+def test_scores_of_minilm_do_not_depend_on_the_batch(minilm, order, others, block, threads) -> None:
+    left, right = [REAL[index] for index in order], [REAL[index] for index in others]
     alone = Scores.concatenate([Scorer(minilm[1]).score([a], [b]) for a, b in zip(left, right, strict=True)])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("softset.similarity.run.TEXT_PAIRS", block)
         assert_same(Scorer(minilm[threads]).score(left, right), alone)
 
 
-def test_alone_is_as_in_any_batch_with_bundled_words() -> None:
+def test_scores_of_words_do_not_depend_on_the_batch() -> None:
     scorer = Scorer("words")
     together = scorer.score(REAL, REAL[::-1])
     alone = Scores.concatenate([scorer.score([a], [b]) for a, b in zip(REAL, REAL[::-1], strict=True)])
@@ -75,16 +75,16 @@ def test_alone_is_as_in_any_batch_with_bundled_words() -> None:
     assert parse_signature(together.signature)["encoder"].startswith("words")
 
 
-def test_a_stream_is_the_score() -> None:
+def test_stream_equals_score() -> None:
     scorer = Scorer(ToyEncoder(), metric="subspace(weights=l2)")
     expected = list(scorer.score(LEFT, RIGHT))
     for block in (1, 2, 6, 100):
-        found = list(scorer.stream(zip(LEFT, RIGHT, strict=True), block=block))
-        for a, b in zip(found, expected, strict=True):
+        result = list(scorer.stream(zip(LEFT, RIGHT, strict=True), block=block))
+        for a, b in zip(result, expected, strict=True):
             assert a == pytest.approx(b, abs=1e-6)
 
 
-def test_a_stream_takes_one_block_at_a_time() -> None:
+def test_stream_reads_one_block_at_a_time() -> None:
     taken = []
 
     def endless():
@@ -96,16 +96,16 @@ def test_a_stream_takes_one_block_at_a_time() -> None:
     assert len(rows) == 7 and len(taken) == 9
 
 
-def test_a_stream_takes_lists_of_references() -> None:
+def test_stream_accepts_lists_of_references() -> None:
     scorer = Scorer(ToyEncoder())
     rows = list(scorer.stream([("a king", ["park", "a king"]), ("red", ["red"])]))
     assert [row.best_reference for row in rows] == [1, 0] and rows[0].score == pytest.approx(1, abs=1e-6)
 
 
-def test_a_stream_with_idf_wants_the_weights_first() -> None:
+def test_stream_requires_fitted_idf() -> None:
     with pytest.raises(softset.SoftsetError, match=r"tfidf needs idf weights before a stream begins.*Idf\.fit"):
         next(Scorer(ToyEncoder(), metric="tfidf").stream([("a", "b")]))
     idf = Idf.fit(RIGHT, model=ToyEncoder())
     scorer = Scorer(ToyEncoder(), metric="tfidf", idf=idf)
-    found = [row.score for row in scorer.stream(zip(LEFT, RIGHT, strict=True), block=2)]
-    assert found == pytest.approx(scorer.score(LEFT, RIGHT).score.tolist())
+    result = [row.score for row in scorer.stream(zip(LEFT, RIGHT, strict=True), block=2)]
+    assert result == pytest.approx(scorer.score(LEFT, RIGHT).score.tolist())

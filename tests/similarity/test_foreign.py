@@ -1,4 +1,4 @@
-"""Other people's programs say the same: POT, SciPy, gensim, scikit-learn, bert_score, and the published DynaMax."""
+"""The metrics agree with other programs: POT, SciPy, gensim, scikit-learn, bert_score and the published DynaMax."""
 
 import sys
 import warnings
@@ -21,30 +21,30 @@ RIGHT = [rng.standard_normal((int(k), 6)) for k in rng.integers(1, 7, 12)]
 PAIRS = Pairs.of(sets_of(*LEFT), sets_of(*RIGHT))
 
 
-def test_wmd_is_that_of_pot() -> None:
+def test_wmd_matches_pot() -> None:
     ot = pytest.importorskip("ot")
-    found, rms = Wmd().distances(PAIRS), Wmd(distance="rms").distances(PAIRS)
+    result, rms = Wmd().distances(PAIRS), Wmd(distance="rms").distances(PAIRS)
     for at, (A, B) in enumerate(zip(LEFT, RIGHT, strict=True)):
         expected = ot.emd2(np.full(len(A), 1 / len(A)), np.full(len(B), 1 / len(B)), ot.dist(A, B, metric="euclidean"))
-        assert found[at] == pytest.approx(expected, abs=1e-9)
+        assert result[at] == pytest.approx(expected, abs=1e-9)
         assert rms[at] == pytest.approx(expected / np.sqrt(6), abs=1e-9)
-    assert np.abs(Wmd().compute(PAIRS).score - 1 / (1 + found)).max() < 1e-12
+    assert np.abs(Wmd().compute(PAIRS).score - 1 / (1 + result)).max() < 1e-12
 
 
-def test_transport_by_pots_entry_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_transport_by_emd2_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where its solver gives up, or another version of POT has it elsewhere."""
     pytest.importorskip("ot")
-    found = Wmd().distances(PAIRS)
+    result = Wmd().distances(PAIRS)
     monkeypatch.setattr(transport, "MAX_ITERATIONS", 1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the solver's own complaint
-        assert Wmd().distances(PAIRS) == pytest.approx(found, abs=1e-9)
+        assert Wmd().distances(PAIRS) == pytest.approx(result, abs=1e-9)
     monkeypatch.undo()
     monkeypatch.setitem(sys.modules, "ot.lp.emd_wrap", None)
-    assert Wmd().distances(PAIRS) == pytest.approx(found, abs=1e-9)
+    assert Wmd().distances(PAIRS) == pytest.approx(result, abs=1e-9)
 
 
-def test_distances_of_rows_that_are_nearly_the_same() -> None:
+def test_distances_of_nearly_equal_rows() -> None:
     """Their squares drown in those of the rows: 1e6 + 1e-7 and 1e6 are at a distance, and equal rows are at none."""
     A = np.array([[1e6, 0.0], [3.0, 4.0]])
     B = np.array([[1e6 + 1e-7, 0.0], [3.0, 4.0], [3.0, 4.0 + 1e-9], [-3.0, 4.0]])
@@ -53,14 +53,14 @@ def test_distances_of_rows_that_are_nearly_the_same() -> None:
     assert transport._distances(A, B)[1, 1] == 0
 
 
-def test_wrd_is_that_of_pot() -> None:
+def test_wrd_matches_pot() -> None:
     ot = pytest.importorskip("ot")
-    found = Wrd().distances(PAIRS)
+    result = Wrd().distances(PAIRS)
     for at, (A, B) in enumerate(zip(LEFT, RIGHT, strict=True)):
         a, b = np.linalg.norm(A, axis=1), np.linalg.norm(B, axis=1)
         expected = ot.emd2(a / a.sum(), b / b.sum(), ot.dist(A, B, metric="cosine"))
-        assert found[at] == pytest.approx(expected, abs=1e-9)
-    assert np.abs(Wrd().compute(PAIRS).score - (1 - found)).max() < 1e-12
+        assert result[at] == pytest.approx(expected, abs=1e-9)
+    assert np.abs(Wrd().compute(PAIRS).score - (1 - result)).max() < 1e-12
 
 
 def test_transport_of_equal_masses_is_an_assignment() -> None:
@@ -76,7 +76,7 @@ def test_transport_of_equal_masses_is_an_assignment() -> None:
         assert Wmd().distances(Pairs.of(sets_of(A), sets_of(B)))[0] == pytest.approx(expected, abs=1e-9)
 
 
-def test_wmd_is_that_of_gensim() -> None:
+def test_wmd_matches_gensim() -> None:
     pytest.importorskip("ot")
     models = pytest.importorskip("gensim.models")
     left = ["the king walks in the park", "a red book", "the president greets the press in chicago"]
@@ -87,11 +87,11 @@ def test_wmd_is_that_of_gensim() -> None:
     vectors = load_words()
     keyed = models.KeyedVectors(vector_size=encoder.dimensions)
     keyed.add_vectors(words, np.array([vectors[word] for word in words], dtype=np.float32))
-    found = Wmd().distances(Pairs.of(A, B))
+    result = Wmd().distances(Pairs.of(A, B))
     for at in range(3):
         expected = keyed.wmdistance(A.tokens_of(at), B.tokens_of(at), norm=False)
-        assert found[at] == pytest.approx(expected, abs=1e-4)
-    assert found[1] == pytest.approx(0, abs=1e-9) and found[0] > 0.5
+        assert result[at] == pytest.approx(expected, abs=1e-4)
+    assert result[1] == pytest.approx(0, abs=1e-9) and result[0] > 0.5
 
 
 def published_dynamax(x: np.ndarray, y: np.ndarray, index: str) -> float:
@@ -108,33 +108,33 @@ def published_dynamax(x: np.ndarray, y: np.ndarray, index: str) -> float:
 
 
 @pytest.mark.parametrize("index", ["jaccard", "otsuka", "dice"])
-def test_dynamax_is_the_published_one(index: str) -> None:
-    found = metric(f"dynamax(index={index})").compute(PAIRS).score
+def test_dynamax_matches_the_published_code(index: str) -> None:
+    result = metric(f"dynamax(index={index})").compute(PAIRS).score
     expected = [published_dynamax(A, B, index) for A, B in zip(LEFT, RIGHT, strict=True)]
-    assert np.abs(found - expected).max() < 1e-12
+    assert np.abs(result - expected).max() < 1e-12
 
 
 @pytest.mark.parametrize("kind", ["apart", "one", "combined", "near"])
-def test_membership_is_the_cosine_of_scipys_subspace_angle(kind: str) -> None:
+def test_membership_matches_scipy_subspace_angles(kind: str) -> None:
     from scipy.linalg import subspace_angles
 
     A, B = rows_of(kind, np.random.default_rng(3), 8), separate(np.random.default_rng(4), 3, 8)
-    found = SubspaceBertScore().memberships(Pairs.of(sets_of(A), sets_of(B)))
+    result = SubspaceBertScore().memberships(Pairs.of(sets_of(A), sets_of(B)))
     in_B = [np.cos(subspace_angles(a[:, None], B.T)[0]) for a in A]
     in_A = [np.cos(subspace_angles(b[:, None], A.T).min()) for b in B]
-    assert np.abs(found - np.array(in_B + in_A)).max() < 1e-7
+    assert np.abs(result - np.array(in_B + in_A)).max() < 1e-7
 
 
-def test_grassmann_is_that_of_scipys_angles() -> None:
+def test_grassmann_matches_scipy() -> None:
     from scipy.linalg import subspace_angles
 
-    found = metric("grassmann").compute(PAIRS).score
+    result = metric("grassmann").compute(PAIRS).score
     for at, (A, B) in enumerate(zip(LEFT, RIGHT, strict=True)):
         t = np.concatenate([subspace_angles(A.T, B.T), np.full(abs(len(A) - len(B)), np.pi / 2)])
-        assert found[at] == pytest.approx(1 - np.sqrt((t**2).sum()) / (np.sqrt(len(t)) * np.pi / 2), abs=1e-9)
+        assert result[at] == pytest.approx(1 - np.sqrt((t**2).sum()) / (np.sqrt(len(t)) * np.pi / 2), abs=1e-9)
 
 
-def test_tfidf_is_that_of_scikit_learn() -> None:
+def test_tfidf_matches_scikit_learn() -> None:
     text = pytest.importorskip("sklearn.feature_extraction.text")
     references = ["the red book of the king", "a king walks in the park", "the queen", "red red red book"]
     candidates = ["king of the red park", "the the the a", "book queen", "walks"]
@@ -149,7 +149,7 @@ def test_tfidf_is_that_of_scikit_learn() -> None:
 
 @pytest.mark.torch
 @pytest.mark.parametrize("weights", ["none", "idf"])
-def test_bertscore_is_that_of_bert_score(weights: str) -> None:
+def test_bertscore_matches_bert_score(weights: str) -> None:
     torch = pytest.importorskip("torch")
     utils = pytest.importorskip("bert_score.utils")
     encoder = ToyEncoder()
@@ -165,7 +165,7 @@ def test_bertscore_is_that_of_bert_score(weights: str) -> None:
         X = torch.from_numpy(sets[at].copy())[None]
         return X, torch.ones(X.shape[:2]), torch.from_numpy(weight)[None].float()
 
-    found = BertScore(weights=weights).compute(Pairs.of(A, B, idf=idf))
+    result = BertScore(weights=weights).compute(Pairs.of(A, B, idf=idf))
     for at in range(3):
         theirs = utils.greedy_cos_idf(*one(B, at), *one(A, at))
-        assert [float(values[at]) for values in found] == pytest.approx([float(one[0]) for one in theirs], abs=1e-5)
+        assert [float(values[at]) for values in result] == pytest.approx([float(one[0]) for one in theirs], abs=1e-5)

@@ -1,4 +1,4 @@
-"""Weights of rare tokens and levels of chance: fitted, saved, read back, refused where they do not fit."""
+"""Idf weights, calibrations and chance levels: fitting, saving, loading and rejecting."""
 
 from pathlib import Path
 from typing import Any
@@ -58,13 +58,13 @@ def test_idf_is_fitted_on_the_references() -> None:
     references = TEXTS
     own = Scorer(ToyEncoder(), metric="subspace(weights=idf)").score(TEXTS[::-1], references)
     given_ones = Scorer(ToyEncoder(), metric="subspace(weights=idf)", idf=Idf.fit(references, model=ToyEncoder()))
-    found = given_ones.score(TEXTS[::-1], references)
-    assert np.array_equal(own.score, found.score) and own.signature == found.signature
+    result = given_ones.score(TEXTS[::-1], references)
+    assert np.array_equal(own.score, result.score) and own.signature == result.signature
     plain = Scorer(ToyEncoder(), metric="subspace").score(TEXTS[::-1], references)
     assert np.abs(own.score - plain.score).max() > 1e-3  # the weights do something
 
 
-def test_idf_saved_and_read_back(tmp_path: Path) -> None:
+def test_idf_survives_saving(tmp_path: Path) -> None:
     idf = Idf.fit(TEXTS, model=ToyEncoder())
     idf.save(tmp_path / "idf.json")
     again = Idf.load(tmp_path / "idf.json")
@@ -78,7 +78,7 @@ def test_the_order_of_texts_does_not_change_the_weights() -> None:
     assert Idf.fit(TEXTS, model=ToyEncoder()).checksum == Idf.fit(TEXTS[::-1], model=ToyEncoder()).checksum
 
 
-def test_idf_of_another_encoder_is_refused() -> None:
+def test_idf_of_another_encoder_is_rejected() -> None:
     idf = Idf.fit(TEXTS, model=ToyEncoder(name="other"))
     scorer = Scorer(ToyEncoder(), metric="tfidf", idf=idf)
     for act in (lambda: scorer.score(["a"], ["b"]), lambda: scorer.matrix(["a"], ["b"])):
@@ -131,14 +131,14 @@ GOOD_CALIBRATION = (
         (Calibration, GOOD_CALIBRATION.replace('"metric:subspace"', "7"), "does not hold a valid calibration"),
     ],
 )
-def test_damaged_files_are_refused_in_one_sentence(kind: Any, content: str, sentence: str, tmp_path: Path) -> None:
+def test_damaged_files_are_rejected(kind: Any, content: str, sentence: str, tmp_path: Path) -> None:
     (tmp_path / "file.json").write_text(content)
     with pytest.raises(FileError, match=sentence) as caught:
         kind.load(tmp_path / "file.json")
     assert "file.json" in str(caught.value) and "\n" not in str(caught.value)
 
 
-def test_what_the_damaged_files_are_damaged_from_is_whole(tmp_path: Path) -> None:
+def test_undamaged_files_are_accepted(tmp_path: Path) -> None:
     for kind, content in ((Idf, GOOD_IDF), (Calibration, GOOD_CALIBRATION)):
         (tmp_path / "file.json").write_text(content)
         kind.load(tmp_path / "file.json")
@@ -147,7 +147,7 @@ def test_what_the_damaged_files_are_damaged_from_is_whole(tmp_path: Path) -> Non
 # Calibration
 
 
-def test_a_calibration_is_what_unrelated_texts_score() -> None:
+def test_calibration_is_the_mean_of_unrelated_pairs() -> None:
     calibration = Calibration.fit(TEXTS, model=ToyEncoder(), rounds=9)
     M = Scorer(ToyEncoder()).matrix(TEXTS)
     apart = ~np.eye(5, dtype=bool)
@@ -157,13 +157,13 @@ def test_a_calibration_is_what_unrelated_texts_score() -> None:
     )
 
 
-def test_no_text_is_its_own_neighbour() -> None:
+def test_texts_are_not_paired_with_themselves() -> None:
     calibration = Calibration.fit(["king"] * 30 + ["queen"], model=ToyEncoder(), rounds=50)
     assert calibration.pairs == 2 and calibration.score < 0.9
     assert Calibration.fit(TEXTS, model=ToyEncoder(), rounds=2).pairs == 10
 
 
-def test_a_seed_decides_which() -> None:
+def test_seed_chooses_the_pairs() -> None:
     texts = [f"king {n} park {n * n}" for n in range(30)]
     a, b, c = (Calibration.fit(texts, model=ToyEncoder(d=48), rounds=1, seed=seed) for seed in (0, 0, 1))
     assert a == b != c
@@ -183,7 +183,7 @@ def test_rescaled_identical_texts_score_one(name: str) -> None:
     assert "rescale" in scores.signature
 
 
-def test_rescaled_unrelated_texts_score_zero_on_the_mean() -> None:
+def test_rescaled_unrelated_texts_score_zero_on_average() -> None:
     encoder = ToyEncoder()
     scorer = Scorer(encoder, rescale=Calibration.fit(TEXTS, model=encoder, rounds=9))
     M = scorer.matrix(TEXTS)
@@ -191,13 +191,13 @@ def test_rescaled_unrelated_texts_score_zero_on_the_mean() -> None:
 
 
 @pytest.mark.parametrize("name", ["softset", "subspace", "johnson", "bertscore", "johnson-symbolic"])
-def test_a_calibration_saved_is_a_calibration_read(name: str, tmp_path: Path) -> None:
+def test_calibration_survives_saving(name: str, tmp_path: Path) -> None:
     calibration = Calibration.fit(["a king of the park", "a king of the book"], model=ToyEncoder(), metric=name)
     calibration.save(tmp_path / "mine.json")
     assert Calibration.load(tmp_path / "mine.json") == calibration
 
 
-def test_a_calibration_of_another_metric_or_model_is_refused() -> None:
+def test_calibration_of_another_metric_or_model_is_rejected() -> None:
     calibration = Calibration.fit(TEXTS, model=ToyEncoder())
     for scorer in (
         Scorer(ToyEncoder(), metric="bertscore", rescale=calibration),
@@ -212,7 +212,7 @@ def test_a_calibration_of_another_metric_or_model_is_refused() -> None:
             scorer.matrix(["a"], ["b"])
 
 
-def test_rescaling_leaves_empty_texts_alone() -> None:
+def test_rescaling_does_not_change_empty_texts() -> None:
     """What has no word, or no direction, is counted by rule and not from chance: in lists and in matrices alike."""
     A = TokenSets.from_arrays([np.eye(3)[:2], np.zeros((0, 3)), np.zeros((1, 3))])
     rescale = Calibration(0.4, 0.4, 0.4, 10, "metric:softset(weights=none)|encoder:own")
@@ -226,7 +226,7 @@ def test_rescaling_leaves_empty_texts_alone() -> None:
 # Chance
 
 
-def test_the_closed_form_is_the_mean_over_vectors() -> None:
+def test_closed_form_equals_the_mean_over_vectors() -> None:
     """With S the second moment of some vectors, tr(P S) is exactly the mean of their squared memberships."""
     rng = np.random.default_rng(0)
     V = rng.standard_normal((400, 10)) * np.linspace(0.2, 2, 10) + 0.5
@@ -245,7 +245,7 @@ def test_the_closed_form_is_the_mean_over_vectors() -> None:
 
 
 @pytest.mark.parametrize("k", [1, 3, 6])
-def test_random_directions_are_members_to_the_root_of_k_over_d(k: int) -> None:
+def test_isotropic_chance_level_is_the_root_of_k_over_d(k: int) -> None:
     rng = np.random.default_rng(1)
     d = 12
     rows = rng.standard_normal((k, d))
@@ -271,18 +271,18 @@ def test_rescaling_by_chance() -> None:
     encoder = IsotropicEncoder(d=12)
     raw = Scorer(encoder, metric="subspace").score(TEXTS, TEXTS[::-1])
     scorer = Scorer(encoder, metric="subspace", rescale="chance")
-    found = scorer.score(TEXTS, TEXTS[::-1])
+    result = scorer.score(TEXTS, TEXTS[::-1])
     ranks = np.array([np.linalg.matrix_rank(rows, tol=1e-4) for rows in encoder.encode(TEXTS)])
     of_A, of_B = np.sqrt(ranks / 12), np.sqrt(ranks[::-1] / 12)
     for value, x, c in (
-        (found.precision, raw.precision, of_B),
-        (found.recall, raw.recall, of_A),
-        (found.score, raw.score, 2 * of_A * of_B / (of_A + of_B)),
+        (result.precision, raw.precision, of_B),
+        (result.recall, raw.recall, of_A),
+        (result.score, raw.score, 2 * of_A * of_B / (of_A + of_B)),
     ):
         assert value == pytest.approx((x - c) / (1 - c), abs=1e-5)
     same = scorer.score(TEXTS, TEXTS)
     assert np.abs(same.score - 1).max() < 1e-5
-    assert np.abs(np.diag(scorer.matrix(TEXTS, TEXTS[::-1]).score) - found.score).max() < 1e-4
+    assert np.abs(np.diag(scorer.matrix(TEXTS, TEXTS[::-1]).score) - result.score).max() < 1e-4
     assert scorer.score([""], ["a"]).score.tolist() == [0]
 
 
@@ -296,7 +296,7 @@ def test_rescaling_by_chance_with_the_bundled_models() -> None:
         assert not scores.saturated.any()
 
 
-def test_saturated_by_chance_or_by_rank() -> None:
+def test_saturation_by_chance_level_or_rank() -> None:
     rows = [np.eye(8)[:k] for k in (1, 4, 5, 8)]
     pairs = Pairs.of(sets_of(*rows), sets_of(*[np.eye(8)[:1]] * 4))
     lopsided = np.diag([0.97, *[0.03 / 7] * 7])  # one direction has nearly all of every vector
@@ -307,7 +307,7 @@ def test_saturated_by_chance_or_by_rank() -> None:
     assert not chance_levels(BertScore(), pairs, lopsided).saturated.any()
 
 
-def test_a_level_of_one_leaves_nothing_to_count() -> None:
+def test_chance_level_of_one_does_not_rescale() -> None:
     encoder = IsotropicEncoder(d=3)
     scorer = Scorer(encoder, metric="subspace", rescale="chance")
     scores = scorer.score(["a king of the park"], ["red"])
@@ -333,12 +333,12 @@ def test_a_level_of_one_leaves_nothing_to_count() -> None:
         ("subspace", True, "rescale is True, but"),
     ],
 )
-def test_rescaling_that_cannot_be_is_refused_at_once(metric_name: str, rescale: Any, sentence: str) -> None:
+def test_invalid_rescaling_is_rejected_at_once(metric_name: str, rescale: Any, sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         Scorer(ToyEncoder(), metric=metric_name, rescale=rescale)
 
 
-def test_chance_needs_an_encoder_that_knows_its_moment() -> None:
+def test_chance_requires_a_second_moment() -> None:
     for scorer, sides in (
         (Scorer(ToyEncoder(), metric="subspace", rescale="chance"), (["a"], ["b"])),
         (Scorer(None, metric="subspace", rescale="chance"), ([np.eye(3)], [np.eye(3)])),

@@ -1,4 +1,4 @@
-"""Membership by Gram matrices is the paper's membership by SVD, on every path, for every kind of set."""
+"""Memberships by Gram matrices equal the paper's memberships by SVD, on every path and for every kind of set."""
 
 from collections import Counter
 
@@ -25,23 +25,23 @@ def ends(*sets: np.ndarray) -> np.ndarray:
 
 
 @given(pairs())
-def test_memberships_are_those_of_the_paper(pair: Pair) -> None:
+def test_memberships_match_the_paper(pair: Pair) -> None:
     assume(literal.clear(pair.A, pair.cut) and literal.clear(pair.B, pair.cut))
     assert np.abs(ours(*pair) - literal.memberships(*pair, pair.cut)).max() < 1e-5
 
 
 @given(pairs(dtypes=("float32", "float64")))
-def test_the_kernel_by_itself_is_the_paper_on_the_rows_it_is_given(pair: Pair) -> None:
+def test_kernel_matches_the_paper_on_its_rows(pair: Pair) -> None:
     A, B = (literal.units(rows).astype(rows.dtype) for rows in pair)
     assume(literal.clear(A, pair.cut) and literal.clear(B, pair.cut))
-    found = memberships(PairRows.consecutive(np.vstack([A, B]), ends(A, B)), cut=pair.cut)
-    assert np.abs(found - literal.memberships(A, B, pair.cut)).max() < 1e-5
-    assert found.min() >= 0 and found.max() <= 1
+    result = memberships(PairRows.consecutive(np.vstack([A, B]), ends(A, B)), cut=pair.cut)
+    assert np.abs(result - literal.memberships(A, B, pair.cut)).max() < 1e-5
+    assert result.min() >= 0 and result.max() <= 1
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_no_kind_of_set_is_left_out_of_the_comparison(kind: str, dtype: str) -> None:
+def test_every_kind_of_set_matches_the_paper(kind: str, dtype: str) -> None:
     """The properties above skip what is near the cut: here nothing is skipped."""
     rng = np.random.default_rng(3)
     for d in (4, 8, 16):
@@ -60,13 +60,13 @@ def batch(dtype: str = "float32") -> tuple[list[np.ndarray], list[np.ndarray]]:
     )
 
 
-def test_all_three_paths_run_and_each_agrees() -> None:
+def test_all_three_paths_match_the_paper() -> None:
     left, right = batch()
     tally: Counter[str] = Counter()
-    found = SubspaceBertScore().memberships(Pairs.of(sets_of(*left), sets_of(*right)), tally)
+    result = SubspaceBertScore().memberships(Pairs.of(sets_of(*left), sets_of(*right)), tally)
     assert tally == {"fast": 3, "wide": 2, "revealing": 3}
     expected = np.concatenate([literal.memberships(A, B, cut_of(A)) for A, B in zip(left, right, strict=True)])
-    assert np.abs(found - expected).max() < 1e-5
+    assert np.abs(result - expected).max() < 1e-5
 
 
 def test_float64_needs_no_wide_path() -> None:
@@ -80,7 +80,7 @@ def test_float64_needs_no_wide_path() -> None:
     ("path", "dtype"),
     [("fast", "float32"), ("wide", "float32"), ("revealing", "float32"), ("fast", "float64"), ("revealing", "float64")],
 )
-def test_every_path_gives_the_same(path: str, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_path_gives_the_same_memberships(path: str, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Limits are moved so that one well-separated batch has to take each path."""
     rng = np.random.default_rng(5)
     left, right = ([rows_of("apart", rng, 8, dtype) for _ in range(9)] for _ in "AB")
@@ -88,16 +88,16 @@ def test_every_path_gives_the_same(path: str, dtype: str, monkeypatch: pytest.Mo
     pairs = Pairs.of(sets_of(*left), sets_of(*right))
     monkeypatch.setattr(gram, "TRACE_LIMITS", {"float32": limits[0], "float64": limits[1]})
     tally: Counter[str] = Counter()
-    found = SubspaceBertScore().memberships(pairs, tally)
+    result = SubspaceBertScore().memberships(pairs, tally)
     assert tally[path] == 9 == sum(tally.values())
     expected = np.concatenate([literal.memberships(A, B, cut_of(A)) for A, B in zip(left, right, strict=True)])
-    assert np.abs(found - expected).max() < (1e-6 if dtype == "float32" else 1e-12)
+    assert np.abs(result - expected).max() < (1e-6 if dtype == "float32" else 1e-12)
 
 
 @pytest.mark.parametrize("angle", [0.1, 0.03, 0.01, 1e-3, 1e-4])
 def test_two_tokens_at_a_small_angle_in_float32(angle: float) -> None:
     """At .01 a Cholesky factor in plain float32 exists, and is wrong in the fourth digit: it must not be believed."""
-    naive, found, exact = [], [], []
+    naive, result, exact = [], [], []
     for seed in range(20):
         rng = np.random.default_rng(seed)
         E = np.linalg.qr(rng.standard_normal((16, 16)))[0]
@@ -107,14 +107,14 @@ def test_two_tokens_at_a_small_angle_in_float32(angle: float) -> None:
         if angle >= 0.01:
             L = np.linalg.cholesky(U @ U.T)
             naive.append(np.linalg.norm(np.linalg.solve(L, U @ V.T), axis=0))
-        found.append(ours(A, B))
+        result.append(ours(A, B))
         exact.append(literal.memberships(A, B, cut_of(A)))
-    assert np.abs(np.array(found) - exact).max() < 1e-6
+    assert np.abs(np.array(result) - exact).max() < 1e-6
     if angle == 0.01:
         assert np.abs(np.array(naive) - np.array(exact)[:, 2:]).max() > 1e-4  # the trap is real
 
 
-def test_the_cut_is_where_the_project_says() -> None:
+def test_rank_tolerance() -> None:
     """A second token is a new direction just above the tolerance, and a copy just below it."""
     for dtype in ("float32", "float64"):
         E = np.eye(16)
@@ -139,14 +139,14 @@ def test_order_sign_and_length_of_tokens_do_not_matter(pair: Pair, seed: int) ->
 
 
 @given(pairs())
-def test_the_sides_may_be_exchanged(pair: Pair) -> None:
+def test_exchanging_the_sides_exchanges_memberships(pair: Pair) -> None:
     there, back = ours(pair.A, pair.B), ours(pair.B, pair.A)
     k = len(pair.A)
     assert np.abs(np.concatenate([there[k:], there[:k]]) - back).max() < 1e-6
 
 
 @given(st.lists(pairs(dtypes=("float32",)), min_size=2, max_size=8), st.randoms(use_true_random=False))
-def test_alone_is_as_in_any_batch(many: list[Pair], random: object) -> None:
+def test_scores_do_not_depend_on_the_batch(many: list[Pair], random: object) -> None:
     d = many[0].A.shape[1]
     some = [pair for pair in many if pair.A.shape[1] == d]
     random.shuffle(some)
@@ -155,24 +155,24 @@ def test_alone_is_as_in_any_batch(many: list[Pair], random: object) -> None:
     assert np.abs(together - alone).max() < 1e-6
 
 
-def test_one_bad_matrix_does_not_spoil_its_bucket() -> None:
+def test_one_singular_matrix_does_not_affect_its_stack() -> None:
     """NumPy refuses a whole stack for one singular Gram matrix: here it is in a bucket of forty good ones."""
     rng = np.random.default_rng(0)
     left = [separate(rng, 4, 8) for _ in range(41)]
     right = [separate(rng, 3, 8) for _ in range(41)]
     left[17][3] = left[17][0] + left[17][1] - left[17][2]
     tally: Counter[str] = Counter()
-    found = SubspaceBertScore().memberships(Pairs.of(sets_of(*left), sets_of(*right)), tally)
+    result = SubspaceBertScore().memberships(Pairs.of(sets_of(*left), sets_of(*right)), tally)
     assert tally == {"fast": 40, "revealing": 1, "wide": 0}
     expected = np.concatenate([literal.memberships(A, B, cut_of(A)) for A, B in zip(left, right, strict=True)])
-    assert np.abs(found - expected).max() < 1e-7
+    assert np.abs(result - expected).max() < 1e-7
 
 
-def test_empty_sides_have_no_members_and_hide_nobody() -> None:
+def test_empty_sides() -> None:
     A, none = np.eye(3)[:2], np.zeros((0, 3))
     units = np.vstack([A, A, A, A])
-    found = memberships(PairRows.consecutive(units, ends(A, none, none, A, A, A)), cut=1e-7)
-    assert found.tolist() == [0, 0, 0, 0, 1, 1, 1, 1]
+    result = memberships(PairRows.consecutive(units, ends(A, none, none, A, A, A)), cut=1e-7)
+    assert result.tolist() == [0, 0, 0, 0, 1, 1, 1, 1]
     assert memberships(PairRows.consecutive(np.zeros((0, 3)), np.array([0, 0, 0])), cut=1e-7).shape == (0,)
 
 
@@ -191,10 +191,10 @@ def rounded(rows: np.ndarray) -> np.ndarray:
 
 
 @given(pairs(dtypes=("float32", "float64")), st.sampled_from([1e-3, 0.01, 0.5, 1.0, 30.0]))
-def test_relative_memberships_are_the_literal_ones(pair: Pair, ridge: float) -> None:
-    found = relative(*pair, ridge)
-    assert np.abs(found - literal.relative_memberships(rounded(pair.A), rounded(pair.B), ridge)).max() < 1e-5
-    assert found.min() >= 0 and found.max() <= 1
+def test_relative_memberships_match_the_definition(pair: Pair, ridge: float) -> None:
+    result = relative(*pair, ridge)
+    assert np.abs(result - literal.relative_memberships(rounded(pair.A), rounded(pair.B), ridge)).max() < 1e-5
+    assert result.min() >= 0 and result.max() <= 1
 
 
 @pytest.mark.parametrize("ridge", [1e-3, 1.0])
@@ -205,14 +205,14 @@ def test_more_rows_than_dimensions_need_no_revealing_with_a_ridge(d: int, dtype:
     for k, l in ((d + 1, 2), (3 * d, 4 * d), (2, 10 * d)):
         A, B = (rng.standard_normal((n, d)).astype(dtype) for n in (k, l))
         tally: Counter[str] = Counter()
-        found = relative(A, B, ridge, tally)
+        result = relative(A, B, ridge, tally)
         assert tally["revealing"] == 0 and tally["fast"] + tally["wide"] == 1
-        assert np.abs(found - literal.relative_memberships(rounded(A), rounded(B), ridge)).max() < 1e-5
+        assert np.abs(result - literal.relative_memberships(rounded(A), rounded(B), ridge)).max() < 1e-5
 
 
 @pytest.mark.parametrize("angle", [0.1, 0.01, 1e-3, 1e-4, 1e-6, 0.0])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_near_copies_with_the_least_ridge(angle: float, dtype: str) -> None:
+def test_near_copies_with_the_smallest_ridge(angle: float, dtype: str) -> None:
     for seed in range(10):
         rng = np.random.default_rng(seed)
         E = np.linalg.qr(rng.standard_normal((16, 16)))[0]
@@ -231,32 +231,32 @@ def test_every_path_gives_the_same_relative_memberships(path: str, monkeypatch: 
     monkeypatch.setattr(gram, "TRACE_LIMITS", {"float32": limit[0], "float64": limit[1]})
     rows = np.vstack(sets).astype(np.float32)
     tally: Counter[str] = Counter()
-    found = relative_memberships(
+    result = relative_memberships(
         PairRows.consecutive(rows, ends(*sets)), cut=1e-5, ridge=np.full(len(rows), 0.3), tally=tally
     )
     assert tally[path] == len(kinds) == sum(tally.values())
     expected = np.concatenate(
         [literal.relative_memberships(A, B, 0.3) for A, B in zip(sets[0::2], sets[1::2], strict=True)]
     )
-    assert np.abs(found - expected).max() < 1e-6
+    assert np.abs(result - expected).max() < 1e-6
 
 
-def test_a_ridge_over_the_copies_is_as_good_as_the_copies() -> None:
+def test_smaller_ridge_equals_copies() -> None:
     """One row with ridge r / n stands for n rows with ridge r."""
     rng = np.random.default_rng(2)
     A, B = rounded(separate(rng, 4, 8)), rounded(rows_of("combined", rng, 8))
     often = A[[0, 0, 0, 1, 1, 2, 3]]
     ridge = np.concatenate([[0.7 / 3, 0.7 / 2, 0.7, 0.7], np.full(len(B), 0.7)])
-    found = relative_memberships(PairRows.consecutive(np.vstack([A, B]), ends(A, B)), cut=1e-7, ridge=ridge)
+    result = relative_memberships(PairRows.consecutive(np.vstack([A, B]), ends(A, B)), cut=1e-7, ridge=ridge)
     expected = relative(often, B, 0.7)
-    assert found == pytest.approx(expected[[0, 3, 5, *range(6, len(expected))]], abs=1e-12)
+    assert result == pytest.approx(expected[[0, 3, 5, *range(6, len(expected))]], abs=1e-12)
 
 
 def test_relative_memberships_with_empty_sides() -> None:
     A, none = np.eye(3)[:2], np.zeros((0, 3))
     rows = PairRows.consecutive(np.vstack([A, A, A, A]), ends(A, none, none, A, A, A, none, none))
-    found = relative_memberships(rows, cut=1e-7, ridge=np.ones(8))
-    assert found == pytest.approx([0, 0, 0, 0, 1, 1, 1, 1], abs=1e-12)
+    result = relative_memberships(rows, cut=1e-7, ridge=np.ones(8))
+    assert result == pytest.approx([0, 0, 0, 0, 1, 1, 1, 1], abs=1e-12)
     nothing = PairRows.consecutive(np.zeros((0, 3)), np.array([0, 0, 0]))
     assert relative_memberships(nothing, cut=1e-7, ridge=np.ones(0)).shape == (0,)
 
@@ -267,15 +267,15 @@ def test_bases_are_orthonormal_and_span_the_set(pair: Pair) -> None:
     A, B = literal.units(pair.A), literal.units(pair.B)
     units = np.vstack([A, B])
     Q, where = set_factors(units, ends(A, B), cut=pair.cut)
-    for at, rows in enumerate((A, B)):
-        F = Q[where[at] : where[at + 1]]
+    for index, rows in enumerate((A, B)):
+        F = Q[where[index] : where[index + 1]]
         S = literal.subspace(rows, pair.cut)
         assert F.shape == S.shape
         assert np.abs(F @ F.T - np.eye(len(F))).max() < 1e-9
         assert np.abs(F.T @ F - S.T @ S).max() < 1e-5
 
 
-def test_zero_vectors_are_members_of_nothing_and_change_nothing() -> None:
+def test_zero_vectors_are_ignored() -> None:
     A, B = np.array([[1.0, 0, 0], [0, 0, 0], [0, 1, 0]]), np.array([[0, 0, 0], [0.6, 0, 0.8]])
     pairs = Pairs.of(sets_of(A), sets_of(B))
     assert pairs.counts.tolist() == [2, 1]
@@ -284,7 +284,7 @@ def test_zero_vectors_are_members_of_nothing_and_change_nothing() -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_lengths_at_the_ends_of_the_type(dtype: str) -> None:
+def test_units_of_extreme_vectors(dtype: str) -> None:
     limits = np.finfo(dtype)
     rows = np.array([[limits.max] * 4, [limits.max, 0, 0, 0], [limits.smallest_normal] * 4, [1, 2, 3, 4]], dtype=dtype)
     pairs = Pairs.of(sets_of(rows), sets_of(rows))

@@ -1,4 +1,4 @@
-"""What holds for all metrics, and what each one is."""
+"""Properties that all metrics have, and the definition of each metric."""
 
 import tracemalloc
 from itertools import pairwise
@@ -62,7 +62,7 @@ def test_identical_texts_score_best(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_nothing_is_all_of_nothing_and_no_part_of_something(name: str) -> None:
+def test_empty_texts_score_one_together_and_zero_otherwise(name: str) -> None:
     needs_pot(name)
     P, R, F = numbers(name, ["", "a king", ""], ["", "", "red"])
     assert P.tolist() == R.tolist() == [1, 0, 0]
@@ -70,7 +70,7 @@ def test_nothing_is_all_of_nothing_and_no_part_of_something(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_precision_and_recall_are_exchanged_with_the_sides(name: str) -> None:
+def test_exchanging_the_sides_exchanges_precision_and_recall(name: str) -> None:
     needs_pot(name)
     some = ["the king walks", "a a book", "red", "park in park"]
     idf, encoder = Idf.fit(ToyEncoder().encode(CANDIDATES)), ToyEncoder()
@@ -114,7 +114,7 @@ def test_bertscore_is_the_largest_cosine(pair: Pair) -> None:
     assert np.abs(BertScore().memberships(both) - literal.closest(*pair)).max() < 1e-5
 
 
-def test_the_score_of_opposite_precision_and_recall_stays_a_score() -> None:
+def test_score_of_precision_and_recall_with_opposite_signs() -> None:
     """Cosines of .2 and -.6002 make P = -.2001 and R = .2: a harmonic mean would be 800."""
     at = [np.arccos(0.2), np.arccos(-0.6002)]
     A = np.array([[np.cos(angle), np.sin(angle)] for angle in at])
@@ -129,15 +129,15 @@ def test_weighted_means(name: str, weights: str) -> None:
     A, B = encoder.encode(["the red red king"]), encoder.encode(["a king of the park"])
     idf = Idf.fit(encoder.encode(["the king", "the park", "a book"]))
     P, R, _ = metric(f"{name}(weights={weights})").compute(Pairs.of(A, B, idf=idf, moment=moment_of(12)))
-    found = {
+    result = {
         "softset": lambda: literal.relative_memberships(A[0], B[0], 1.0),
         "subspace": lambda: literal.memberships(A[0], B[0], 1e-5),
         "bertscore": lambda: literal.closest(A[0], B[0]),
     }[name]()
     df = {"the": 2, "king": 1, "park": 1, "a": 1, "book": 1}
     for rows, tokens, members, value in (
-        (A[0].astype(float), A.tokens_of(0), found[: len(A[0])], P[0]),
-        (B[0].astype(float), B.tokens_of(0), found[len(A[0]) :], R[0]),
+        (A[0].astype(float), A.tokens_of(0), result[: len(A[0])], P[0]),
+        (B[0].astype(float), B.tokens_of(0), result[len(A[0]) :], R[0]),
     ):
         w = {
             "none": np.ones(len(rows)),
@@ -151,14 +151,14 @@ def test_weighted_means(name: str, weights: str) -> None:
 
 
 @given(pairs(dtypes=("float32", "float64")), st.sampled_from([1e-3, 0.5, 2.0, 30.0, 1e3]))
-def test_graded_membership_is_that_of_the_algebra(pair: Pair, aperture: float) -> None:
+def test_graded_membership_matches_the_algebra(pair: Pair, aperture: float) -> None:
     """Copies count: three times the same word is more of it."""
     both = Pairs.of(sets_of(pair.A), sets_of(pair.B))
-    found = SubspaceBertScore(aperture=aperture).memberships(both)
+    result = SubspaceBertScore(aperture=aperture).memberships(both)
     A, B = (literal.units(rows) for rows in pair)
     in_B = GradedSubspace.of(B, aperture=aperture).membership(A)
     in_A = GradedSubspace.of(A, aperture=aperture).membership(B)
-    assert np.abs(found - np.concatenate([in_B, in_A])).max() < 1e-5
+    assert np.abs(result - np.concatenate([in_B, in_A])).max() < 1e-5
 
 
 def test_copies_count_in_graded_sets_only() -> None:
@@ -175,7 +175,7 @@ def test_copies_count_in_graded_sets_only() -> None:
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("kind", ["apart", "copies", "combined", "crowded", "near"])
 @pytest.mark.parametrize("aperture", [1e5, 1e8, 1e12, 1e160, 1e200])
-def test_a_graded_set_tends_to_the_crisp_one(kind: str, dtype: str, aperture: float) -> None:
+def test_large_apertures_approach_crisp_sets(kind: str, dtype: str, aperture: float) -> None:
     rng = np.random.default_rng(2)
     A, B = rows_of(kind, rng, 8, dtype), rows_of("apart", rng, 8, dtype)
     both = Pairs.of(sets_of(A), sets_of(B))
@@ -186,23 +186,23 @@ def test_a_graded_set_tends_to_the_crisp_one(kind: str, dtype: str, aperture: fl
 def test_grassmann_is_the_geodesic_distance_of_the_algebra() -> None:
     rng = np.random.default_rng(6)
     A, B = rows_of("apart", rng, 8), rows_of("combined", rng, 8)
-    found = metric("grassmann").compute(Pairs.of(sets_of(A), sets_of(B))).score[0]
+    result = metric("grassmann").compute(Pairs.of(sets_of(A), sets_of(B))).score[0]
     V, W = Subspace.span(A), Subspace.span(B)
     largest = Subspace.span(np.eye(16)[: max(V.dim, W.dim)]).distance(
         Subspace.span(np.eye(16)[8:][: max(V.dim, W.dim)]), "geodesic"
     )
-    assert found == pytest.approx(1 - V.distance(W, "geodesic") / largest, abs=1e-12)
+    assert result == pytest.approx(1 - V.distance(W, "geodesic") / largest, abs=1e-12)
     right_angles = metric("grassmann").compute(Pairs.of(sets_of(np.eye(8)[:3]), sets_of(np.eye(8)[4:7])))
     assert right_angles.score[0] == pytest.approx(0, abs=1e-12)
 
 
 @given(TEXTS, TEXTS)
-def test_symbolic_metrics_are_those_of_python_sets(a: str, b: str) -> None:
+def test_symbolic_metrics_match_python_sets(a: str, b: str) -> None:
     A, B = set(a.split()), set(b.split())
     P = len(A & B) / len(A) if A else float(not B)
     R = len(A & B) / len(B) if B else float(not A)
-    found = numbers("symbolic", [a], [b])
-    assert [float(values[0]) for values in found] == pytest.approx([P, R, literal.harmonic(P, R)])
+    result = numbers("symbolic", [a], [b])
+    assert [float(values[0]) for values in result] == pytest.approx([P, R, literal.harmonic(P, R)])
     assert numbers("johnson-symbolic", [a], [b]).score[0] == pytest.approx(P + R)
     jaccard = len(A & B) / len(A | B) if A | B else 1.0
     assert numbers("jaccard", [a], [b]).score[0] == pytest.approx(jaccard)
@@ -228,23 +228,23 @@ def test_symbolic_with_idf_is_a_weighted_share(a: str, b: str, corpus: list[str]
 def test_average_is_the_cosine_of_weighted_means(weights: str) -> None:
     rng = np.random.default_rng(0)
     A, B = rng.standard_normal((4, 6)), rng.standard_normal((3, 6))
-    found = metric(f"average(weights={weights})").compute(Pairs.of(sets_of(A), sets_of(B))).score[0]
+    result = metric(f"average(weights={weights})").compute(Pairs.of(sets_of(A), sets_of(B))).score[0]
     w = {
         "none": lambda X: np.ones(len(X)),
         "l2": lambda X: np.linalg.norm(X, axis=1),
         "l1": lambda X: np.abs(X).sum(axis=1),
     }
     a, b = (w[weights](X) @ X for X in (A, B))
-    assert found == pytest.approx(a @ b / np.linalg.norm(a) / np.linalg.norm(b), abs=1e-12)
+    assert result == pytest.approx(a @ b / np.linalg.norm(a) / np.linalg.norm(b), abs=1e-12)
 
 
-def test_cls_is_the_cosine_of_the_marks() -> None:
+def test_cls_is_the_cosine_of_the_special_tokens() -> None:
     encoder = ToyEncoder()
     A, B = encoder.encode(["a king", "red"]), encoder.encode(["the park", "queen"])
-    found = metric("cls").compute(Pairs.of(A, B)).score
+    result = metric("cls").compute(Pairs.of(A, B)).score
     assert A.special is not None and B.special is not None
     a, b = literal.units(A.special.vectors), literal.units(B.special.vectors)
-    assert np.abs(found - (a * b).sum(axis=1)).max() < 1e-6
+    assert np.abs(result - (a * b).sum(axis=1)).max() < 1e-6
 
 
 # Not wmd, whose numbers depend on the lengths, nor graded sets, which are below 1 anyway.
@@ -262,7 +262,7 @@ def test_huge_and_tiny_vectors_of_identical_texts_score_best(name: str, scale: f
 
 
 @pytest.mark.parametrize("weights", ["l2", "l1"])
-def test_weights_at_the_end_of_the_type(weights: str) -> None:
+def test_weights_of_extreme_vectors(weights: str) -> None:
     """The sum of a row of 1e308 overflows, its share of the weight does not: 3/4 and 1/4 in l1."""
     A = np.array([[1e308, 1e308, 1e308], [0, 0, 1e308]])
     shares = {"l1": [0.75, 0.25], "l2": [np.sqrt(3) / (1 + np.sqrt(3)), 1 / (1 + np.sqrt(3))]}[weights]
@@ -270,7 +270,7 @@ def test_weights_at_the_end_of_the_type(weights: str) -> None:
     assert P[0] == pytest.approx(shares[0] / np.sqrt(3) + shares[1], abs=1e-6)
 
 
-def test_wmd_of_vectors_that_are_far_apart_is_near_zero() -> None:
+def test_wmd_of_distant_vectors_is_near_zero() -> None:
     pytest.importorskip("ot")
     A, B = np.array([[1e300, 0], [0, 1e300]]), np.array([[1.0, 1.0]])
     assert metric("wmd").compute(Pairs.of(sets_of(A), sets_of(B))).score[0] == pytest.approx(0, abs=1e-9)
@@ -278,12 +278,12 @@ def test_wmd_of_vectors_that_are_far_apart_is_near_zero() -> None:
 
 
 @pytest.mark.parametrize("index", ["jaccard", "otsuka", "dice"])
-def test_dynamax_of_texts_of_very_different_size_is_a_number(index: str) -> None:
+def test_dynamax_of_texts_with_very_different_lengths(index: str) -> None:
     A, B = np.array([[1e-200, 0.0]]), np.array([[0.0, 1.0]])
     assert metric(f"dynamax(index={index})").compute(Pairs.of(sets_of(A), sets_of(B))).score[0] == 0
 
 
-def test_a_float32_side_is_no_more_exact_beside_a_float64_one() -> None:
+def test_mixed_precision_uses_the_float32_tolerance() -> None:
     """Sums rounded to float32 are no new directions, whatever the other side's type: the coarser rules."""
     worst = 0.0
     for seed in range(30):
@@ -299,7 +299,7 @@ def test_a_float32_side_is_no_more_exact_beside_a_float64_one() -> None:
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_no_number_is_ever_nan(name: str) -> None:
+def test_scores_are_finite(name: str) -> None:
     needs_pot(name)
     texts = ["", "a", "a a a", "the red book", "zebra"]
     left = [one for one in texts for _ in texts]
@@ -307,7 +307,7 @@ def test_no_number_is_ever_nan(name: str) -> None:
         assert np.isfinite(values).all()
 
 
-def test_more_of_the_same_words_is_more_alike() -> None:
+def test_more_common_words_raise_the_score() -> None:
     """A ladder that every token metric must climb."""
     steps = ["zebra quark", "red quark", "the red quark", "the red book"]
     for name in ("softset", "subspace", "bertscore", "symbolic", "jaccard", "tfidf", "dynamax"):
@@ -315,7 +315,7 @@ def test_more_of_the_same_words_is_more_alike() -> None:
         assert all(a < b + 1e-12 for a, b in pairwise(F)), name
 
 
-def test_the_memory_of_wmd_does_not_grow_with_tokens_times_tokens_times_dimensions() -> None:
+def test_memory_of_wmd_is_bounded() -> None:
     """Two texts of 150 tokens need a cost matrix of .2 MB; all their differences would take 69 MB."""
     pytest.importorskip("ot")
     A = np.random.default_rng(0).standard_normal((150, 384)).astype(np.float32)

@@ -1,4 +1,4 @@
-"""Several references: the best by F, the mean, or the union of their sets."""
+"""Several references: the best score, the mean, or the union of the sets."""
 
 import numpy as np
 import pytest
@@ -16,47 +16,47 @@ def score(multi_reference: str, candidates, references, **options):
 
 
 @given(JOBS)
-def test_the_best_is_the_first_of_the_largest_f(job) -> None:
-    found = score("best", [one for one, _ in job], [some for _, some in job])
-    for at, (candidate, some) in enumerate(job):
+def test_best_is_the_first_reference_with_the_highest_score(job) -> None:
+    result = score("best", [one for one, _ in job], [some for _, some in job])
+    for index, (candidate, some) in enumerate(job):
         each = score("best", [candidate] * len(some), some)
-        best = int(found.best_reference[at])
+        best = int(result.best_reference[index])
         assert each.score[best] >= each.score.max() - 1e-6
         if not (np.abs(np.delete(each.score, best) - each.score[best]) < 1e-6).any():  # no tie
             assert best == int(np.argmax(each.score))
         for name in ("precision", "recall", "score", "reference_tokens", "candidate_tokens", "empty", "saturated"):
-            assert getattr(found, name)[at] == pytest.approx(getattr(each, name)[best], abs=1e-6)
+            assert getattr(result, name)[index] == pytest.approx(getattr(each, name)[best], abs=1e-6)
 
 
 @given(JOBS)
-def test_the_mean_is_the_mean_of_each(job) -> None:
-    found = score("mean", [one for one, _ in job], [some for _, some in job])
-    for at, (candidate, some) in enumerate(job):
+def test_mean_averages_all_references(job) -> None:
+    result = score("mean", [one for one, _ in job], [some for _, some in job])
+    for index, (candidate, some) in enumerate(job):
         each = score("best", [candidate] * len(some), some)
         for name in ("precision", "recall", "score"):
-            assert getattr(found, name)[at] == pytest.approx(getattr(each, name).mean(), abs=1e-6)
-        assert found.reference_tokens[at] == sum(len(one.split()) for one in some)
-        assert found.candidate_tokens[at] == len(candidate.split())
+            assert getattr(result, name)[index] == pytest.approx(getattr(each, name).mean(), abs=1e-6)
+        assert result.reference_tokens[index] == sum(len(one.split()) for one in some)
+        assert result.candidate_tokens[index] == len(candidate.split())
 
 
 @given(FILLED, st.lists(FILLED, min_size=1, max_size=3))
-def test_the_union_is_that_of_the_algebra(candidate: str, some: list[str]) -> None:
+def test_union_matches_the_algebra(candidate: str, some: list[str]) -> None:
     encoder = ToyEncoder(d=24)
-    found = Scorer(encoder, metric="subspace", multi_reference="union").score(
+    result = Scorer(encoder, metric="subspace", multi_reference="union").score(
         [candidate, candidate], [some, ["a king", "red"]]
     )
     union = Subspace.empty(24)
     for rows in encoder.encode(some):
         union = union | Subspace.span(rows)  # in its own type: sums rounded to float32 are no new directions
     rows = encoder.encode([candidate])[0]
-    assert found.precision[0] == pytest.approx(union.membership(rows).mean(), abs=1e-5)
+    assert result.precision[0] == pytest.approx(union.membership(rows).mean(), abs=1e-5)
     back = Subspace.span(rows).membership(np.vstack(list(encoder.encode(some))))
-    assert found.recall[0] == pytest.approx(back.mean(), abs=1e-5)
-    assert found.reference_tokens[0] == sum(len(one.split()) for one in some)
-    assert found.best_reference.tolist() == [-1, -1]
+    assert result.recall[0] == pytest.approx(back.mean(), abs=1e-5)
+    assert result.reference_tokens[0] == sum(len(one.split()) for one in some)
+    assert result.best_reference.tolist() == [-1, -1]
 
 
-def test_a_union_holds_more_than_its_parts() -> None:
+def test_union_raises_precision() -> None:
     some = ["the king", "a red park"]
     both = score("union", ["the red king walks"], [some]).precision[0]
     each = [score("best", ["the red king walks"], [one]).precision[0] for one in some]
@@ -64,21 +64,21 @@ def test_a_union_holds_more_than_its_parts() -> None:
 
 
 @given(JOBS, st.sampled_from([1, 2, 100]))
-def test_blocks_change_nothing(job, block: int) -> None:
+def test_block_size_does_not_change_scores(job, block: int) -> None:
     candidates, references = [one for one, _ in job], [some for _, some in job]
     for multi_reference in ("best", "mean", "union"):
         whole = score(multi_reference, candidates, references)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("softset.similarity.run.TEXT_PAIRS", block)
-            found = score(multi_reference, candidates, references)
+            result = score(multi_reference, candidates, references)
         for name in ("precision", "recall", "score"):
-            assert np.abs(getattr(found, name) - getattr(whole, name)).max() < 1e-6
+            assert np.abs(getattr(result, name) - getattr(whole, name)).max() < 1e-6
         for name in ("candidate_tokens", "reference_tokens", "empty", "saturated", "best_reference"):
-            assert getattr(found, name).tolist() == getattr(whole, name).tolist(), (multi_reference, name)
-        assert found.signature == whole.signature
+            assert getattr(result, name).tolist() == getattr(whole, name).tolist(), (multi_reference, name)
+        assert result.signature == whole.signature
 
 
-def test_which_reference_counted_does_not_depend_on_the_others() -> None:
+def test_best_reference_does_not_depend_on_other_candidates() -> None:
     """All of one reference counted, alone and beside a candidate with two."""
     for multi_reference in ("best", "mean", "union"):
         alone = score(multi_reference, ["a king"], [["a queen"]]).best_reference[0]
@@ -86,7 +86,7 @@ def test_which_reference_counted_does_not_depend_on_the_others() -> None:
         assert alone == beside, multi_reference
 
 
-def test_one_reference_is_the_same_in_a_list_and_by_itself() -> None:
+def test_list_of_one_reference_equals_the_reference() -> None:
     for multi_reference in ("best", "mean", "union"):
         assert score(multi_reference, ["a king"], [["a queen"]]).score == pytest.approx(
             score("best", ["a king"], ["a queen"]).score
@@ -103,16 +103,16 @@ def test_empty_references_among_others() -> None:
     assert mean.score[0] == pytest.approx(0.5) and mean.empty[0]
 
 
-def test_token_sets_as_streams_of_references() -> None:
+def test_list_of_token_sets_as_references() -> None:
     encoder = ToyEncoder()
     candidates = ["a king", "red park", "the book"]
     first, second = ["the king", "a park", "book"], ["queen", "red red", "in the book"]
     for multi_reference in ("best", "mean", "union"):
         scorer = Scorer(encoder, multi_reference=multi_reference)
         expected = scorer.score(candidates, [list(pair) for pair in zip(first, second, strict=True)])
-        found = scorer.score(candidates, [scorer.encode(first), scorer.encode(second)])
-        assert np.abs(found.score - expected.score).max() < 1e-6
-        assert found.best_reference.tolist() == expected.best_reference.tolist()
+        result = scorer.score(candidates, [scorer.encode(first), scorer.encode(second)])
+        assert np.abs(result.score - expected.score).max() < 1e-6
+        assert result.best_reference.tolist() == expected.best_reference.tolist()
 
 
 @pytest.mark.parametrize(
@@ -120,24 +120,24 @@ def test_token_sets_as_streams_of_references() -> None:
 )
 def test_unions_work_for_every_kind_of_metric(name: str) -> None:
     encoder = ToyEncoder(lean=0)
-    found = Scorer(encoder, metric=name, multi_reference="union").score(["the red king"], [["the red", "king"]])
-    assert found.score[0] == pytest.approx(1, abs=1e-6)
+    result = Scorer(encoder, metric=name, multi_reference="union").score(["the red king"], [["the red", "king"]])
+    assert result.score[0] == pytest.approx(1, abs=1e-6)
 
 
-def test_own_vectors_as_streams() -> None:
+def test_list_of_vector_sets_as_references() -> None:
     A, B, C = (TokenSets.from_arrays([row[None, :]]) for row in np.eye(3))
     assert Scorer(None).score(A, [B, A, C]).best_reference.tolist() == [1]
     assert Scorer(None, multi_reference="union").score(A, [B, C]).score.tolist() == [0]
     assert Scorer(None, multi_reference="mean").score(A, [B, A]).score.tolist() == [0.5]
 
 
-def test_the_first_of_equals_is_the_best() -> None:
+def test_first_reference_wins_a_tie() -> None:
     """Equal texts have equal scores to the last digit, wherever they stand in the list."""
-    found = score("best", ["a king", "red"], [["park", "a king", "a king"], ["book", "book", "book"]])
-    assert found.best_reference.tolist() == [1, 0]
+    result = score("best", ["a king", "red"], [["park", "a king", "a king"], ["book", "book", "book"]])
+    assert result.best_reference.tolist() == [1, 0]
 
 
-def test_references_of_the_same_set_are_equals() -> None:
+def test_reordered_references_are_a_tie() -> None:
     """Both span what the candidate spans, so both score 1: the first must not lose by a rounding of 1e-16."""
     encoder = ToyEncoder(lean=0)
     for candidate in ("the the red", "king of of the park", "a a red book in"):

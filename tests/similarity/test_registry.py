@@ -1,4 +1,4 @@
-"""A metric's repr is its name: it parses back, whatever the parameters; what is no metric is refused in a sentence."""
+"""The repr of a metric is its name and can be parsed; invalid names are rejected."""
 
 from dataclasses import fields
 from math import inf
@@ -38,20 +38,20 @@ def metrics(draw: st.DrawFn) -> Metric:
 
 
 @given(metrics())
-def test_the_repr_parses_back(one: Metric) -> None:
+def test_repr_can_be_parsed(one: Metric) -> None:
     assert metric(repr(one)) == one
     assert metric(str(one)) == one
     assert metric(parse_signature(format_signature({"metric": one}))["metric"]) == one
 
 
 @given(metrics())
-def test_only_what_differs_from_the_defaults_is_named(one: Metric) -> None:
+def test_repr_shows_only_changed_parameters(one: Metric) -> None:
     for field in fields(one):
         assert (f"{field.name}=" in repr(one)) == (getattr(one, field.name) != field.default)
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_every_name_of_the_tests_is_its_own_repr_or_the_default(name: str) -> None:
+def test_spaces_in_names_are_ignored(name: str) -> None:
     assert metric(name) == metric(f"  {name.replace('=', ' = ').replace('(', ' ( ').replace(')', ' )')} ")
     assert hash(metric(name)) == hash(metric(repr(metric(name))))
 
@@ -76,7 +76,7 @@ def test_the_default_is_softset() -> None:
     assert Scorer(None).metric == SoftsetScore() == metric("softset")
 
 
-def test_an_object_is_its_own_name() -> None:
+def test_metric_objects_are_returned_unchanged() -> None:
     one = SubspaceBertScore(weights="l2")
     assert metric(one) is one
 
@@ -121,14 +121,14 @@ def test_an_object_is_its_own_name() -> None:
         (3, "but int was given"),
     ],
 )
-def test_what_is_no_metric_is_refused_in_one_sentence(given: Any, sentence: str) -> None:
+def test_invalid_names_are_rejected(given: Any, sentence: str) -> None:
     with pytest.raises(InputError, match=sentence) as caught:
         metric(given)
     assert "\n" not in str(caught.value)
 
 
 @given(st.text(max_size=40) | st.text("subpacewighto=(),.12 ", max_size=30).map(lambda rest: "subspace(" + rest + ")"))
-def test_no_name_does_worse_than_a_sentence(name: str) -> None:
+def test_any_string_is_parsed_or_rejected(name: str) -> None:
     try:
         said = repr(metric(name))
     except InputError as error:
@@ -137,18 +137,18 @@ def test_no_name_does_worse_than_a_sentence(name: str) -> None:
 
 
 @pytest.mark.parametrize("aperture", ["2", None, [2.0], True, 10**400, -(10**400)], ids=lambda one: repr(one)[:9])
-def test_an_aperture_that_is_no_number_is_refused(aperture: Any) -> None:
+def test_invalid_apertures_are_rejected(aperture: Any) -> None:
     """True would be shown as a number that does not parse back, and 10**400 fits no float."""
     with pytest.raises(InputError, match="aperture"):
         SubspaceBertScore(aperture=aperture)
 
 
 @pytest.mark.parametrize("ridge", ["2", None, [2.0], True, 10**400, -(10**400)], ids=lambda one: repr(one)[:9])
-def test_a_ridge_that_is_no_number_is_refused(ridge: Any) -> None:
+def test_invalid_ridges_are_rejected(ridge: Any) -> None:
     with pytest.raises(InputError, match=r"the ridge must be a number from 0\.001 to 10000, but") as caught:
         SoftsetScore(ridge=ridge)
     assert "\n" not in str(caught.value) and len(str(caught.value)) < 200
 
 
-def test_the_bounds_of_the_ridge_are_ridges() -> None:
+def test_bounds_of_the_ridge_are_accepted() -> None:
     assert [SoftsetScore(ridge=one).ridge for one in (1e-3, 1, np.float32(2), 10**4)] == [1e-3, 1.0, 2.0, 1e4]

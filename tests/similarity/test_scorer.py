@@ -1,13 +1,17 @@
-"""The scorer: texts, token sets or arrays in; numbers, facts and a signature out, block by block."""
+"""The scorer: input of texts, token sets or arrays; output of numbers, counts and a signature."""
 
+import inspect
 import json
+from dataclasses import FrozenInstanceError
 
 import numpy as np
 import pytest
 
 import softset
 from softset import Idf, Scorer, TokenSets, metric
+from softset.encoders.loading import EncoderOptions, load_encoder
 from softset.encoders.signature import parse_signature
+from softset.errors import InputError
 from softset.similarity.metrics.pairs import Pairs
 from softset.similarity.metrics.subspace import SubspaceBertScore
 from tests.similarity import literal
@@ -24,31 +28,33 @@ from tests.similarity.cases import (
 )
 
 
-def test_scores_are_the_literal_ones() -> None:
+def test_scores_match_the_definition() -> None:
     encoder = ToyEncoder()
     scores = Scorer(encoder, metric="subspace").score(LEFT, RIGHT)
     A, B = encoder.encode(LEFT), encoder.encode(RIGHT)
-    for at in (0, 1, 3, 5):
-        found = literal.memberships(A[at], B[at], 1e-5)
-        P, R = found[: len(A[at])].mean(), found[len(A[at]) :].mean()
-        assert scores.precision[at] == pytest.approx(P, abs=1e-5)
-        assert scores.recall[at] == pytest.approx(R, abs=1e-5)
-        assert scores.score[at] == pytest.approx(literal.harmonic(P, R), abs=1e-5)
+    for index in (0, 1, 3, 5):
+        result = literal.memberships(A[index], B[index], 1e-5)
+        P, R = result[: len(A[index])].mean(), result[len(A[index]) :].mean()
+        assert scores.precision[index] == pytest.approx(P, abs=1e-5)
+        assert scores.recall[index] == pytest.approx(R, abs=1e-5)
+        assert scores.score[index] == pytest.approx(literal.harmonic(P, R), abs=1e-5)
 
 
 @pytest.mark.parametrize("known", [True, False])
-def test_scores_of_the_default_are_the_literal_ones(known: bool) -> None:
+def test_default_scores_match_the_definition(known: bool) -> None:
     """Rare tokens count more where the encoder knows what is rare; else all count the same."""
     encoder = KnownEncoder() if known else ToyEncoder()
     scores = Scorer(encoder).score(LEFT, RIGHT)
     A, B = encoder.encode(LEFT), encoder.encode(RIGHT)
-    for at in (0, 1, 3, 5):
-        of_A, of_B = (literal.rarity(rows, moment_of(12)) if known else np.ones(len(rows)) for rows in (A[at], B[at]))
-        found = [scores.precision[at], scores.recall[at], scores.score[at]]
-        assert found == pytest.approx(literal.softset(A[at], B[at], of_A, of_B), abs=1e-6)
+    for index in (0, 1, 3, 5):
+        of_A, of_B = np.ones(len(A[index])), np.ones(len(B[index]))
+        if known:
+            of_A, of_B = (literal.rarity(rows, moment_of(12)) for rows in (A[index], B[index]))
+        result = [scores.precision[index], scores.recall[index], scores.score[index]]
+        assert result == pytest.approx(literal.softset(A[index], B[index], of_A, of_B), abs=1e-6)
 
 
-def test_facts_and_flags() -> None:
+def test_counts_and_flags() -> None:
     scores = Scorer(ToyEncoder()).score(LEFT, RIGHT)
     assert scores.candidate_tokens.tolist() == [3, 2, 0, 4, 3, 10]
     assert scores.reference_tokens.tolist() == [3, 6, 0, 1, 0, 1]
@@ -60,7 +66,7 @@ def test_facts_and_flags() -> None:
 
 
 @pytest.mark.parametrize(("k", "saturated"), [(3, False), (4, False), (5, True), (8, True), (11, True)])
-def test_saturated_is_a_matter_of_rank(k: int, saturated: bool) -> None:
+def test_saturation_depends_on_rank(k: int, saturated: bool) -> None:
     A = np.random.default_rng(0).standard_normal((k, 8))
     one = np.eye(8)[:1]
     copies = np.repeat(A[:2], k, axis=0)
@@ -72,7 +78,7 @@ def test_saturated_is_a_matter_of_rank(k: int, saturated: bool) -> None:
     assert not Scorer(None, metric="bertscore").score([A], [one]).saturated.any()
 
 
-def test_vectors_without_direction_count_as_empty() -> None:
+def test_zero_vectors_count_as_empty() -> None:
     """A text of zero vectors scores as an empty one: the flag must say why."""
     scores = Scorer(None).score([np.zeros((2, 3))], [np.eye(3)])
     assert scores.score[0] == 0
@@ -83,32 +89,32 @@ def test_vectors_without_direction_count_as_empty() -> None:
 
 
 @pytest.mark.parametrize("name", [one for one in EVERY if one not in TRANSPORT])
-def test_token_sets_in_place_of_text(name: str) -> None:
+def test_token_sets_replace_texts(name: str) -> None:
     encoder = KnownEncoder()
     scorer = Scorer(encoder, metric=name, idf=Idf.fit(RIGHT, model=encoder))
     expected = scorer.score(LEFT, RIGHT)
     A, B = scorer.encode(LEFT), scorer.encode(RIGHT)
     for left, right in ((A, B), (LEFT, B), (A, RIGHT)):
-        found = scorer.score(left, right)
-        assert_same(found, expected, 1e-6)
-        assert found.signature == expected.signature
+        result = scorer.score(left, right)
+        assert_same(result, expected, 1e-6)
+        assert result.signature == expected.signature
 
 
 def test_own_vectors_need_no_model() -> None:
     rng = np.random.default_rng(0)
     A, B = [rng.standard_normal((3, 4)), rng.standard_normal((2, 4))], [rng.standard_normal((2, 4)) for _ in range(2)]
     scorer = Scorer("a model that is not here")
-    found = scorer.score(A, B)
-    assert "encoder" not in scorer.__dict__  # nothing was loaded
-    for at in range(2):
-        P, R, F = literal.softset(A[at], B[at], np.ones(len(A[at])), np.ones(len(B[at])))
-        assert [found.precision[at], found.recall[at], found.score[at]] == pytest.approx([P, R, F], abs=1e-9)
-    assert_same(scorer.score(TokenSets.from_arrays(A), B), found)
-    assert_same(scorer.score([one.tolist() for one in A], [one.tolist() for one in B]), found)
+    result = scorer.score(A, B)
+    for index in range(2):
+        P, R, F = literal.softset(A[index], B[index], np.ones(len(A[index])), np.ones(len(B[index])))
+        assert [result.precision[index], result.recall[index], result.score[index]] == pytest.approx(
+            [P, R, F], abs=1e-9
+        )
+    assert_same(scorer.score(TokenSets.from_arrays(A), B), result)
+    assert_same(scorer.score([one.tolist() for one in A], [one.tolist() for one in B]), result)
     assert_same(scorer.score(np.array([A[1], A[1]]), [B[1], B[1]]), scorer.score([A[1], A[1]], [B[1], B[1]]))
-    assert parse_signature(found.signature)["encoder"] == "own"
-    assert parse_signature(found.signature)["metric"] == "softset(weights=none)"
-    assert "encoder" not in scorer.__dict__
+    assert parse_signature(result.signature)["encoder"] == "own"
+    assert parse_signature(result.signature)["metric"] == "softset(weights=none)"
 
 
 def test_arrays_without_rows_are_empty_texts() -> None:
@@ -124,13 +130,13 @@ def test_numpy_strings_are_texts() -> None:
     assert_same(scorer.score([np.str_(one) for one in LEFT[:2]], RIGHT[:2]), expected)
 
 
-def test_any_iterable_is_a_list() -> None:
+def test_iterables_are_accepted() -> None:
     scorer = Scorer(ToyEncoder())
     assert_same(scorer.score(iter(LEFT), tuple(RIGHT)), scorer.score(LEFT, RIGHT))
 
 
 @pytest.mark.torch
-def test_tensors_are_arrays() -> None:
+def test_tensors_are_accepted() -> None:
     torch = pytest.importorskip("torch")
     A = np.random.default_rng(0).standard_normal((3, 4))
     assert_same(
@@ -149,7 +155,7 @@ def test_float16_sets_keep_three_digits() -> None:
         assert_same(mixed, full, 2e-3)
 
 
-def test_texts_that_come_twice_are_encoded_once() -> None:
+def test_repeated_texts_are_encoded_once() -> None:
     encoder = ToyEncoder()
     Scorer(encoder).score(["a king"] * 50, ["the park"] * 50)
     assert encoder.texts_seen == 2
@@ -158,7 +164,7 @@ def test_texts_that_come_twice_are_encoded_once() -> None:
 # Matrices
 
 
-def test_the_matrix_has_the_scores() -> None:
+def test_matrix_diagonal_equals_scores() -> None:
     for name in ("softset", "subspace(weights=rare)", "bertscore", "tfidf", "symbolic(weights=idf)"):
         scorer = Scorer(KnownEncoder(), metric=name, idf=Idf.fit(RIGHT, model=ToyEncoder()))
         M = scorer.matrix(LEFT, RIGHT)
@@ -170,7 +176,7 @@ def test_the_matrix_has_the_scores() -> None:
     assert np.abs(scorer.matrix(LEFT).score - scorer.matrix(LEFT, LEFT).score).max() < 1e-9
 
 
-def test_distances_go_into_scipys_clustering() -> None:
+def test_distances_work_with_scipy_clustering() -> None:
     from scipy.cluster.hierarchy import fcluster, linkage
     from scipy.spatial.distance import squareform
 
@@ -183,14 +189,14 @@ def test_distances_go_into_scipys_clustering() -> None:
 
 
 @pytest.mark.parametrize("name", ["johnson", "johnson-symbolic"])
-def test_distances_of_metrics_that_go_to_two(name: str) -> None:
+def test_distances_of_sum_metrics(name: str) -> None:
     """The best score is 2 here: texts that share half of their words are not at distance 0."""
     D = softset.pairwise(["red king", "red queen", "red king"], model=ToyEncoder(d=48), metric=name, distance=True)
     assert D[0, 2] == pytest.approx(0, abs=1e-6)
     assert D[0, 1] > 0.1
 
 
-def test_pairwise_is_the_matrix() -> None:
+def test_pairwise_equals_matrix() -> None:
     encoder = ToyEncoder()
     F = softset.pairwise(LEFT, RIGHT, model=encoder, metric="bertscore")
     assert np.array_equal(F, Scorer(encoder, metric="bertscore").matrix(LEFT, RIGHT).score)
@@ -202,7 +208,7 @@ def test_pairwise_is_the_matrix() -> None:
 # What comes out
 
 
-def test_json_parses_back() -> None:
+def test_json_round_trip() -> None:
     scores = Scorer(ToyEncoder()).score(LEFT, RIGHT)
     facts = json.loads(scores.to_json())
     assert facts["signature"] == scores.signature
@@ -214,7 +220,7 @@ def test_json_parses_back() -> None:
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_the_signature_names_the_metric_and_parses_back(name: str) -> None:
+def test_signature_can_be_parsed(name: str) -> None:
     if name in TRANSPORT:
         pytest.importorskip("ot")
     scores = Scorer(KnownEncoder(), metric=name).score(["a king", "red"], [["a king", "park"], ["a book"]])
@@ -224,7 +230,7 @@ def test_the_signature_names_the_metric_and_parses_back(name: str) -> None:
     assert ("idf" in facts) == metric(name).needs_idf
 
 
-def test_the_signature_says_what_changes_numbers() -> None:
+def test_signature_changes_with_every_option() -> None:
     encoder = ToyEncoder()
     plain = Scorer(encoder).score(["a"], ["b"]).signature
     others = [
@@ -241,7 +247,7 @@ def test_the_signature_says_what_changes_numbers() -> None:
 
 
 @pytest.mark.parametrize("signature", ["own", "mine|yours", "my model: the best", "http://x.y/z", ""])
-def test_the_signature_parses_back_whatever_the_vectors_are_called(signature: str) -> None:
+def test_signature_with_unusual_encoder_names(signature: str) -> None:
     sets = TokenSets.from_arrays([np.eye(3)], signature=signature)
     facts = parse_signature(Scorer(None).score(sets, sets).signature)
     assert facts["encoder"] == signature and facts["metric"] == "softset(weights=none)"
@@ -256,7 +262,7 @@ def test_truncated_tokens_are_counted() -> None:
     assert parse_signature(scores.signature)["overflow"] == "truncate"
 
 
-def test_nothing_to_score_is_no_error() -> None:
+def test_empty_input_is_accepted() -> None:
     for name in [one for one in EVERY if one not in TRANSPORT]:
         scores = Scorer(KnownEncoder(), metric=name).score([], [])
         assert len(scores) == 0 and scores.means() == {"precision": 0, "recall": 0, "score": 0}
@@ -264,15 +270,15 @@ def test_nothing_to_score_is_no_error() -> None:
         assert Scorer(KnownEncoder(), metric=name).matrix([], []).score.shape == (0, 0)
 
 
-def test_progress_ends_at_the_end() -> None:
-    told: list[tuple[int, int]] = []
+def test_progress_reports_every_block() -> None:
+    calls: list[tuple[int, int]] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("softset.similarity.run.TEXT_PAIRS", 4)
-        Scorer(ToyEncoder()).score(LEFT, RIGHT, progress=lambda done, of: told.append((done, of)))
-    assert told == [(3, 6), (6, 6)]
+        Scorer(ToyEncoder()).score(LEFT, RIGHT, progress=lambda done, of: calls.append((done, of)))
+    assert calls == [(3, 6), (6, 6)]
 
 
-def test_another_metric_with_the_same_model() -> None:
+def test_with_options_shares_the_model() -> None:
     encoder = ToyEncoder()
     scorer = Scorer(encoder, multi_reference="mean")
     other = scorer.with_options(metric="bertscore")
@@ -282,7 +288,7 @@ def test_another_metric_with_the_same_model() -> None:
     )
 
 
-def test_a_model_is_loaded_when_it_is_needed_and_once_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_model_is_loaded_lazily_and_once(monkeypatch: pytest.MonkeyPatch) -> None:
     loaded: list[object] = []
     monkeypatch.setattr(
         "softset.similarity.scorer.load_encoder", lambda model, **_: loaded.append(model) or ToyEncoder()
@@ -295,27 +301,60 @@ def test_a_model_is_loaded_when_it_is_needed_and_once_for_all(monkeypatch: pytes
     assert other.encoder is scorer.encoder and loaded == ["toy"]
 
 
-def test_a_function_does_what_the_class_does() -> None:
-    found = softset.score(LEFT, RIGHT, model=ToyEncoder(), metric="subspace(weights=l1)")
-    assert_same(found, Scorer(ToyEncoder(), metric="subspace(weights=l1)").score(LEFT, RIGHT))
+def test_encoder_options_are_those_of_load_encoder() -> None:
+    """`EncoderOptions` gives type checkers and completion the options; it must not drift from the function."""
+    keywords = [name for name in inspect.signature(load_encoder).parameters if name != "model"]
+    assert list(EncoderOptions.__annotations__) == keywords
+    with pytest.raises(InputError, match="there is no option 'layyer'; did you mean 'layer'"):
+        Scorer("words", **{"layyer": 3})
 
 
-def test_kernel_rows_are_those_of_the_sets() -> None:
+def test_f1_exists_only_for_metrics_whose_score_is_f1() -> None:
+    for name, is_f1 in (
+        ("bertscore", True),
+        ("subspace", True),
+        ("softset", False),
+        ("johnson", False),
+        ("cls", False),
+    ):
+        scorer = Scorer(ToyEncoder(), metric=name)
+        for scores in (scorer.score(LEFT, RIGHT), scorer.matrix(LEFT, RIGHT)):
+            assert hasattr(scores, "f1") == is_f1
+            if is_f1:
+                assert np.array_equal(scores.f1, scores.score)
+
+
+def test_plan_is_immutable_and_complete() -> None:
+    encoder = KnownEncoder()
+    plan = Scorer(encoder, multi_reference="mean").resolve(LEFT, RIGHT)
+    assert plan.encoder is encoder and plan.metric == metric("softset") and plan.multi_reference == "mean"
+    assert plan.moment is not None and plan.idf is None and plan.rescale is None
+    assert plan.signature == Scorer(encoder).score(LEFT, RIGHT).signature
+    with pytest.raises(FrozenInstanceError):
+        plan.metric = metric("bertscore")
+
+
+def test_function_equals_class() -> None:
+    result = softset.score(LEFT, RIGHT, model=ToyEncoder(), metric="subspace(weights=l1)")
+    assert_same(result, Scorer(ToyEncoder(), metric="subspace(weights=l1)").score(LEFT, RIGHT))
+
+
+def test_repeated_pairs_read_the_right_rows() -> None:
     """Pairs name sets by their places: the same set may be on both sides, many times, in any order."""
     rng = np.random.default_rng(0)
     sets = TokenSets.from_arrays([rows_of("apart", rng, 6) for _ in range(4)])
     left, right = np.array([3, 0, 0, 2]), np.array([1, 0, 3, 2])
-    found = SubspaceBertScore().compute(Pairs.of(sets, sets, left, right))
-    for at, (i, j) in enumerate(zip(left, right, strict=True)):
+    result = SubspaceBertScore().compute(Pairs.of(sets, sets, left, right))
+    for index, (i, j) in enumerate(zip(left, right, strict=True)):
         members = literal.memberships(sets[int(i)], sets[int(j)], 1e-7)
-        assert found.precision[at] == pytest.approx(members[: len(sets[int(i)])].mean(), abs=1e-9)
+        assert result.precision[index] == pytest.approx(members[: len(sets[int(i)])].mean(), abs=1e-9)
 
 
-def test_a_text_of_unknown_tokens_is_like_itself_in_pairs_and_in_a_matrix() -> None:
+def test_text_of_unknown_tokens_matches_itself() -> None:
     texts = ["red", "", "zzzqqq", "qqqzzz"]
     for name in ("softset", "subspace", "johnson", "bertscore", "average"):
         scorer = Scorer("words", metric=name)
         best = scorer.metric.MAX_SCORE
         assert scorer.score(texts, texts).score == pytest.approx(np.full(4, best))
-        for found in (scorer.matrix(texts).score, scorer.matrix(texts, list(texts)).score):
-            assert np.diag(found) == pytest.approx(np.full(4, best)) and found[2, 3] == found[3, 2] == 0
+        for result in (scorer.matrix(texts).score, scorer.matrix(texts, list(texts)).score):
+            assert np.diag(result) == pytest.approx(np.full(4, best)) and result[2, 3] == result[3, 2] == 0

@@ -1,4 +1,4 @@
-"""softset's own metric: its literal form, what must not change it, and what it does where rarity is not known."""
+"""The softset metric: its definition, its invariances, and its fallback without a second moment."""
 
 import numpy as np
 import pytest
@@ -45,7 +45,7 @@ def within(dtype: np.dtype) -> float:
 
 
 @given(pairs(), st.sampled_from(RIDGES), st.sampled_from(["none", "l2", "rare"]))
-def test_scores_are_the_literal_ones(pair: Pair, ridge: float, weights: str) -> None:
+def test_scores_match_the_definition(pair: Pair, ridge: float, weights: str) -> None:
     """Of sets of every kind: copies, sums, near copies, more tokens than dimensions, huge and tiny ones."""
     S = moment_of(pair.A.shape[1])
     if weights == "l2":  # of sizes that one sum can hold
@@ -58,9 +58,9 @@ def test_scores_are_the_literal_ones(pair: Pair, ridge: float, weights: str) -> 
         }[weights](rows.astype(np.float64))
         for rows in pair
     )
-    found = of_rows(*pair, SoftsetScore(weights=weights, ridge=ridge), S)
+    result = of_rows(*pair, SoftsetScore(weights=weights, ridge=ridge), S)
     expected = literal.softset(*pair, of_A, of_B, ridge)
-    assert [float(values[0]) for values in found] == pytest.approx(expected, abs=within(pair.A.dtype))
+    assert [float(values[0]) for values in result] == pytest.approx(expected, abs=within(pair.A.dtype))
 
 
 @pytest.mark.parametrize("ridge", [1e-3, 1e-2, 1.0, 1e2, 1e4])
@@ -70,30 +70,30 @@ def test_every_kind_of_set_at_every_ridge(kind: str, dtype: str, ridge: float) -
     rng = np.random.default_rng(7)
     for d in (3, 8, 16):
         A, B = rows_of(kind, rng, d, dtype), rows_of("apart", rng, d, dtype)
-        found = SoftsetScore(weights="none", ridge=ridge).memberships(Pairs.of(sets_of(A), sets_of(B)))
-        assert np.abs(found - literal.relative_memberships(A, B, ridge)).max() < 1e-6
+        result = SoftsetScore(weights="none", ridge=ridge).memberships(Pairs.of(sets_of(A), sets_of(B)))
+        assert np.abs(result - literal.relative_memberships(A, B, ridge)).max() < 1e-6
 
 
 @pytest.mark.parametrize("copies", [2, 30, 1000])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_a_row_for_each_occurrence(copies: int, dtype: str) -> None:
+def test_every_occurrence_has_a_membership(copies: int, dtype: str) -> None:
     """Copies are scored once and counted often: the numbers are those of all the rows."""
     rng = np.random.default_rng(3)
     rows, B = rows_of("apart", rng, 8, dtype), rows_of("combined", rng, 8, dtype)
     A = np.vstack([rows, *[rows[:1]] * (copies - 1), rows[1:2]])
     for ridge in (1e-3, 1.0):
-        found = [float(one[0]) for one in of_rows(A, B, SoftsetScore(weights="none", ridge=ridge))]
-        assert found == pytest.approx(literal.softset(A, B, np.ones(len(A)), np.ones(len(B)), ridge), abs=1e-6)
+        result = [float(one[0]) for one in of_rows(A, B, SoftsetScore(weights="none", ridge=ridge))]
+        assert result == pytest.approx(literal.softset(A, B, np.ones(len(A)), np.ones(len(B)), ridge), abs=1e-6)
 
 
-def test_by_hand() -> None:
+def test_example_computed_by_hand() -> None:
     """A = {x, y}, B = {x}: x has 1/2 in both, y nothing in B. Of two tokens of A both are x in one case of four."""
     A, B = np.eye(2), np.eye(2)[:1]
     P, R, F = (float(one[0]) for one in of_rows(A, B))
     assert (P, R, F) == pytest.approx((1 / 4, 1, 5 / 8), abs=1e-12)
 
 
-def test_the_same_token_once_and_twice() -> None:
+def test_repeated_token() -> None:
     """Once it has 1/2 in its set, twice 2/3: sqrt(3/4) of that is in the shorter text's."""
     once, twice = np.eye(3)[:1], np.eye(3)[[0, 0]]
     P, R, F = (float(one[0]) for one in of_rows(once, twice))
@@ -141,7 +141,7 @@ def test_identical_texts_score_one_with_the_bundled_models() -> None:
 
 
 @given(pairs(), st.sampled_from(RIDGES))
-def test_scores_are_between_0_and_1_and_the_sides_may_be_exchanged(pair: Pair, ridge: float) -> None:
+def test_scores_are_between_0_and_1_and_symmetric(pair: Pair, ridge: float) -> None:
     S = moment_of(pair.A.shape[1])
     for weights in ("none", "rare"):
         one = SoftsetScore(weights=weights, ridge=ridge)
@@ -155,7 +155,7 @@ def test_scores_are_between_0_and_1_and_the_sides_may_be_exchanged(pair: Pair, r
 
 
 @given(pairs(dtypes=("float64",)), st.sampled_from(RIDGES), st.integers(0, 1000))
-def test_turning_all_vectors_changes_nothing(pair: Pair, ridge: float, seed: int) -> None:
+def test_rotations_do_not_change_scores(pair: Pair, ridge: float, seed: int) -> None:
     d = pair.A.shape[1]
     Q = np.linalg.qr(np.random.default_rng(seed).standard_normal((d, d)))[0]
     one, rare = SoftsetScore(weights="none", ridge=ridge), SoftsetScore(ridge=ridge)
@@ -170,7 +170,7 @@ def test_turning_all_vectors_changes_nothing(pair: Pair, ridge: float, seed: int
 
 
 @given(pairs(), st.integers(0, 1000))
-def test_the_lengths_of_vectors_change_nothing(pair: Pair, seed: int) -> None:
+def test_vector_lengths_do_not_change_scores(pair: Pair, seed: int) -> None:
     """Of each vector: copies of other lengths are copies still."""
     rng = np.random.default_rng(seed)
     A, B = ((rows * 2.0 ** rng.integers(-2, 3, (len(rows), 1))).astype(rows.dtype) for rows in pair)
@@ -180,7 +180,7 @@ def test_the_lengths_of_vectors_change_nothing(pair: Pair, seed: int) -> None:
             assert abs(float(values[0] - others[0])) < within(pair.A.dtype)
 
 
-def test_lengths_count_where_they_are_the_weights() -> None:
+def test_vector_lengths_as_weights() -> None:
     A, B = np.eye(3)[:2] * [[1.0], [9.0]], np.eye(3)[:1]
     for weights, share in (("none", 0.5), ("l2", 0.1), ("l1", 0.1)):
         assert of_rows(A, B, SoftsetScore(weights=weights)).precision[0] == pytest.approx(share**2, abs=1e-12)
@@ -195,7 +195,7 @@ def test_order_and_sign_of_tokens_do_not_matter(pair: Pair, seed: int) -> None:
 
 
 @given(pairs(), st.integers(1, 9), st.sampled_from([0.01, 1.0]))
-def test_a_token_that_is_repeated_in_both_texts_belongs_to_both(pair: Pair, n: int, ridge: float) -> None:
+def test_token_repeated_in_both_texts_has_a_high_membership(pair: Pair, n: int, ridge: float) -> None:
     """A set with n copies of u has at least n / (n + ridge) of it, and no set more than 1."""
     u = pair.A[:1]
     A, B = np.vstack([pair.A[1:], *[u] * n]), np.vstack([pair.B, *[u] * n])
@@ -204,12 +204,12 @@ def test_a_token_that_is_repeated_in_both_texts_belongs_to_both(pair: Pair, n: i
     assert copies.min() >= np.sqrt(n / (n + ridge)) - 1e-6
     assert np.ptp(copies[:n]) < 1e-12 and np.ptp(copies[n:]) < 1e-12
     expected = literal.softset(A, B, np.ones(len(A)), np.ones(len(B)), ridge)
-    found = of_rows(A, B, SoftsetScore(weights="none", ridge=ridge))
-    assert [float(one[0]) for one in found] == pytest.approx(expected, abs=within(A.dtype))
+    result = of_rows(A, B, SoftsetScore(weights="none", ridge=ridge))
+    assert [float(one[0]) for one in result] == pytest.approx(expected, abs=within(A.dtype))
 
 
 @pytest.mark.parametrize("name", SOFTSET)
-def test_alone_is_as_in_any_batch_to_the_last_digits(name: str) -> None:
+def test_scores_do_not_depend_on_the_batch_to_the_last_digits(name: str) -> None:
     encoder = KnownEncoder(dtype="float64")
     idf = Idf.fit(RIGHT, model=encoder)
     scorer = Scorer(encoder, metric=name, idf=idf)
@@ -223,32 +223,32 @@ def test_alone_is_as_in_any_batch_to_the_last_digits(name: str) -> None:
 
 
 @pytest.mark.parametrize("ridge", ["", ", ridge=0.5"])
-def test_without_a_second_moment_all_tokens_count_the_same(ridge: str) -> None:
+def test_equal_weights_without_a_second_moment(ridge: str) -> None:
     asked, plain = f"softset(weights=rare{ridge})", f"softset(weights=none{ridge})"
     rng = np.random.default_rng(0)
     A, B = ([rng.standard_normal((k, 12)) for k in sizes] for sizes in ((3, 1, 5), (2, 4, 2)))
     own = [TokenSets.from_arrays(rows, signature="mine") for rows in (A, B)]
     for model, left, right in ((ToyEncoder(), LEFT, RIGHT), (None, A, B), (KnownEncoder(), A, B), (None, *own)):
-        found, expected = (Scorer(model, metric=name).score(left, right) for name in (asked, plain))
-        assert_same(found, expected, 1e-15)
-        assert found.signature == expected.signature
-        assert metric(parse_signature(found.signature)["metric"]) == metric(plain)
+        result, expected = (Scorer(model, metric=name).score(left, right) for name in (asked, plain))
+        assert_same(result, expected, 1e-15)
+        assert result.signature == expected.signature
+        assert metric(parse_signature(result.signature)["metric"]) == metric(plain)
         matrices = [Scorer(model, metric=name).matrix(left, right) for name in (asked, plain)]
         assert np.array_equal(matrices[0].score, matrices[1].score) and matrices[0].signature == matrices[1].signature
         views = [Scorer(model, metric=name).explain(left[0], right[0]) for name in (asked, plain)]
         assert views[0].to_json() == views[1].to_json()
 
 
-def test_with_a_second_moment_rare_tokens_count() -> None:
+def test_rare_weights_with_a_second_moment() -> None:
     encoder = KnownEncoder()
-    found, plain = (Scorer(encoder, metric=name).score(LEFT, RIGHT) for name in ("softset", "softset(weights=none)"))
-    assert np.abs(found.score - plain.score).max() > 1e-3
-    assert parse_signature(found.signature)["metric"] == "softset"
+    result, plain = (Scorer(encoder, metric=name).score(LEFT, RIGHT) for name in ("softset", "softset(weights=none)"))
+    assert np.abs(result.score - plain.score).max() > 1e-3
+    assert parse_signature(result.signature)["metric"] == "softset"
     A, B = encoder.encode(LEFT), encoder.encode(RIGHT)
-    assert_same(Scorer(encoder).score(A, B), found, 1e-12)  # sets of that encoder are as good as texts
+    assert_same(Scorer(encoder).score(A, B), result, 1e-12)  # sets of that encoder are as good as texts
 
 
-def test_served() -> None:
+def test_metric_is_resolved_for_the_encoder() -> None:
     assert SoftsetScore().resolve(has_moment=True) == SoftsetScore()
     assert SoftsetScore(ridge=2).resolve(has_moment=False) == SoftsetScore(weights="none", ridge=2)
     assert SoftsetScore(weights="idf").resolve(has_moment=False) == SoftsetScore(weights="idf")
@@ -264,7 +264,7 @@ def test_served() -> None:
     assert Scorer(encoder).resolve(own, own).metric == SoftsetScore(weights="none")
 
 
-def test_a_calibration_fits_the_metric_as_it_was_served() -> None:
+def test_calibration_uses_the_resolved_metric() -> None:
     texts = ["a red book", "the king walks in the park", "queen of the park"]
     plain = Calibration.fit(texts, model=ToyEncoder())
     known = Calibration.fit(texts, model=KnownEncoder())
@@ -277,7 +277,7 @@ def test_a_calibration_fits_the_metric_as_it_was_served() -> None:
         Scorer(KnownEncoder(), rescale=plain).score(texts, texts)
 
 
-def test_rows_that_are_covered_alike_count_by_their_weights() -> None:
+def test_rows_with_equal_memberships_share_their_weight() -> None:
     """Two occurrences of one word have one share each, wherever they stand."""
     rows = np.eye(3)[[0, 0, 1]]
     sets = TokenSets.from_arrays([rows])

@@ -1,4 +1,4 @@
-"""Weights by length are those of the vectors as the model made them, whatever was done to these since."""
+"""Token weights by norm and by rarity."""
 
 from pathlib import Path
 
@@ -20,34 +20,34 @@ TEXTS = ["red book", "blue pen red", "a red-blue book"]
 
 @pytest.mark.parametrize("changed", [CENTRED, WORDS.normalised(), CENTRED.normalised()])
 @pytest.mark.parametrize("kind", ["l2", "l1"])
-def test_centring_and_scaling_do_not_change_them(changed, kind, tmp_path: Path) -> None:
+def test_norm_weights_ignore_preprocessing(changed, kind, tmp_path: Path) -> None:
     plain, sets = load_encoder(WORDS).encode(TEXTS), load_encoder(changed).encode(TEXTS)
     assert not np.allclose(plain.vectors, sets.vectors)
-    wanted = token_weights(Pairs.of(plain, plain), kind)
-    assert wanted.std() > 1
+    expected = token_weights(Pairs.of(plain, plain), kind)
+    assert expected.std() > 1
     sets.save(tmp_path / "sets")
     opened = TokenSets.open(tmp_path / "sets")
     for one in (sets, opened, sets.take([0, 1, 2]), sets[:1] + sets[1:]):
-        assert token_weights(Pairs.of(one, one), kind) == pytest.approx(wanted)
+        assert token_weights(Pairs.of(one, one), kind) == pytest.approx(expected)
     scores = Scorer(load_encoder(changed), metric=f"subspace(weights={kind})").score(TEXTS[:1], TEXTS[1:2])
     other = Scorer(load_encoder(changed), metric="subspace").score(TEXTS[:1], TEXTS[1:2])
     assert abs(scores.score - other.score) > 1e-3
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_rarity_is_the_formula(dtype: str) -> None:
+def test_rarity_matches_the_formula(dtype: str) -> None:
     """With S the mean of v v', u' S u is the mean squared cosine of u with all v: how usual its direction is."""
     rng = np.random.default_rng(0)
     V = literal.units(rng.standard_normal((500, 6)) * [3, 1, 1, 1, 0.3, 0.1] + [1, 0, 0, 0, 0, 0])
     rows = (rng.standard_normal((9, 6)) * 2.0 ** rng.integers(-9, 9, (9, 1))).astype(dtype)
-    found = token_weights(Pairs.of(sets_of(rows), sets_of(np.eye(6, dtype=dtype)), moment=V.T @ V / len(V)), "rare")
-    assert found.dtype == np.float64 and found.shape == (15,)
-    for u, weight in zip(np.vstack([literal.units(rows), np.eye(6)]), found, strict=True):
+    result = token_weights(Pairs.of(sets_of(rows), sets_of(np.eye(6, dtype=dtype)), moment=V.T @ V / len(V)), "rare")
+    assert result.dtype == np.float64 and result.shape == (15,)
+    for u, weight in zip(np.vstack([literal.units(rows), np.eye(6)]), result, strict=True):
         assert weight == pytest.approx(np.sqrt(1 / np.mean([(u @ v) ** 2 for v in V])), rel=1e-5)
-    assert found[-1] > 3 * found[-6]
+    assert result[-1] > 3 * result[-6]
 
 
-def test_a_direction_that_no_token_had_is_not_infinitely_rare() -> None:
+def test_rarity_is_bounded() -> None:
     """Nor does rounding below 0 make it NaN."""
     for last in (0.0, -1e-18):
         S = np.diag([1.0, last])
@@ -61,13 +61,13 @@ def test_rarity_of_the_bundled_models(model: str) -> None:
     encoder = load_encoder(model)
     sets = encoder.encode(["The king, a violin and the cathedral.", "royalty"])
     S = encoder.second_moment
-    found = token_weights(Pairs.of(sets, sets, moment=S), "rare")
-    rows = np.vstack([one for at in range(2) for one in (sets[at], sets[at])])
-    assert found == pytest.approx(literal.rarity(rows, S.astype(np.float64)), rel=1e-5)
+    result = token_weights(Pairs.of(sets, sets, moment=S), "rare")
+    rows = np.vstack([one for index in range(2) for one in (sets[index], sets[index])])
+    assert result == pytest.approx(literal.rarity(rows, S.astype(np.float64)), rel=1e-5)
     if model == "words":
-        by_word = dict(zip(sets.tokens_of(0), found.tolist(), strict=False))
+        by_word = dict(zip(sets.tokens_of(0), result.tolist(), strict=False))
         assert by_word["violin"] > by_word["cathedral"] > by_word["king"] > by_word["a"] > by_word["the"]
 
 
-def test_vectors_as_the_model_made_them_need_no_note() -> None:
+def test_unchanged_vectors_have_no_stored_norms() -> None:
     assert load_encoder(WORDS).encode(TEXTS).lengths is None
