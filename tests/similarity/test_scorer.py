@@ -306,7 +306,7 @@ def test_encoder_options_are_those_of_load_encoder() -> None:
     keywords = [name for name in inspect.signature(load_encoder).parameters if name != "model"]
     assert list(EncoderOptions.__annotations__) == keywords
     with pytest.raises(InputError, match="there is no option 'layyer'; did you mean 'layer'"):
-        Scorer("words", **{"layyer": 3})
+        Scorer("words", layyer=3)
 
 
 def test_f1_exists_only_for_metrics_whose_score_is_f1() -> None:
