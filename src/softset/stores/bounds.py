@@ -42,8 +42,8 @@ class ScoreBounds:
     @staticmethod
     def apply_to(plan: Plan) -> bool:
         """Tell whether all sets are centroids, and no set is both positive and negated."""
-        both = set(positive_leaves(plan.tree)) & set(positive_leaves(Not(plan.tree)))
-        return not both and all(isinstance(leaf.members, Centroid) for leaf in plan.leaves)
+        ambiguous = set(positive_leaves(plan.tree)) & set(positive_leaves(Not(plan.tree)))
+        return not ambiguous and all(isinstance(leaf.members, Centroid) for leaf in plan.leaves)
 
     def compute(self, lists: Sequence[Neighbours], count: int) -> UpperBounds:
         """Return the bounds that follow from the lists of `count` neighbours of `directions`."""
