@@ -14,6 +14,7 @@ from softset import __version__
 from softset.errors import FileError, InputError
 from softset.io.atomic import write_atomically
 from softset.io.checkpoint import PartFolder, load_or_compute
+from softset.io.json_files import read_json
 from softset.io.text import printable
 
 __all__ = ["ResultRow", "ResultTable", "format_value", "latex_escape", "latex_row", "load_rows", "text_table"]
@@ -231,8 +232,8 @@ class ResultTable:
         Traceback (most recent call last):
         FileNotFoundError: [Errno 2] No such file or directory: 'missing.json'
         """
+        content = read_json(path, remedy="create it again")
         try:
-            content = json.loads(Path(path).read_bytes())
             rows = tuple(ResultRow(**row) for row in content["rows"])
             return cls(content["title"], rows, content["baseline"], content["facts"])
         except (ValueError, KeyError, TypeError) as error:

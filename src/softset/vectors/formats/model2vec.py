@@ -1,6 +1,5 @@
 """model2vec folders: token vectors in model.safetensors, and tokenizer.json, whose tokens that are words are read."""
 
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from softset.errors import FileError
+from softset.io.json_files import read_json
 from softset.vectors.formats.arrays import Tensor, map_tensors
 from softset.vectors.formats.checks import Block, RowChecker, VectorStream, check_dimensions, rows_per_block
 
@@ -97,7 +97,7 @@ def _read_words(path: Path) -> Tokens:
     if path.stat().st_size > MAX_TOKENIZER_BYTES:
         raise FileError(f"{path} is larger than {MAX_TOKENIZER_BYTES:,} bytes, the limit for a tokenizer")
     try:
-        return _words(json.loads(path.read_bytes()))
+        return _words(read_json(path))
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
         raise FileError(f"{path} is not a tokenizer with a vocabulary; save the model again") from error
 
