@@ -37,7 +37,7 @@ class IdCollection(SearchableSource):
         resolved = self.resolve_many([text]).get(text)
         if resolved is not None:
             return resolved
-        reason = "there is no encoder that could read it as a text"
+        reason = "there is no encoder to read it as a text"
         if self._embed is not None:
             reason = f"the encoder {self.encoder} has no vector for it"
         raise UnknownWordError(f"{text!r} is no id here, and {reason}")
