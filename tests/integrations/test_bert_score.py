@@ -40,8 +40,7 @@ def test_any_container_of_texts(scorer: BERTScorer, kind: Any) -> None:
 
 def test_function_equals_scorer(scorer: BERTScorer) -> None:
     assert np.array_equal(score(A, B, num_layers=4), scorer.score(A, B))
-    options = {"idf": False, "device": "cpu", "batch_size": 8, "nthreads": 0, "lang": "en", "use_fast_tokenizer": True}
-    positional = score(A, B, "minilm", 4, False, return_hash=True, **options)
+    positional = score(A, B, "minilm", 4, False, False, "cpu", 8, 0, False, "en", True, False, None, True, "bertscore")
     assert np.array_equal(positional[0], scorer.score(A, B)) and positional[1] == scorer.hash
 
 

@@ -13,39 +13,21 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Any, TypedDict, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
-from softset.encoders.signature import format_signature, parse_signature
 from softset.encoders.texts import check_texts
 from softset.errors import InputError
 from softset.integrations import bert_score_models as models
 from softset.integrations.bert_score_matching import MatchedBertScore, MatchingEncoder, fit_idf
 from softset.similarity.explain import Explanation
 from softset.similarity.idf import Idf
-from softset.similarity.metrics import PRF, Metric
+from softset.similarity.metrics import Metric
 from softset.similarity.metrics import metric as named
 from softset.similarity.scorer import Scorer
-from softset.similarity.scores import Scores
 
 __all__ = ["BERTScore", "BERTScorer", "compute", "plot_example", "score"]
-
-
-class ScorerOptions(TypedDict, total=False):
-    """Further keyword arguments of `BERTScorer`, which explains them."""
-
-    batch_size: int
-    nthreads: int
-    all_layers: bool
-    idf: bool | Idf
-    idf_sents: Sequence[str] | None
-    device: Any
-    lang: str | None
-    rescale_with_baseline: bool
-    baseline_path: str | os.PathLike[str] | None
-    use_fast_tokenizer: bool
-    metric: str | Metric
 
 
 class BERTScorer:
@@ -113,24 +95,23 @@ class BERTScorer:
     @property
     def num_layers(self) -> int | None:
         """The layer, or None for a model without layers."""
-        return (
-            self._layer if isinstance(self._layer, int) and self._layer >= 0 else models.layer_of(self._scorer.encoder)
-        )
+        known = isinstance(self._layer, int) and self._layer >= 0
+        return self._layer if known else models.layer_of(self._scorer.encoder)
 
     @property
     def hash(self) -> str:
         """The model, the layer and the other settings that change scores, in bert_score's spelling."""
         from softset import __version__
 
-        layer = "all-layers" if self.all_layers else f"L{self.num_layers}" if self.num_layers is not None else None
-        parts = [
-            models.name_of(self.model_type),
-            layer,
-            "idf" if self.idf else "no-idf",
-            f"version=softset-{__version__}",
-        ]
-        plain = models.bundled_baselines("minilm", self._metric) is not None  # bert_score's own metric
-        line = "_".join(part for part in parts if part) + ("" if plain else f"_metric={self._metric}")
+        layer = "_all-layers" if self.all_layers else f"_L{self.num_layers}" if self.num_layers is not None else ""
+        name = (
+            os.fspath(self.model_type)
+            if isinstance(self.model_type, str | os.PathLike)
+            else type(self.model_type).__name__
+        )
+        line = f"{name}{layer}_{'idf' if self.idf else 'no-idf'}_version=softset-{__version__}"
+        if not models.is_bert_score(self._metric):
+            line += f"_metric={self._metric}"
         custom = self._baselines is not None and self.baseline_path is not None
         return line + ("-custom-rescaled" if custom else "-rescaled" if self.rescale_with_baseline else "")
 
@@ -165,10 +146,9 @@ class BERTScorer:
         for scorer in self._scorers():
             if self.idf and idf is None:
                 idf = fit_idf(all_references, scorer.encoder)
-            scores = scorer.with_options(idf=idf).score(
-                candidates, references, progress=_print_progress if verbose else None
-            )
-            layers.append(self._rescaled(scores, models.layer_of(scorer.encoder)))
+            progress = _print_progress if verbose else None
+            scores = scorer.with_options(idf=idf).score(candidates, references, progress=progress)
+            layers.append(models.rescaled(scores, self._baselines, models.layer_of(scorer.encoder)))
         if verbose:
             sys.stderr.write(f"\r{len(candidates):,} pairs in {time.perf_counter() - start:.2f} seconds\n")
         self.signature = "\n".join(signature for _, signature in layers)
@@ -211,16 +191,6 @@ class BERTScorer:
         for layer in range(last + 1):
             yield self._scorer_at(layer)
 
-    def _rescaled(self, scores: Scores, layer: int | None) -> tuple[PRF, str]:
-        """Return scores rescaled with the baseline file, if there is one, and their signature."""
-        numbers = PRF(scores.precision, scores.recall, scores.score)
-        if self._baselines is None:
-            return numbers, scores.signature
-        facts = parse_signature(scores.signature)
-        levels = ",".join(f"{level:.6g}" for level in self._baselines.at(layer))
-        signature = format_signature({"softset": facts.pop("softset"), "rescale": f"baseline({levels})", **facts})
-        return self._baselines.rescale(numbers, scores.empty, layer), signature
-
 
 def score(
     cands: Sequence[str],
@@ -228,20 +198,31 @@ def score(
     model_type: Any = None,
     num_layers: int | None = None,
     verbose: bool = False,
-    *,
+    idf: bool | Idf = False,
+    device: Any = None,
+    batch_size: int = 64,
+    nthreads: int = 4,
+    all_layers: bool = False,
+    lang: str | None = None,
     return_hash: bool = False,
-    **options: Unpack[ScorerOptions],
+    rescale_with_baseline: bool = False,
+    baseline_path: str | os.PathLike[str] | None = None,
+    use_fast_tokenizer: bool = False,
+    metric: str | Metric = "bertscore",
 ) -> Any:
     """Return (P, R, F) of each pair, as `bert_score.score` does; with `return_hash` ((P, R, F), hash).
 
-    The options are the keyword arguments of `BERTScorer`.
+    The arguments have the order of `bert_score.score`; `BERTScorer` explains them.
 
     >>> (P, R, F), hash = score(["A pen."], ["A pen."], metric="subspace", return_hash=True)
     >>> float(F[0].round(6)), hash
     (1.0, 'minilm_L6_no-idf_version=softset-..._metric=subspace')
     """
-    scorer = BERTScorer(model_type, num_layers, **options)
-    return scorer.score(cands, refs, verbose=verbose, return_hash=return_hash)
+    scorer = BERTScorer(
+        *(model_type, num_layers, batch_size, nthreads, all_layers, idf, None, device, lang),
+        *(rescale_with_baseline, baseline_path, use_fast_tokenizer, metric),
+    )
+    return scorer.score(cands, refs, verbose, batch_size, return_hash)
 
 
 def plot_example(
@@ -249,16 +230,28 @@ def plot_example(
     reference: str,
     model_type: Any = None,
     num_layers: int | None = None,
-    *,
+    lang: str | None = None,
+    rescale_with_baseline: bool = False,
+    baseline_path: str | os.PathLike[str] | None = None,
+    use_fast_tokenizer: bool = False,
     fname: str | os.PathLike[str] = "",
-    **options: Unpack[ScorerOptions],
+    metric: str | Metric = "bertscore",
 ) -> Explanation:
     """Explain the score of one pair, and write a heat map to the PNG file `fname` if it is given.
 
     >>> plot_example("A book.", "A red book.").reference.tokens
     ('[CLS]', 'a', 'red', 'book', '.', '[SEP]')
     """
-    return BERTScorer(model_type, num_layers, **options).plot_example(candidate, reference, fname)
+    scorer = BERTScorer(
+        model_type,
+        num_layers,
+        lang=lang,
+        rescale_with_baseline=rescale_with_baseline,
+        baseline_path=baseline_path,
+        use_fast_tokenizer=use_fast_tokenizer,
+        metric=metric,
+    )
+    return scorer.plot_example(candidate, reference, fname)
 
 
 def compute(
@@ -267,8 +260,9 @@ def compute(
     references: Sequence[str] | Sequence[Sequence[str]],
     model_type: Any = None,
     num_layers: int | None = None,
+    all_layers: bool = False,
     verbose: bool = False,
-    **options: Unpack[ScorerOptions],
+    **options: Unpack[models.ScorerOptions],
 ) -> dict[str, Any]:
     """Return lists of precision, recall and f1, and the hashcode, as `evaluate.load("bertscore").compute` does.
 
@@ -278,8 +272,9 @@ def compute(
     >>> sorted(scores), [round(value, 6) for value in scores["f1"]]
     (['f1', 'hashcode', 'precision', 'recall'], [1.0])
     """
-    (P, R, F), hashcode = score(predictions, references, model_type, num_layers, verbose, return_hash=True, **options)
-    return {"precision": P.tolist(), "recall": R.tolist(), "f1": F.tolist(), "hashcode": hashcode}
+    scorer = BERTScorer(model_type, num_layers, all_layers=all_layers, **options)
+    P, R, F = scorer.score(predictions, references, verbose)
+    return {"precision": P.tolist(), "recall": R.tolist(), "f1": F.tolist(), "hashcode": scorer.hash}
 
 
 class BERTScore:
@@ -298,14 +293,15 @@ class BERTScore:
         self,
         model_name_or_path: Any = None,
         num_layers: int | None = None,
+        all_layers: bool = False,
         *,
         verbose: bool = False,
         num_threads: int = 0,
         return_hash: bool = False,
-        **options: Unpack[ScorerOptions],
+        **options: Unpack[models.ScorerOptions],
     ) -> None:
         options["nthreads"] = num_threads
-        self.scorer = BERTScorer(model_name_or_path, num_layers, **options)
+        self.scorer = BERTScorer(model_name_or_path, num_layers, all_layers=all_layers, **options)
         self.verbose, self.return_hash = verbose, return_hash
         self.reset()
 
@@ -322,7 +318,7 @@ class BERTScore:
         softset.errors.ShapeError: there are 2 candidates but 1 reference: give one for each candidate, in the same \
 order
         """
-        candidates, references = _read_batch(preds, target)
+        candidates, references = models.read_batch(preds, target)
         self._preds += candidates
         self._target += references
 
@@ -336,7 +332,7 @@ order
         >>> BERTScore()(["a red book"], ["a red book"])["f1"].round(6)
         array([1.])
         """
-        batch = _read_batch(preds, target)
+        batch = models.read_batch(preds, target)
         self.update(*batch)
         return self._scores(*batch)
 
@@ -346,14 +342,6 @@ order
         numbers = self.scorer.score(candidates, references, verbose=self.verbose)
         scores: dict[str, Any] = dict(zip(("precision", "recall", "f1"), numbers, strict=True))
         return {**scores, "hash": self.scorer.hash} if self.return_hash else scores
-
-
-def _read_batch(preds: Any, target: Any) -> tuple[list[str], list[list[str]]]:
-    """Return the texts of a batch, and a list of references for each."""
-    if isinstance(preds, str):
-        preds, target = [preds], [target]
-    candidates, references, _ = models.read_texts(preds, target)
-    return candidates, [[texts] if isinstance(texts, str) else texts for texts in references]
 
 
 def _print_progress(done: int, total: int) -> None:

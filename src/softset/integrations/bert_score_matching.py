@@ -14,8 +14,6 @@ from softset.similarity.metrics.bertscore import BertScore
 from softset.similarity.metrics.pairs import Pairs
 from softset.similarity.metrics.weights import token_weights
 
-__all__ = ["MatchedBertScore", "MatchingEncoder", "SpecialToken", "fit_idf"]
-
 UNKNOWN = "[UNK]"  # some tokenizers spell an unknown token as the text does
 SPACE = " \u2581\u0120"
 IDF_BATCH = 1_024  # texts whose vectors are in memory at once while tokens are counted
@@ -74,11 +72,11 @@ def _with_special_tokens(sets: TokenSets, special_tokens: frozenset[str]) -> Tok
         return replace(sets, special=None)
     n = len(sets)
     owner = np.concatenate([np.repeat(np.arange(n), part.counts) for part in (sets, special)])
-    marked = (_mark(part.tokens, special_tokens) for part in (sets, special) if part.tokens is not None)
-    tokens = np.concatenate([next(marked), _name_unknown(next(marked))])
+    tokens = np.concatenate([_mark(sets.tokens, special_tokens), _name_unknown(_mark(special.tokens, special_tokens))])
     filled = np.bincount(owner[~_are_special(tokens)], minlength=n) > 0
-    known = sets.spans is not None and special.spans is not None
-    spans = np.concatenate([sets.spans, special.spans]) if known else None
+    spans = None
+    if sets.spans is not None and special.spans is not None:
+        spans = np.concatenate([sets.spans, special.spans])
     rows = np.argsort(owner, kind="stable") if spans is None else np.lexsort((spans[:, 1], spans[:, 0], owner))
     rows = rows[filled[owner[rows]]]
     return replace(
@@ -86,9 +84,7 @@ def _with_special_tokens(sets: TokenSets, special_tokens: frozenset[str]) -> Tok
         vectors=np.concatenate([sets.vectors, special.vectors])[rows],
         offsets=np.concatenate([[0], np.cumsum(np.bincount(owner[rows], minlength=n))]),
         tokens=tokens[rows],
-        spans=None
-        if sets.spans is None or special.spans is None
-        else np.concatenate([sets.spans, special.spans])[rows],
+        spans=None if spans is None else spans[rows],
         special=None,
     )
 
@@ -130,12 +126,6 @@ class MatchedBertScore(BertScore):
 
 
 def fit_idf(texts: Sequence[str], encoder: Encoder) -> Idf:
-    """Return the idf weights of the tokens of texts; memory holds the vectors of one batch.
-
-    >>> import softset
-    >>> encoder = MatchingEncoder(softset.load_encoder("minilm"))
-    >>> fit_idf(["red \u4f60", "red"], encoder)["[UNK]"].__round__(3)
-    0.405
-    """
+    """Return the idf weights of the tokens of texts; memory holds the vectors of one batch."""
     starts = range(0, max(len(texts), 1), IDF_BATCH)
     return Idf.count(encoder.encode(texts[start : start + IDF_BATCH]) for start in starts)

@@ -6,14 +6,14 @@ import os
 from dataclasses import fields, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
 from softset.encoders.base import Encoder
 from softset.encoders.loading import load_encoder
 from softset.encoders.models import BUNDLED
-from softset.encoders.signature import parse_signature
+from softset.encoders.signature import format_signature, parse_signature
 from softset.encoders.tokensets import TokenSets
 from softset.errors import FileError, InputError
 from softset.integrations.bert_score_matching import MatchedBertScore
@@ -24,21 +24,7 @@ from softset.similarity.metrics import PRF, Metric
 from softset.similarity.metrics.bertscore import BertScore
 from softset.similarity.metrics.subspace import Johnson, SubspaceBertScore
 from softset.similarity.rescaling import rescale_scores
-
-__all__ = [
-    "BaselineFile",
-    "bundled_baselines",
-    "check_chance_level",
-    "check_count",
-    "layer_of",
-    "matching_metric",
-    "model_for",
-    "name_of",
-    "open_encoder",
-    "read_texts",
-    "tuned_layer",
-    "tuned_layers",
-]
+from softset.similarity.scores import Scores
 
 BUNDLED_BASELINES = "baselines/minilm.csv"
 HEADER = ["LAYER", "P", "R", "F"]
@@ -50,12 +36,22 @@ TUNED_LAYERS = "baselines/bert_score_layers.csv"  # tuned by bert_score on WMT16
 OWNERS = ("FacebookAI", "albert", "distilbert", "google-bert", "google-t5", "xlnet")
 
 
-def model_for(lang: str | None) -> str:
-    """Return the model for a language: the bundled model for English, which needs no download.
+class ScorerOptions(TypedDict, total=False):
+    """Keyword arguments that `compute` and `BERTScore` pass on to `BERTScorer`, which explains them."""
 
-    >>> model_for(None), model_for("en"), model_for("de"), model_for("zh")
-    ('minilm', 'minilm', 'bert-base-multilingual-cased', 'bert-base-chinese')
-    """
+    batch_size: int
+    nthreads: int
+    idf: bool | Idf
+    device: Any
+    lang: str | None
+    rescale_with_baseline: bool
+    baseline_path: str | os.PathLike[str] | None
+    use_fast_tokenizer: bool
+    metric: str | Metric
+
+
+def model_for(lang: str | None) -> str:
+    """Return the model for a language: the bundled model for English, which needs no download."""
     if lang is None:
         return BUNDLED
     if not isinstance(lang, str) or not lang.strip():
@@ -65,11 +61,7 @@ def model_for(lang: str | None) -> str:
 
 
 def tuned_layer(model: Any) -> int | None:
-    """Return bert_score's tuned layer of a model, or None if there is none.
-
-    >>> tuned_layer("roberta-large"), tuned_layer("FacebookAI/roberta-large"), tuned_layer("minilm")
-    (17, 17, None)
-    """
+    """Return bert_score's tuned layer of a model, or None if there is none."""
     if not isinstance(model, str):
         return None
     owner, _, name = model.partition("/")
@@ -84,11 +76,7 @@ def tuned_layers() -> dict[str, int]:
 
 
 def open_encoder(model: Any, layer: int | float | str | None, device: Any) -> Encoder:
-    """Return the encoder at a layer (None: the last); device="cpu" is accepted for models without a choice of device.
-
-    >>> open_encoder("minilm", None, "cpu").dimensions
-    384
-    """
+    """Return the encoder at a layer (None: the last); device="cpu" is accepted for every model."""
     options: dict[str, Any] = {} if layer is None else {"layer": layer}
     if device is None:
         return load_encoder(model, **options)
@@ -101,18 +89,9 @@ def open_encoder(model: Any, layer: int | float | str | None, device: Any) -> En
 
 
 def layer_of(encoder: Encoder) -> int | None:
-    """Return the layer that an encoder takes its vectors from, or None if it has no layers.
-
-    >>> layer_of(load_encoder("minilm")), layer_of(load_encoder("words"))
-    (6, None)
-    """
+    """Return the layer that an encoder takes its vectors from, or None if it has no layers."""
     layer = parse_signature(encoder.signature).get("layer") if ":" in encoder.signature else None
     return int(layer) if layer is not None and layer.isdecimal() else None
-
-
-def name_of(model: Any) -> str:
-    """Return the name of a model for a hash: its name or path, or the class of an encoder object."""
-    return os.fspath(model) if isinstance(model, str | os.PathLike) else type(model).__name__
 
 
 def matching_metric(metric: Metric, idf: Any) -> Metric:
@@ -127,10 +106,14 @@ def matching_metric(metric: Metric, idf: Any) -> Metric:
     return MatchedBertScore(metric.weights) if type(metric) is BertScore else metric
 
 
+def is_bert_score(metric: Metric) -> bool:
+    """Return whether a metric is bert_score's own, with or without idf weights."""
+    return isinstance(metric, BertScore) and metric.weights in (type(metric)().weights, "idf")
+
+
 def bundled_baselines(model: Any, metric: Metric) -> Path | None:
     """Return the baseline file of the bundled model, which is for bert_score's own metric."""
-    plain = isinstance(metric, BertScore) and metric.weights in (type(metric)().weights, "idf")
-    return bundled_file(BUNDLED_BASELINES) if model == BUNDLED and plain else None
+    return bundled_file(BUNDLED_BASELINES) if model == BUNDLED and is_bert_score(metric) else None
 
 
 class BaselineFile:
@@ -156,6 +139,17 @@ class BaselineFile:
         levels = PRF(*(np.full(len(empty), level) for level in self.at(layer)))
         after = rescale_scores(numbers, levels)
         return PRF(*(np.where(empty, old, new) for old, new in zip(numbers, after, strict=True)))
+
+
+def rescaled(scores: Scores, baselines: BaselineFile | None, layer: int | None) -> tuple[PRF, str]:
+    """Return the scores and their signature, rescaled if there are baselines."""
+    numbers = PRF(scores.precision, scores.recall, scores.score)
+    if baselines is None:
+        return numbers, scores.signature
+    facts = parse_signature(scores.signature)
+    levels = ",".join(f"{level:.6g}" for level in baselines.at(layer))
+    signature = format_signature({"softset": facts.pop("softset"), "rescale": f"baseline({levels})", **facts})
+    return baselines.rescale(numbers, scores.empty, layer), signature
 
 
 def _read_levels(path: Path) -> dict[int, tuple[float, float, float]]:
@@ -204,6 +198,14 @@ def read_texts(cands: Any, refs: Any) -> tuple[list[str], list[str] | list[list[
     for owner, text in zip(job.owner.tolist(), references, strict=True):
         groups[owner].append(text)
     return candidates, groups, references
+
+
+def read_batch(preds: Any, target: Any) -> tuple[list[str], list[list[str]]]:
+    """Return the texts of a batch, and a list of references for each."""
+    if isinstance(preds, str):
+        preds, target = [preds], [target]
+    candidates, references, _ = read_texts(preds, target)
+    return candidates, [[texts] if isinstance(texts, str) else texts for texts in references]
 
 
 def check_count(name: str, value: Any, smallest: int) -> None:
