@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-run: $(VENV)/.installed ## set up, then show the main jobs on the bundled assets
+run: $(VENV)/.installed ## create .venv, then run the main jobs on the bundled data
 	@$(BIN)/softset demo
 
 test: $(VENV)/.installed-dev ## set up, then run the tests with line and branch coverage

@@ -1,9 +1,11 @@
-"""Tables of the documentation that come from results/: written anew by `python -m tests.docs.tables FILE...`.
+"""Tables in the documentation that show stored results. Run `python -m tests.docs.tables FILE...` to update them.
 
-A comment before a table says what it is made of, with strokes between its parts, and semicolons in them:
+A comment before a table names its source. Parts are separated by `|`, entries by `;`:
 
-<!-- table: FOLDER/FILE | methods | datasets | metrics -->              a line a method, a column a dataset and metric
-<!-- across: FOLDER/FILE = name; ... | methods | dataset | metric -->   a line a file, a column a method
+<!-- table: FOLDER/FILE | methods | datasets | metrics -->              one row per method, one column per dataset
+<!-- across: FOLDER/FILE = label; ... | methods | dataset | metric -->  one row per file, one column per method
+
+In the first form, `method as label` shows the label instead of the method.
 """
 
 import re
@@ -14,64 +16,65 @@ from pathlib import Path
 from softset.evaluation.tables import ResultTable
 
 ROOT = Path(__file__).parent.parent.parent
-BLOCK = re.compile(r"(<!-- (table|across): (.*?) -->\n)((?:\|.*\n)*)")
+TABLE = re.compile(r"(<!-- (table|across): (.*?) -->\n)((?:\|.*\n)*)")
 CELL = re.compile(r"<!-- cell: (.*?) -->")
-NUMBER = re.compile(
-    r"(?<![\w.])-?(?:\d{1,3}\.\d|\.\d{3})(?!\w|\.\d)"
-)  # as `format_value` writes recalls and correlations
+NUMBER = re.compile(r"(?<![\w.])-?(?:\d{1,3}\.\d|\.\d{3})(?!\w|\.\d)")  # such as 42.9 or .614
+NOT_PROSE = re.compile(r"```.*?```|`[^`]*`|^\|[^\n]*$|<!--.*?-->|\]\([^)]*\)", re.DOTALL | re.MULTILINE)
 
 
 @cache
-def results(name: str) -> ResultTable:
-    """Return a table of results/."""
+def load_results(name: str) -> ResultTable:
+    """Return a stored table."""
     return ResultTable.load(ROOT / "results" / f"{name}.json")
 
 
-def renewed(text: str) -> str:
-    """Return a page with every table as the results have it today."""
-    return BLOCK.sub(lambda found: found[1] + made(found[2], found[3]), text)
+def update_tables(text: str) -> str:
+    """Return a page with every table rebuilt from the stored results."""
+    return TABLE.sub(lambda match: match[1] + build_table(match[2], match[3]), text)
 
 
-def made(kind: str, given: str) -> str:
-    """Return the lines of one table."""
-    parts = [[one.strip() for one in part.split(";")] for part in given.split("|")]
-    rows = _of_one(*parts) if kind == "table" else _across(*parts)
+def build_table(kind: str, source: str) -> str:
+    """Return one table as Markdown."""
+    parts = [[entry.strip() for entry in part.split(";")] for part in source.split("|")]
+    rows = _one_file(*parts) if kind == "table" else _many_files(*parts)
     header, *body = [f"| {' | '.join(cells)} |" for cells in rows]
     return "\n".join([header, "|---|" + "---:|" * (len(rows[0]) - 1), *body]) + "\n"
 
 
-def _of_one(files: list[str], methods: list[str], datasets: list[str], metrics: list[str]) -> list[list[str]]:
+def _one_file(files: list[str], methods: list[str], datasets: list[str], metrics: list[str]) -> list[list[str]]:
     (file,) = files
     columns = [(dataset, metric) for dataset in datasets for metric in metrics]
-    header = [dataset if len(metrics) == 1 else f"{dataset} {metric}" for dataset, metric in columns]
-    return [["", *header], *([f"`{one}`", *(_cell(file, one, *column) for column in columns)] for one in methods)]
+    header = ["", *(dataset if len(metrics) == 1 else f"{dataset} {metric}" for dataset, metric in columns)]
+    rows = [header]
+    for entry in methods:
+        method, _, label = entry.partition(" as ")
+        rows.append([label or f"`{method}`", *(_cell(file, method, *column) for column in columns)])
+    return rows
 
 
-def _across(files: list[str], methods: list[str], datasets: list[str], metrics: list[str]) -> list[list[str]]:
+def _many_files(files: list[str], methods: list[str], datasets: list[str], metrics: list[str]) -> list[list[str]]:
     (dataset,), (metric,) = datasets, metrics
-    named = [[part.strip() for part in one.split("=")] for one in files]
-    lines = [[label, *(_cell(file, one, dataset, metric) for one in methods)] for file, label in named]
-    return [["", *(f"`{one}`" for one in methods)], *lines]
+    labelled = [[part.strip() for part in entry.split("=")] for entry in files]
+    rows = [[label, *(_cell(file, method, dataset, metric) for method in methods)] for file, label in labelled]
+    return [["", *(f"`{method}`" for method in methods)], *rows]
 
 
 def _cell(file: str, method: str, dataset: str, metric: str) -> str:
-    return results(file).cell(method, dataset, metric)
+    return load_results(file).cell(method, dataset, metric)
 
 
-def strange_numbers(text: str) -> list[str]:
-    """Return the numbers of a page's prose that are in none of its tables; tables and code themselves are left out.
+def unsupported_numbers(text: str) -> list[str]:
+    """Return the numbers in a page's prose that none of its tables shows.
 
-    A number that no table of the page shows can be named by a comment, <!-- cell: FOLDER/FILE | method | dataset |
-    metric -->.
+    A comment names the source of a number that is in no table: <!-- cell: FOLDER/FILE | method | dataset | metric -->.
     """
-    cells = [[part.strip() for part in found.split("|")] for found in CELL.findall(text)]
-    known = {one.rstrip("▲▼") for line in re.findall(r"^\|.*$", text, re.MULTILINE) for one in NUMBER.findall(line)}
-    known |= {_cell(*cell).rstrip("▲▼") for cell in cells}
-    prose = re.sub(r"```.*?```|`[^`]*`|^\|[^\n]*$|<!--.*?-->|\]\([^)]*\)", "", text, flags=re.DOTALL | re.MULTILINE)
-    return [number for number in NUMBER.findall(prose) if number not in known]
+    cells = [[part.strip() for part in cell.split("|")] for cell in CELL.findall(text)]
+    shown = {number for line in re.findall(r"^\|.*$", text, re.MULTILINE) for number in NUMBER.findall(line)}
+    shown |= {_cell(*cell).rstrip("▲▼") for cell in cells}
+    return [number for number in NUMBER.findall(NOT_PROSE.sub("", text)) if number not in shown]
 
 
 if __name__ == "__main__":
     for name in sys.argv[1:]:
         page = Path(name)
-        page.write_text(renewed(page.read_text(encoding="utf-8")), encoding="utf-8")
+        page.write_text(update_tables(page.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Every console block of the documentation shows what the command prints today."""
+"""Every console block in the documentation shows the current output of its command."""
 
 import re
 from pathlib import Path
@@ -15,21 +15,21 @@ SHOWN = [
 ]
 
 
-def numbers_apart(text: str) -> tuple[str, list[float]]:
-    """Return a text with its decimal numbers taken out, and these."""
-    found = re.findall(r"\d+\.\d+", text)
-    return re.sub(r"\d+\.\d+", "#", text), [float(one) for one in found]
+def split_numbers(text: str) -> tuple[str, list[float]]:
+    """Return a text with its decimal numbers replaced by #, and the numbers."""
+    numbers = re.findall(r"\d+\.\d+", text)
+    return re.sub(r"\d+\.\d+", "#", text), [float(number) for number in numbers]
 
 
 @pytest.mark.parametrize(("command", "output"), SHOWN)
-def test_console_blocks_are_true(command: str, output: str) -> None:
-    words, values = numbers_apart(output_of(command))
-    shown_words, shown_values = numbers_apart("\n".join(line.rstrip() for line in output.splitlines()))
-    assert words == shown_words
-    assert values == pytest.approx(shown_values, abs=0.0011)  # the last digit may be rounded otherwise elsewhere
+def test_console_blocks_show_the_current_output(command: str, output: str) -> None:
+    text, numbers = split_numbers(output_of(command))
+    shown_text, shown_numbers = split_numbers("\n".join(line.rstrip() for line in output.splitlines()))
+    assert text == shown_text
+    assert numbers == pytest.approx(shown_numbers, abs=0.0011)  # rounding differs between machines
 
 
-def test_there_are_ten_queries_and_three_that_fail() -> None:
+def test_query_page_has_ten_queries_and_three_that_fail() -> None:
     text = (ROOT / "docs" / "queries.md").read_text()
     good, bad = text.split("## Three that fail")
     assert len(list(commands(good.split("## Ten queries")[1]))) == 10
