@@ -13,7 +13,7 @@ schemathesis = pytest.importorskip("schemathesis")
 
 def openapi() -> dict:
     app = create_app(Settings(models={}, vectors={}))
-    app.state.service.resources.close()
+    app.state.service.resources.temporary.close()
     return app.openapi()
 
 

@@ -1,7 +1,8 @@
 """`softset serve`: the web page and the HTTP API."""
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from dataclasses import Field, fields
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,13 @@ from softset.cli import options as opt
 from softset.errors import FileError, InputError, MissingExtraError
 from softset.server.settings import ServerLimits, Settings
 
-DEFAULT = ServerLimits()
 MAX_KEY_BYTES = 4_096
 
 
-def _limit(flag: str, name: str, help_text: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    default = getattr(DEFAULT, name)
-    return opt.option(flag, name, type=type(default), default=default, help=help_text)
+def _limit(limit: Field[Any]) -> opt.Decorator:
+    """Return the option that sets a limit."""
+    settings: dict[str, Any] = {"type": type(limit.default), "default": limit.default, "help": limit.metadata["help"]}
+    return opt.option(limit.metadata["flag"], limit.name, **settings)
 
 
 @click.command(short_help="Serve the web page and the HTTP API.")
@@ -25,23 +26,11 @@ def _limit(flag: str, name: str, help_text: str) -> Callable[[Callable[..., Any]
 @opt.option("--port", default=Settings.port, help="Port; 0 takes a free one.")
 @opt.option("--key-file", type=click.Path(), help="File with the API key.  [default: SOFTSET_API_KEY, or no key]")
 @opt.option("--collection", "collections", multiple=True, help="Collection: a folder, or NAME=FOLDER; repeat for more.")
-@opt.option("--vectors", multiple=True, help="Word vectors, opt.NAME or NAME=FOLDER; repeat for more.  [default: all]")
-@opt.option("--model", "models", multiple=True, help="Model: opt.NAME or NAME=FOLDER; repeat for more.  [default: all]")
+@opt.option("--vectors", multiple=True, help="Word vectors, NAME or NAME=FOLDER; repeat for more.  [default: all]")
+@opt.option("--model", "models", multiple=True, help="Model: NAME or NAME=FOLDER; repeat for more.  [default: all]")
 @opt.option("--host-name", "hosts", multiple=True, help="Additional host name, such as that of a proxy.")
 @opt.THREADS
-@_limit("--concurrency", "concurrency", "Requests that are processed at the same time.")
-@_limit("--queue", "queue", "Requests that may wait.")
-@_limit("--timeout", "timeout", "Seconds that a request may take.")
-@_limit("--max-body", "body", "Bytes in a request.")
-@_limit("--max-texts", "texts", "Texts or queries in a request.")
-@_limit("--max-tokens", "tokens", "Tokens of all texts in a request.")
-@_limit("--max-text-tokens", "text_tokens", "Tokens of one text.")
-@_limit("--max-query", "query", "Characters of all queries and named sets in a request.")
-@_limit("--max-cells", "cells", "Cells of a matrix or an explanation, and results of all queries.")
-@_limit("--max-items", "items", "Items in a temporary collection.")
-@_limit("--max-item-bytes", "item_bytes", "Bytes of all texts in a temporary collection.")
-@_limit("--max-collections", "temporary_collections", "Temporary collections at the same time.")
-@_limit("--max-models", "loaded_models", "Models in memory.")
+@opt.add_options(*(_limit(limit) for limit in fields(ServerLimits) if limit.metadata["flag"]))
 @opt.option("--quiet", is_flag=True, help="Print only warnings and errors.")
 def serve(
     host: str,

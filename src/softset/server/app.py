@@ -13,23 +13,27 @@ from starlette.responses import FileResponse, RedirectResponse
 from starlette.staticfiles import StaticFiles
 
 from softset import __version__
-from softset.server.middleware import AllowedHosts, ApiKey, BodyLimit, RequestMetrics, SecurityHeaders
+from softset.server.middleware import RequestGuard
 from softset.server.problems import MEDIA_TYPE, Problem, add_handlers
 from softset.server.routes.collections import collection_routes
 from softset.server.routes.sets import set_routes
 from softset.server.routes.status import status_routes
 from softset.server.routes.texts import text_routes
 from softset.server.service import Service
-from softset.server.settings import Settings, is_loopback
-
-__all__ = ["PAGE", "create_app"]
+from softset.server.settings import Settings
 
 PAGE = Path(__file__).parent / "page"
 DESCRIPTION = """Set algebra for embeddings: search words and items by set queries, and compare texts.
 
 Successful responses contain the JSON that the command line prints. Errors are problems (RFC 9457) whose `detail` is the
 message that the command line prints."""
-ERROR_STATUSES = (400, 401, 404, 408, 413, 415, 421, 422, 500, 501, 503, 504)  # 401 only with an API key
+ERROR_RESPONSES: dict[int | str, dict[str, Any]] = {
+    status: {
+        "description": HTTPStatus(status).phrase,
+        "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+    }
+    for status in (400, 401, 404, 408, 413, 415, 421, 422, 500, 501, 503, 504)
+}
 # FastAPI can send traces, metrics and logs to a host that the environment names. This server sends nothing.
 NO_TELEMETRY = dict.fromkeys(("tracing", "metrics", "logs", "operation_spans", "auto_configure"), False)
 
@@ -59,9 +63,9 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         docs_url=None,  # the pages of FastAPI load scripts from another host
         redoc_url=None,
         lifespan=lifespan,
-        middleware=_middleware(settings, service),
+        middleware=[Middleware(RequestGuard, settings=settings, service=service)],
         telemetry=NO_TELEMETRY,  # type: ignore[arg-type]  # a TypedDict with exactly these keys
-        responses=_error_responses(with_key=settings.key is not None),
+        responses=ERROR_RESPONSES,
     )
     for routes in (set_routes(service), text_routes(service), collection_routes(service), status_routes(service)):
         app.include_router(routes)
@@ -73,23 +77,6 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     _extend_openapi(app, with_key=settings.key is not None)
     app.state.service = service
     return app
-
-
-def _middleware(settings: Settings, service: Service) -> list[Middleware]:
-    """Return the middleware, outermost first."""
-    layers = [Middleware(RequestMetrics, metrics=service.metrics), Middleware(SecurityHeaders)]
-    if is_loopback(settings.host):
-        layers.append(Middleware(AllowedHosts, names=(settings.host, *settings.hosts)))
-    if settings.key is not None:
-        layers.append(Middleware(ApiKey, key=settings.key))
-    return [*layers, Middleware(BodyLimit, limits=settings.limits, pool=service.pool)]
-
-
-def _error_responses(*, with_key: bool) -> dict[int | str, dict[str, Any]]:
-    """Return the error responses of all routes for the OpenAPI description."""
-    content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
-    statuses = [HTTPStatus(status) for status in ERROR_STATUSES if with_key or status != HTTPStatus.UNAUTHORIZED]
-    return {status.value: {"description": status.phrase, "content": content} for status in statuses}
 
 
 def _extend_openapi(app: FastAPI, *, with_key: bool) -> None:

@@ -1,7 +1,6 @@
 """Encoder that obeys the limits of the server."""
 
 from collections.abc import Sequence
-from functools import cached_property
 
 import numpy as np
 
@@ -9,8 +8,6 @@ from softset.encoders.base import Encoder, Progress
 from softset.encoders.tokensets import TokenSets
 from softset.server.settings import ServerLimits
 from softset.server.worker_pool import raise_if_disconnected
-
-__all__ = ["LimitedEncoder"]
 
 
 class LimitedEncoder:
@@ -42,18 +39,13 @@ the limit (softset serve --max-text-tokens)
         """The length d of the vectors."""
         return self.encoder.dimensions
 
-    @cached_property
+    @property
     def second_moment(self) -> np.ndarray | None:
         """The second moment (d, d) of unit token vectors, or None if it is not known."""
         return getattr(self.encoder, "second_moment", None)
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """Return the number of tokens in each text; words separated by spaces if the encoder cannot tell.
-
-        >>> import softset
-        >>> LimitedEncoder(softset.load_encoder("words"), ServerLimits()).count_tokens(["a red book", ""])
-        [3, 0]
-        """
+        """Return the number of tokens in each text; words separated by spaces if the encoder cannot tell."""
         count = getattr(self.encoder, "count_tokens", None)
         return [len(text.split()) for text in texts] if count is None else count(texts)
 

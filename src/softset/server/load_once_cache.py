@@ -6,8 +6,6 @@ from concurrent.futures import Future
 from threading import Lock
 from typing import Generic, TypeVar
 
-__all__ = ["LoadOnceCache"]
-
 Value = TypeVar("Value")
 
 
@@ -24,34 +22,27 @@ class LoadOnceCache(Generic[Value]):
 
     def __init__(self, size: int) -> None:
         self._size = size
-        self._values: OrderedDict[Hashable, Value] = OrderedDict()
-        self._loading: dict[Hashable, Future[Value]] = {}
+        self._futures: OrderedDict[Hashable, Future[Value]] = OrderedDict()
         self._lock = Lock()
 
     def get(self, key: Hashable, load: Callable[[], Value]) -> Value:
         """Return the value of a key; call `load` if it is not cached."""
         with self._lock:
-            if key in self._values:
-                self._values.move_to_end(key)
-                return self._values[key]
-            loading = self._loading.get(key)
-            if loading is None:
-                self._loading[key] = Future()
-        return self._load(key, load) if loading is None else loading.result()
-
-    def _load(self, key: Hashable, load: Callable[[], Value]) -> Value:
-        try:
-            value = load()
-        except BaseException as error:
-            with self._lock:
-                self._loading.pop(key).set_exception(error)
-            raise
-        with self._lock:
-            self._values[key] = value
-            while len(self._values) > self._size:
-                self._values.popitem(last=False)
-            self._loading.pop(key).set_result(value)
-        return value
+            is_new = key not in self._futures
+            future = self._futures.setdefault(key, Future())
+            self._futures.move_to_end(key)
+        if is_new:
+            try:
+                future.set_result(load())
+            except BaseException as error:
+                with self._lock:
+                    self._futures.pop(key, None)
+                future.set_exception(error)
+                raise
+            with self._lock:  # after the load: a load that fails removes nothing
+                while len(self._futures) > self._size:
+                    self._futures.popitem(last=False)
+        return future.result()
 
     def __len__(self) -> int:
-        return len(self._values)
+        return len(self._futures)

@@ -1,4 +1,4 @@
-"""ASGI middleware: metrics, security headers, host names, the API key, and limits on request bodies."""
+"""ASGI middleware: host names, the API key, limits on request bodies, security headers and metrics."""
 
 import asyncio
 import hmac
@@ -9,12 +9,10 @@ from http import HTTPStatus
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from softset.server.metrics import ServerMetrics
 from softset.server.problems import RequestError, problem
-from softset.server.settings import ServerLimits
-from softset.server.worker_pool import WorkerPool
-
-__all__ = ["AllowedHosts", "ApiKey", "BodyLimit", "RequestMetrics", "SecurityHeaders"]
+from softset.server.service import Service
+from softset.server.settings import Settings, is_loopback
+from softset.server.worker_pool import CLIENT_CLOSED_REQUEST
 
 PUBLIC_PATHS = ("/v1/health",)  # for load balancers, which have no key
 LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "[::1]"})
@@ -31,117 +29,47 @@ SECURITY_HEADERS = {
 }
 
 
-class RequestMetrics:
-    """Record the route, status and duration of each request."""
+class RequestGuard:
+    """Check each request before the application sees it, add security headers to the response, and record metrics."""
 
-    def __init__(self, app: ASGIApp, metrics: ServerMetrics) -> None:
-        self.app, self.metrics = app, metrics
+    def __init__(self, app: ASGIApp, settings: Settings, service: Service) -> None:
+        self.app, self.service, self.limits = app, service, settings.limits
+        names = {name.lower() for name in (settings.host, *settings.hosts)}
+        self.hosts = LOCAL_HOSTS | names if is_loopback(settings.host) else None
+        self.key_digest = None if settings.key is None else _digest(settings.key)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Forward a request, and record it when the response is sent."""
+        """Process a request."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
         status, start = 0, time.perf_counter()
 
-        async def send_and_note_status(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-            await send(message)
-
-        try:
-            await self.app(scope, receive, send_and_note_status)
-        finally:
-            route = getattr(scope.get("route"), "path", "other")  # not the path: clients could invent endless labels
-            self.metrics.record(route, status, time.perf_counter() - start)
-
-
-class SecurityHeaders:
-    """Add the security headers to each response."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Forward a request, and add headers to the response."""
-
-        async def send_with_headers(message: Message) -> None:
-            if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 for name, value in SECURITY_HEADERS.items():
                     headers.setdefault(name, value)
                 headers.setdefault("cache-control", "no-cache" if "etag" in headers else "no-store")
             await send(message)
 
-        await self.app(scope, receive, send_with_headers)
-
-
-class AllowedHosts:
-    """Refuse requests for other host names, to prevent DNS rebinding.
-
-    A foreign page can let its own domain resolve to 127.0.0.1. The browsers of its visitors would then send its
-    requests to this server, but with that domain in the Host header.
-    """
-
-    def __init__(self, app: ASGIApp, names: tuple[str, ...]) -> None:
-        self.app, self.names = app, LOCAL_HOSTS | {name.lower() for name in names}
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Forward a request if its host name is known."""
-        if scope["type"] == "http":
-            host = Headers(scope=scope).get("host", "").lower()
-            name = host if host.endswith("]") else host.rpartition(":")[0] or host
-            if name not in self.names:
-                detail = f"{name[:100]!r} is not a host name of this server: add it with softset serve --host-name"
-                await problem(HTTPStatus.MISDIRECTED_REQUEST, detail)(scope, receive, send)
-                return
-        await self.app(scope, receive, send)
-
-
-class ApiKey:
-    """Require the API key for everything but the page and /v1/health. Keys are compared in constant time."""
-
-    def __init__(self, app: ASGIApp, key: str) -> None:
-        self.app, self.digest = app, _digest(key)
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Forward a request if it has the key or needs none."""
-        protected = scope["type"] == "http" and scope["path"].startswith(("/v1", "/metrics"))
-        if protected and scope["path"] not in PUBLIC_PATHS and not self._is_valid(Headers(scope=scope)):
-            detail = "the API key is missing or wrong: send the header Authorization: Bearer KEY"
-            response = problem(HTTPStatus.UNAUTHORIZED, detail, headers={"www-authenticate": "Bearer"})
-            await response(scope, receive, send)
-            return
-        await self.app(scope, receive, send)
-
-    def _is_valid(self, headers: Headers) -> bool:
-        scheme, _, key = headers.get("authorization", "").partition(" ")
-        return scheme.lower() == "bearer" and hmac.compare_digest(_digest(key.strip()), self.digest)
-
-
-class BodyLimit:
-    """Read the body of each POST request, with limits on its type, size and time.
-
-    Requests are refused before their body is read if the worker pool is full.
-    """
-
-    def __init__(self, app: ASGIApp, limits: ServerLimits, pool: WorkerPool) -> None:
-        self.app, self.limits, self.pool = app, limits, pool
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Forward a request with its complete body."""
-        if scope["type"] != "http" or scope["method"] != "POST":
-            await self.app(scope, receive, send)
-            return
         try:
-            self.pool.raise_if_full()
-            body = await self._read(Headers(scope=scope), receive)
+            await self._check_and_forward(scope, receive, send_with_headers)
+        finally:
+            route = getattr(scope.get("route"), "path", "other")  # not the path: clients could invent endless labels
+            self.service.metrics.record(route, status, time.perf_counter() - start)
+
+    async def _check_and_forward(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = Headers(scope=scope)
+        try:
+            self._check_host(headers)
+            self._check_key(scope["path"], headers)
+            body = await self._read_body(headers, receive) if scope["method"] == "POST" else None
         except RequestError as error:
             response = problem(error.status, str(error), headers={"connection": "close", **error.headers})
             await response(scope, receive, send)
-            return
-        if body is None:
             return
 
         async def receive_body() -> Message:
@@ -153,12 +81,34 @@ class BodyLimit:
 
         await self.app(scope, receive_body, send)
 
-    async def _read(self, headers: Headers, receive: Receive) -> bytes | None:
-        """Return the body, or None if the client has disconnected.
+    def _check_host(self, headers: Headers) -> None:
+        """Refuse other host names, to prevent DNS rebinding.
+
+        A foreign page can let its own domain resolve to 127.0.0.1. The browsers of its visitors would then send its
+        requests to this server, but with that domain in the Host header.
+        """
+        host = headers.get("host", "").lower()
+        name = host if host.endswith("]") else host.rpartition(":")[0] or host
+        if self.hosts is not None and name not in self.hosts:
+            detail = f"{name[:100]!r} is not a host name of this server: add it with softset serve --host-name"
+            raise RequestError(HTTPStatus.MISDIRECTED_REQUEST, detail)
+
+    def _check_key(self, path: str, headers: Headers) -> None:
+        """Require the API key for everything but the page and /v1/health; keys are compared in constant time."""
+        if self.key_digest is None or path in PUBLIC_PATHS or not path.startswith(("/v1", "/metrics")):
+            return
+        scheme, _, key = headers.get("authorization", "").partition(" ")
+        if scheme.lower() != "bearer" or not hmac.compare_digest(_digest(key.strip()), self.key_digest):
+            detail = "the API key is missing or wrong: send the header Authorization: Bearer KEY"
+            raise RequestError(HTTPStatus.UNAUTHORIZED, detail, headers={"www-authenticate": "Bearer"})
+
+    async def _read_body(self, headers: Headers, receive: Receive) -> bytes:
+        """Return the body of a request, with limits on its type, size and time.
 
         Browsers let a form of any site send other content types without asking the server first. Only JSON is
         accepted, so that such forms cannot use this server.
         """
+        self.service.pool.raise_if_full()
         content_type = headers.get("content-type", "").partition(";")[0].strip().lower()
         length = headers.get("content-length", "0")
         if content_type != "application/json" and headers.get("content-length") != "0":
@@ -168,21 +118,25 @@ class BodyLimit:
             raise self._too_large()
         try:
             async with asyncio.timeout(self.limits.timeout):
-                return await self._receive_all(receive)
+                body = await self._receive_all(receive)
+            body.decode()
         except TimeoutError:
             raise RequestError(HTTPStatus.REQUEST_TIMEOUT, "the request was not complete in time") from None
+        except UnicodeDecodeError as error:
+            raise RequestError(HTTPStatus.BAD_REQUEST, f"the body is not UTF-8 at byte {error.start}") from None
+        return body
 
-    async def _receive_all(self, receive: Receive) -> bytes | None:
-        body = bytearray()
-        while True:
+    async def _receive_all(self, receive: Receive) -> bytes:
+        body, complete = bytearray(), False
+        while not complete:
             message = await receive()
             if message["type"] == "http.disconnect":
-                return None
+                raise RequestError(CLIENT_CLOSED_REQUEST, "client disconnected")
             body += message.get("body", b"")
             if len(body) > self.limits.body:
                 raise self._too_large()
-            if not message.get("more_body"):
-                return _check_utf8(bytes(body))
+            complete = not message.get("more_body")
+        return bytes(body)
 
     def _too_large(self) -> RequestError:
         return RequestError(
@@ -190,14 +144,6 @@ class BodyLimit:
             f"the body has more than {self.limits.body:,} bytes: send less at once or raise the limit (softset serve "
             "--max-body)",
         )
-
-
-def _check_utf8(body: bytes) -> bytes:
-    try:
-        body.decode()
-    except UnicodeDecodeError as error:
-        raise RequestError(HTTPStatus.BAD_REQUEST, f"the body is not UTF-8 at byte {error.start}") from None
-    return body
 
 
 def _digest(key: str) -> bytes:

@@ -3,6 +3,7 @@
 import json
 import logging
 from http import HTTPStatus
+from http.client import responses
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -13,8 +14,6 @@ from starlette.responses import Response
 
 from softset.errors import InputError, MissingExtraError, QueryError, SoftsetError
 from softset.server.settings import LimitError
-
-__all__ = ["MEDIA_TYPE", "Problem", "RequestError", "add_handlers", "problem"]
 
 LOG = logging.getLogger("softset.server")
 MEDIA_TYPE = "application/problem+json"
@@ -57,10 +56,7 @@ def problem(status: int, detail: str, *, headers: dict[str, str] | None = None, 
     >>> problem(404, "there is no such model").body
     b'{"type": "about:blank", "title": "Not Found", "status": 404, "detail": "there is no such model"}'
     """
-    try:
-        title = HTTPStatus(status).phrase
-    except ValueError:
-        title = "Error"
+    title = responses.get(status, "Error")
     content = {"type": "about:blank", "title": title, "status": status, "detail": detail, **members}
     return Response(json.dumps(content).encode(), status, headers, MEDIA_TYPE)
 

@@ -4,21 +4,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-__all__ = [
-    "AddItemsRequest",
-    "CreateCollectionRequest",
-    "EncoderRequest",
-    "ExplainRequest",
-    "FindRequest",
-    "LogicName",
-    "MapRequest",
-    "MatrixRequest",
-    "MembershipRequest",
-    "ScoreRequest",
-    "SearchRequest",
-    "SetRequest",
-]
-
 MAX_LIST_ITEMS = 100_000  # validation runs in the event loop, so that it must be short
 MAX_OBJECT_KEYS = 1_000
 QUERY = "{red, blue, green} & {apple, peach, banana}"
@@ -64,7 +49,9 @@ class SetRequest(_RequestBody):
 
     logic: LogicName | None = Field(None, description="How sets are combined; logistic by default.")
     alpha: float | None = Field(None, ge=0, lt=1, description="Tolerance of AND in the lattice logic.")
-    aperture: float | Literal["inf"] | None = Field(None, description="Softness of graded sets; inf gives crisp sets.")
+    aperture: Annotated[float | Literal["inf"], AfterValidator(float)] | None = Field(
+        None, description="Softness of graded sets; inf gives crisp sets."
+    )
     floor: float | None = Field(None, gt=0, lt=1, description="Minimum grade in intersections of graded sets.")
     preprocessing: Literal["none", "centre", "all-but-the-top", "whiten"] | None = Field(
         None, description="Preprocessing of word vectors; by default the one that suits the logic."
@@ -76,6 +63,11 @@ class SetRequest(_RequestBody):
     )
     skip_unknown: bool = Field(False, description="Skip examples without a vector, and list them.")
     explain: bool = Field(False, description="Add the membership in each set and the nearest examples.")
+
+    def options(self, *exclude: str) -> dict[str, Any]:
+        """Return the options of the search, which have the names of the arguments in Python."""
+        not_options = {"query", "texts", "vectors", "collection", "percentile"}
+        return self.model_dump(exclude={*not_options, *exclude})
 
 
 class SearchRequest(SetRequest):
@@ -122,14 +114,24 @@ class EncoderRequest(_RequestBody):
     overflow: Literal["window", "truncate", "error"] = "window"
     max_length: int | None = Field(None, ge=1, description="Maximum number of tokens per window.")
 
+    def options(self) -> dict[str, Any]:
+        """Return the options that are not the default ones; they have the names of the arguments in Python."""
+        names = {"layer", "unit", "special_tokens", "overflow", "max_length"}
+        return self.model_dump(include=names, exclude_defaults=True)
 
-class ScoreRequest(EncoderRequest):
-    """Candidates, each with one reference or a list of references."""
+
+class MetricRequest(EncoderRequest):
+    """Candidates, and the metric that compares them with references."""
 
     candidates: Texts = Field(min_length=1)
-    references: Texts | Annotated[list[Texts], Field(fail_fast=True), BeforeValidator(_check_size)]
     metric: Text = Field("softset", description="A metric such as subspace(weights=l2).")
     rescale: Literal["chance"] | None = None
+
+
+class ScoreRequest(MetricRequest):
+    """Candidates, each with one reference or a list of references."""
+
+    references: Texts | Annotated[list[Texts], Field(fail_fast=True), BeforeValidator(_check_size)]
     multi_reference: Literal["best", "mean", "union"] = "best"
     model_config = _examples(
         {"candidates": ["A red book."], "references": ["The book is red."]},
@@ -137,13 +139,10 @@ class ScoreRequest(EncoderRequest):
     )
 
 
-class MatrixRequest(EncoderRequest):
+class MatrixRequest(MetricRequest):
     """Candidates and references that are compared pairwise; candidates with each other if there are no references."""
 
-    candidates: Texts = Field(min_length=1)
     references: Texts | None = None
-    metric: Text = "softset"
-    rescale: Literal["chance"] | None = None
     model_config = _examples({"candidates": ["red", "blue"], "references": ["green", "pen"], "model": "words"})
 
 
@@ -156,16 +155,15 @@ class ExplainRequest(EncoderRequest):
     model_config = _examples({"candidate": "Royalty", "reference": "The king and the queen."})
 
 
-class CreateCollectionRequest(_RequestBody):
-    """Texts of a new temporary collection."""
-
-    texts: Texts = Field(min_length=1)
-    model: Text | None = Field(None, description="Model that encodes the texts; by default the first of /v1/models.")
-    model_config = _examples({"texts": ["A storm at sea", "Bread and butter"], "model": "words"})
-
-
 class AddItemsRequest(_RequestBody):
-    """More texts for a temporary collection."""
+    """Texts for a temporary collection."""
 
     texts: Texts = Field(min_length=1)
     model_config = _examples({"texts": ["A calm lake"]})
+
+
+class CreateCollectionRequest(AddItemsRequest):
+    """Texts of a new temporary collection."""
+
+    model: Text | None = Field(None, description="Model that encodes the texts; by default the first of /v1/models.")
+    model_config = _examples({"texts": ["A storm at sea", "Bread and butter"], "model": "words"})

@@ -1,6 +1,6 @@
 """Schemas of responses. They are derived from the result classes of the library, whose `to_dict` is the response."""
 
-from dataclasses import MISSING, fields, is_dataclass
+from inspect import signature
 from typing import Any, get_type_hints
 
 import numpy as np
@@ -11,17 +11,6 @@ from softset.search.projection_2d import Point, ProjectedSet, Projection2D
 from softset.search.results import Hit, LeafMembership, SearchResult
 from softset.similarity.explain.data import ChanceLevel, ExplainedText, Explanation, MetricView
 from softset.similarity.scores import ScoreRow
-
-__all__ = [
-    "CollectionResponse",
-    "ExplainResponse",
-    "FindResponse",
-    "MapResponse",
-    "MatrixResponse",
-    "MembershipResponse",
-    "QueryErrorResponse",
-    "ScoreResponse",
-]
 
 
 def _derive(source: type, omit: tuple[str, ...] = (), /, **changed: Any) -> Any:
@@ -34,18 +23,12 @@ def _derive(source: type, omit: tuple[str, ...] = (), /, **changed: Any) -> Any:
     """
     hints = {name: list[Any] if hint is np.ndarray else hint for name, hint in get_type_hints(source).items()}
     types = {name: hint for name, hint in (hints | changed).items() if name not in omit}
-    optional = _fields_with_default(source)
+    optional = {name for name, argument in signature(source).parameters.items() if argument.default != argument.empty}
     definitions: dict[str, Any] = {
         name: hint if isinstance(hint, tuple) else (hint, None if name in optional else ...)
         for name, hint in types.items()
     }
     return create_model(source.__name__, __doc__=source.__doc__, **definitions)
-
-
-def _fields_with_default(source: type) -> set[str]:
-    if not is_dataclass(source):
-        return set(getattr(source, "_field_defaults", ()))
-    return {field.name for field in fields(source) if (field.default, field.default_factory) != (MISSING, MISSING)}
 
 
 def _list(item: Any) -> Any:

@@ -13,8 +13,6 @@ from softset.server.resources import Resources
 from softset.server.settings import Settings
 from softset.server.worker_pool import WorkerPool
 
-__all__ = ["Service"]
-
 
 class Service:
     """The resources, worker pool, metrics and limits of one server."""
@@ -26,13 +24,10 @@ class Service:
         self.metrics = ServerMetrics()
         self.finished = True  # False if some jobs still ran when the server stopped
         self._threads = settings.threads
-        self.metrics.add_gauge(
-            "softset_requests_in_progress", "Running and queued requests.", lambda: self.pool.in_progress
-        )
-        self.metrics.add_gauge("softset_models_loaded", "Models in memory.", lambda: self.resources.models_loaded)
-        self.metrics.add_gauge(
-            "softset_temporary_collections", "Temporary collections.", lambda: len(self.resources.temporary)
-        )
+        gauge = self.metrics.add_gauge
+        gauge("requests_in_progress", "Running and queued requests.", lambda: self.pool.in_progress)
+        gauge("models_loaded", "Models in memory.", lambda: self.resources.models_loaded)
+        gauge("temporary_collections", "Temporary collections.", lambda: len(self.resources.temporary))
 
     @property
     def search_threads(self) -> int | None:
@@ -41,8 +36,11 @@ class Service:
 
     async def respond(self, request: Request, work: Callable[[], Any], status: int = 200) -> Response:
         """Run a function in a worker thread and return its result as JSON."""
-        content = await self.pool.run(request, lambda: _to_json(work()))
-        return Response(content, status, media_type="application/json")
+
+        def work_to_json() -> bytes:
+            return json.dumps(work(), ensure_ascii=False, allow_nan=False).encode()
+
+        return Response(await self.pool.run(request, work_to_json), status, media_type="application/json")
 
     def check_queries(self, queries: Sequence[str], sets: Mapping[str, Sequence[str]] | None) -> None:
         """Raise an error if queries and named sets are too large; the cost of a search grows with their examples."""
@@ -61,8 +59,4 @@ class Service:
         """Wait for running jobs, up to the timeout, and delete the temporary collections."""
         await self.pool.close()
         self.finished = self.pool.in_progress == 0
-        await asyncio.to_thread(self.resources.close)
-
-
-def _to_json(content: Any) -> bytes:
-    return json.dumps(content, ensure_ascii=False, allow_nan=False).encode()
+        await asyncio.to_thread(self.resources.temporary.close)

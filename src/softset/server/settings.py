@@ -4,10 +4,9 @@ import ipaddress
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
+from typing import Any
 
 from softset.errors import InputError
-
-__all__ = ["LimitError", "ServerLimits", "Settings", "is_loopback"]
 
 MIN_KEY_LENGTH = 16
 
@@ -16,45 +15,34 @@ class LimitError(InputError):
     """A request exceeds a limit of the server."""
 
 
+def _limit(default: float, description: str, flag: str | None) -> Any:
+    """Declare a limit with the flag of `softset serve` that sets it."""
+    return field(default=default, metadata={"flag": flag, "help": description})
+
+
 @dataclass(frozen=True)
 class ServerLimits:
-    """Limits for one request and for the server as a whole.
-
-    Attributes:
-        body: bytes in the body of a request.
-        texts: texts or queries in a request.
-        tokens: tokens in all texts of a request together.
-        text_tokens: tokens in one text.
-        query: characters in all queries and named sets of a request.
-        cells: cells of a score matrix, links of an explanation, or results of all queries.
-        items: items in a temporary collection.
-        item_bytes: bytes in the texts of a temporary collection.
-        temporary_collections: temporary collections; the least recently used one is deleted first.
-        lifetime: seconds after its last use until a temporary collection is deleted.
-        timeout: seconds for a request, including its time in the queue.
-        concurrency: requests that are processed at the same time.
-        queue: further requests that wait for a worker; the server refuses the next one with status 503.
-        loaded_models: models in memory; the least recently used one is removed first.
+    """Limits for one request and for the server as a whole; `softset serve --help` and docs/server.md describe them.
 
     >>> ServerLimits(texts=0)
     Traceback (most recent call last):
     softset.errors.InputError: the limit texts is 0, but must be above 0
     """
 
-    body: int = 2 << 20
-    texts: int = 1_024
-    tokens: int = 32_768
-    text_tokens: int = 4_096
-    query: int = 10_000
-    cells: int = 65_536
-    items: int = 10_000
-    item_bytes: int = 16 << 20
-    temporary_collections: int = 32
-    lifetime: float = 3_600.0
-    timeout: float = 30.0
-    concurrency: int = 8
-    queue: int = 64
-    loaded_models: int = 4
+    concurrency: int = _limit(8, "Requests that are processed at the same time.", "--concurrency")
+    queue: int = _limit(64, "Requests that may wait; the next one is refused with status 503.", "--queue")
+    timeout: float = _limit(30.0, "Seconds that a request may take, including its time in the queue.", "--timeout")
+    body: int = _limit(2 << 20, "Bytes in a request.", "--max-body")
+    texts: int = _limit(1_024, "Texts or queries in a request.", "--max-texts")
+    tokens: int = _limit(32_768, "Tokens of all texts in a request.", "--max-tokens")
+    text_tokens: int = _limit(4_096, "Tokens of one text.", "--max-text-tokens")
+    query: int = _limit(10_000, "Characters of all queries and named sets in a request.", "--max-query")
+    cells: int = _limit(65_536, "Cells of a matrix or an explanation, and results of all queries.", "--max-cells")
+    items: int = _limit(10_000, "Items in a temporary collection.", "--max-items")
+    item_bytes: int = _limit(16 << 20, "Bytes of all texts in a temporary collection.", "--max-item-bytes")
+    temporary_collections: int = _limit(32, "Temporary collections at the same time.", "--max-collections")
+    loaded_models: int = _limit(4, "Models in memory.", "--max-models")
+    lifetime: float = _limit(3_600.0, "Seconds after its last use until a temporary collection is deleted.", None)
 
     def __post_init__(self) -> None:
         for limit in fields(self):
@@ -72,9 +60,10 @@ the limit (softset serve --max-texts)
         """
         limit = getattr(self, name)
         if count > limit:
+            flag = self.__dataclass_fields__[name].metadata["flag"]
             raise LimitError(
                 f"the limit is {limit:,} {what}, but there are {count:,}: send less at once or raise the limit "
-                f"(softset serve --max-{name.replace('_', '-')})"
+                f"(softset serve {flag})"
             )
 
 

@@ -1,7 +1,6 @@
 """Collections that clients upload. They are deleted some time after their last use and when the server stops."""
 
 import os
-import re
 import secrets
 import shutil
 import tempfile
@@ -18,8 +17,6 @@ from softset.collections.items import Item
 from softset.server.limited_encoder import LimitedEncoder
 from softset.server.problems import RequestError
 from softset.server.settings import ServerLimits
-
-__all__ = ["PREFIX", "TemporaryCollections"]
 
 PREFIX = "softset-collections-"
 
@@ -59,7 +56,9 @@ class TemporaryCollections:
 
     def add(self, name: str, texts: Sequence[str]) -> Collection:
         """Add items to a collection and return it."""
-        upload = self._find(name)
+        upload = self._touch(name)
+        if upload is None:
+            raise _not_found()
         upload.encoder.check(texts)
         with upload.lock:
             if upload.deleted:
@@ -77,11 +76,11 @@ class TemporaryCollections:
 
     def remove(self, name: str) -> None:
         """Delete a collection."""
-        self._find(name)
         with self._lock:
             upload = self._uploads.pop(name, None)
-        if upload is not None:
-            self._delete(name, upload)
+        if upload is None:
+            raise _not_found()
+        self._delete(name, upload)
 
     def purge(self) -> None:
         """Delete expired collections, and the least recently used ones if there are too many."""
@@ -113,12 +112,6 @@ class TemporaryCollections:
                 self._uploads.move_to_end(name)
             return upload
 
-    def _find(self, name: str) -> _Upload:
-        upload = self._touch(name)
-        if upload is None:
-            raise _not_found()
-        return upload
-
     def _delete(self, name: str, upload: _Upload) -> None:
         with upload.lock:  # searches that are still running keep the files mapped
             upload.deleted = True
@@ -139,9 +132,7 @@ def _not_found() -> RequestError:
 
 def _delete_orphans() -> None:
     """Delete the folders of servers that were killed; the name of a folder contains the process id."""
-    if not Path("/proc/self").exists():
-        return
     for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
-        process = re.match(rf"{PREFIX}(\d+)-", folder.name)
-        if process and not Path(f"/proc/{process[1]}").exists():
+        process = folder.name.removeprefix(PREFIX).partition("-")[0]
+        if process.isdigit() and Path("/proc/self").exists() and not Path("/proc", process).exists():
             shutil.rmtree(folder, ignore_errors=True)

@@ -16,8 +16,6 @@ from softset.errors import InputError
 from softset.server.app import create_app
 from softset.server.settings import ServerLimits, Settings
 
-__all__ = ["HeaderTimeoutProtocol", "serve"]
-
 HEADER_TIMEOUT = 10.0  # seconds from the connection or the end of a response to the end of the next headers
 MAX_HEADER_BYTES = 32 << 10
 MAX_CONNECTIONS = 512  # below the usual limit of 1,024 open files
@@ -36,7 +34,7 @@ def serve(settings: Settings, *, quiet: bool = False) -> None:
             _handle_signals()
             uvicorn.Server(_config(app, settings.limits, quiet=quiet)).run(sockets=[listener])
         finally:
-            service.resources.close()
+            service.resources.temporary.close()
     if not service.finished:  # Python would wait for the threads, and nothing can stop them
         logging.getLogger("softset.server").warning("some requests did not finish in time")
         sys.stderr.flush()
@@ -121,16 +119,8 @@ def _handle_signals() -> None:
 def _listen(host: str, port: int) -> socket.socket:
     """Return a listening socket; clients that connect while models are loaded wait in its backlog."""
     try:
-        family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        listener = socket.socket(family, socket.SOCK_STREAM)
-        try:
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listener.bind(address)
-            listener.listen(BACKLOG)
-        except OSError:
-            listener.close()
-            raise
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        return socket.create_server((host, port), family=family, backlog=BACKLOG)
     except OSError as error:
-        reason = error.strerror or str(error)
+        reason = (error.strerror or str(error)).partition(" (")[0]
         raise InputError(f"cannot listen on {host}:{port} ({reason}): choose another --port or --host") from error
-    return listener

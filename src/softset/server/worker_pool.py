@@ -14,8 +14,6 @@ from starlette.requests import Request
 from softset.server.problems import RequestError
 from softset.server.settings import ServerLimits
 
-__all__ = ["ClientDisconnectedError", "WorkerPool", "raise_if_disconnected"]
-
 CLIENT_CLOSED_REQUEST = 499  # the status that nginx logs for this; nobody reads the response
 Result = TypeVar("Result")
 _ABANDONED: ContextVar[Event | None] = ContextVar("softset_request_abandoned", default=None)

@@ -10,8 +10,6 @@ from softset.server.requests import AddItemsRequest, CreateCollectionRequest
 from softset.server.responses import CollectionResponse
 from softset.server.service import Service
 
-__all__ = ["collection_routes"]
-
 
 def collection_routes(service: Service) -> APIRouter:
     """Return the routes that create, extend and delete temporary collections."""
@@ -23,10 +21,7 @@ def collection_routes(service: Service) -> APIRouter:
         """Create a temporary collection. `/v1/find` searches it by the returned name, which cannot be guessed."""
 
         def work() -> Any:
-            model = resources.model_name(body.model)
-            encoder = resources.encoder(model)
-            encoder.check(body.texts)
-            return describe(*resources.temporary.create(body.texts, encoder, resources.full_name(model, encoder)))
+            return describe(*resources.create_collection(body.texts, body.model))
 
         return await service.respond(request, work, HTTPStatus.CREATED)
 

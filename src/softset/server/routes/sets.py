@@ -6,11 +6,9 @@ from fastapi import APIRouter, Request, Response
 
 from softset.errors import SoftsetError
 from softset.search.find import SearchableSource
-from softset.server.requests import FindRequest, MapRequest, MembershipRequest, SearchRequest, SetRequest
+from softset.server.requests import FindRequest, MapRequest, MembershipRequest, SetRequest
 from softset.server.responses import FindResponse, MapResponse, MembershipResponse, QueryErrorResponse
 from softset.server.service import Service
-
-__all__ = ["set_routes"]
 
 EXPLAIN_COST = 10  # an explained result counts as ten results
 
@@ -34,7 +32,7 @@ def set_routes(service: Service) -> APIRouter:
             service.check_queries(queries, body.sets)
             cost = len(queries) * body.top * (EXPLAIN_COST if body.explain else 1)
             service.limits.check("results (an explained one counts as ten)", "cells", cost)
-            options = {**_search_options(body), "threads": service.search_threads}
+            options = {**body.options(), "threads": service.search_threads}
             if isinstance(body.query, list):
                 return _find_each(source(body), queries, options, percentile=body.percentile)
             return source(body).find(body.query, **options).to_dict(percentile=body.percentile)
@@ -48,8 +46,8 @@ def set_routes(service: Service) -> APIRouter:
         def work() -> Any:
             service.check_queries([body.query], body.sets)
             service.limits.check("texts", "texts", len(body.texts))
-            options = {**_set_options(body), "threads": service.search_threads}
-            return source(body).membership(body.query, body.texts, **options).to_dict()
+            threads = service.search_threads
+            return source(body).membership(body.query, body.texts, **body.options(), threads=threads).to_dict()
 
         return await service.respond(request, work)
 
@@ -59,35 +57,12 @@ def set_routes(service: Service) -> APIRouter:
 
         def work() -> Any:
             service.check_queries([body.query], body.sets)
-            options = {**_search_options(body), "threads": service.search_threads}
-            del options["explain"]
-            return source(body).map(body.query, **options).to_dict()
+            threads = service.search_threads
+            return source(body).map(body.query, **body.options("explain"), threads=threads).to_dict()
 
         return await service.respond(request, work)
 
     return routes
-
-
-def _set_options(body: SetRequest) -> dict[str, Any]:
-    parameters = {name: getattr(body, name) for name in ("alpha", "aperture", "floor")}
-    return {
-        "logic": body.logic,
-        "preprocessing": body.preprocessing,
-        "sets": body.sets,
-        "skip_unknown": body.skip_unknown,
-        "explain": body.explain,
-        **{name: float(value) for name, value in parameters.items() if value is not None},
-    }
-
-
-def _search_options(body: SearchRequest) -> dict[str, Any]:
-    return {
-        **_set_options(body),
-        "top": body.top,
-        "min_score": body.min_score,
-        "restrict_vocab": body.restrict_vocab,
-        "include_examples": body.include_examples,
-    }
 
 
 def _find_each(

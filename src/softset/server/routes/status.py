@@ -8,8 +8,6 @@ from fastapi import APIRouter, Response
 from softset import __version__
 from softset.server.service import Service
 
-__all__ = ["status_routes"]
-
 
 def status_routes(service: Service) -> APIRouter:
     """Return the routes that describe the server."""

@@ -12,8 +12,6 @@ from softset.server.service import Service
 from softset.similarity.metrics import metric
 from softset.similarity.scorer import Scorer
 
-__all__ = ["text_routes"]
-
 
 def text_routes(service: Service) -> APIRouter:
     """Return the routes that compare texts."""
@@ -68,13 +66,6 @@ def text_routes(service: Service) -> APIRouter:
 
 def _encoder(service: Service, body: EncoderRequest, texts: list[str]) -> LimitedEncoder:
     """Return the model that a request names, after a check of the texts against the limits."""
-    encoder = service.resources.encoder(
-        service.resources.model_name(body.model),
-        layer=body.layer,
-        unit=body.unit,
-        special_tokens=body.special_tokens,
-        overflow=body.overflow,
-        max_length=body.max_length,
-    )
+    encoder = service.resources.encoder(body.model, **body.options())
     encoder.check(texts)
     return encoder
