@@ -26,7 +26,12 @@ WORDS = softset.load_encoder("words")
 @pytest.fixture(scope="module")
 def datasets(tmp_path_factory):
     folder = plain_folder(tmp_path_factory.mktemp("sts"))
-    return read_datasets(DataFolder(folder), ["STS12", "STS-B", "SICK-R"], None, None)
+    return read_datasets(DataFolder(folder), ["STS12", "STS-B", "SICK-R"])
+
+
+def first(pairs: SentencePairs, n: int) -> SentencePairs:
+    columns = pairs.gold, pairs.references, pairs.candidates, pairs.sources
+    return SentencePairs(pairs.name, *(column[:n] for column in columns))
 
 
 def methods(*names: str) -> list[ScoringMethod]:
@@ -187,7 +192,7 @@ def test_padded_sets_contain_padding() -> None:
 
 def test_rows_of_the_papers_code_have_a_prefix(datasets) -> None:
     encoder, notes = softset.load_encoder("minilm", layer=1), []
-    pairs = datasets[1].first(6)
+    pairs = first(datasets[1], 6)
     table = run("bertscore", "subspace", "cls", encoder=encoder, padded_batch=3, note=notes.append).table([pairs])
     assert table.methods == [
         "bertscore",
@@ -205,7 +210,7 @@ def test_layers_are_columns(datasets) -> None:
         run("cls", "average", "bertscore", encoder=softset.load_encoder("minilm", layer=layer))
         for layer in (0.5, "last")
     ]
-    table = compare_layers(runs, datasets[1].first(6))
+    table = compare_layers(runs, first(datasets[1], 6))
     assert table.columns == [("STS-B, layer 3", "spearman"), ("STS-B, layer 6", "spearman")]
     assert list(table.facts["encoder"]) == ["layer 3", "layer 6"] and table.baseline == "bertscore"
     with pytest.raises(InputError, match="this model has no layers"):

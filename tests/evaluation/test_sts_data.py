@@ -1,36 +1,17 @@
-"""Both layouts of the sentence pairs give the same data, and errors name the file and the line."""
-
-import re
+"""Sentence pairs are read with their scores, and errors name the file and the line."""
 
 import numpy as np
 import pytest
 
-from softset.errors import FileError, InputError
+from softset.errors import FileError
 from softset.evaluation.data import DataFolder
-from softset.evaluation.sts_data import DATASETS, TUNING, choose_datasets, read_datasets, text_form
-from tests.evaluation.sts_cases import plain_folder, real_folder, senteval_folder
+from softset.evaluation.sts_data import DATASETS, choose_datasets, read_datasets
+from tests.evaluation.sts_cases import plain_folder, real_folder
 
 
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory):
     return plain_folder(tmp_path_factory.mktemp("plain"))
-
-
-@pytest.fixture(scope="module")
-def senteval(tmp_path_factory):
-    return senteval_folder(tmp_path_factory.mktemp("senteval"))
-
-
-@pytest.mark.parametrize("name", [*DATASETS, *TUNING])
-def test_both_layouts_give_the_same_pairs(plain, senteval, name) -> None:
-    (ours,) = read_datasets(DataFolder(plain), [name], None, None)
-    for folder in (senteval, senteval / "downstream"):
-        (theirs,) = read_datasets(DataFolder(folder), [name], None, None)
-        assert theirs.name == ours.name == name and (theirs.gold == ours.gold).all()
-        assert (theirs.references, theirs.candidates) == (ours.references, ours.candidates)
-        assert (
-            len(theirs.parts) == len(ours.parts) == (0 if name in (*DATASETS[5:], *TUNING) else len(set(ours.sources)))
-        )
 
 
 def test_sentence_1_is_the_reference(plain) -> None:
@@ -41,7 +22,7 @@ def test_sentence_1_is_the_reference(plain) -> None:
 
 
 def test_distinct_texts_contain_each_sentence_once(plain) -> None:
-    (pairs,) = read_datasets(DataFolder(plain), ["STS12"], None, None)
+    (pairs,) = read_datasets(DataFolder(plain), ["STS12"])
     texts, left, right = pairs.distinct_texts
     assert len(set(texts)) == len(texts)
     assert [texts[index] for index in left] == pairs.candidates and [
@@ -50,20 +31,16 @@ def test_distinct_texts_contain_each_sentence_once(plain) -> None:
 
 
 def test_parts_contain_each_pair_of_a_year_once(plain) -> None:
-    (pairs,) = read_datasets(DataFolder(plain), ["STS14"], None, None)
+    (pairs,) = read_datasets(DataFolder(plain), ["STS14"])
     assert sorted(np.concatenate(pairs.parts).tolist()) == list(range(len(pairs)))
     for part in pairs.parts:
         assert len({pairs.sources[index] for index in part}) == 1
 
 
-def test_text_form_and_checksums(plain, senteval) -> None:
+def test_text_form_and_checksums(plain) -> None:
     data = DataFolder(plain)
-    read_datasets(data, ["STS12", "SICK-R"], "tokenised", None)
+    read_datasets(data, ["STS12", "SICK-R"], "tokenised")
     assert sorted(data.checksums) == ["sts/tokenised/SICK-test.tsv", "sts/tokenised/STS12.tsv"]
-    assert text_form(data, "tokenised") == "tokenised" and text_form(data, None) == "raw"
-    assert text_form(DataFolder(senteval), None) == "as in SentEval's folder"
-    with pytest.raises(InputError, match="--text-form chooses between"):
-        read_datasets(DataFolder(senteval), ["STS12"], "raw", None)
 
 
 def test_dataset_names_ignore_case() -> None:
@@ -76,8 +53,14 @@ BROKEN = {
     "empty": ("", r"STS12\.tsv starts with the columns"),
     "header alone": ("score\tsentence1\tsentence2\tsource\n", r"STS12\.tsv has a header but no rows"),
     "columns": ("score\tsentence1\tsentence2\tsource\n1\ta\tb\tx\n2\ta\tb\n", r"STS12\.tsv has 3 columns in line 3"),
-    "number": ("score\tsentence1\tsentence2\tsource\nhigh\ta\tb\tx\n", r"STS12\.tsv has 'high' in line 2"),
-    "nan": ("score\tsentence1\tsentence2\tsource\nnan\ta\tb\tx\n", r"STS12\.tsv has 'nan' in line 2"),
+    "number": (
+        "score\tsentence1\tsentence2\tsource\nhigh\ta\tb\tx\n",
+        r"STS12\.tsv has 'high' in line 2",
+    ),
+    "nan": (
+        "score\tsentence1\tsentence2\tsource\nnan\ta\tb\tx\n",
+        r"STS12\.tsv has 'nan' in line 2",
+    ),
 }
 
 
@@ -88,33 +71,8 @@ def test_invalid_file_raises_one_sentence(tmp_path, what) -> None:
     if content is not None:
         (tmp_path / "sts" / "raw" / "STS12.tsv").write_text(content)
     with pytest.raises(FileError, match=sentence) as error:
-        read_datasets(DataFolder(tmp_path), ["STS12"], None, None)
+        read_datasets(DataFolder(tmp_path), ["STS12"])
     assert "\n" not in str(error.value)
-
-
-MSRPAR = "downstream/STS/STS12-en-test/STS.{}.MSRpar.txt"
-BROKEN_SENTEVAL = [
-    ("STS12", MSRPAR.format("gs"), "1\n", "has 9 lines but .* has 1: both need the same"),
-    ("STS12", MSRPAR.format("gs"), "1\n" * 8 + "high\n", "has 'high' in line 9 instead of a number"),
-    ("STS12", MSRPAR.format("gs"), "\n" * 9, "has no pair with a score"),
-    ("STS12", MSRPAR.format("input"), "alone\n" * 9, "has 1 columns in line 2, but needs 2"),
-    ("STS12", MSRPAR.format("gs"), None, "is missing"),
-    ("STS-B", "downstream/STS/STSBenchmark/sts-test.csv", "a\tb\tc\td\t1\te\n", "has 6 columns in line 1, but needs 7"),
-    ("STS-B", "downstream/STS/STSBenchmark/sts-test.csv", "", "has no pair with a score"),
-    ("SICK-R", "downstream/SICK/SICK_test_annotated.txt", "pair_ID\n", "starts with the columns pair_ID, but"),
-]
-
-
-@pytest.mark.parametrize(("name", "file", "content", "sentence"), BROKEN_SENTEVAL)
-def test_invalid_senteval_file_raises_one_sentence(tmp_path, name, file, content, sentence) -> None:
-    path = senteval_folder(tmp_path) / file
-    if content is None:
-        path.unlink()
-    else:
-        path.write_text(content)
-    with pytest.raises(FileError, match=f"{re.escape(path.name)}.*{sentence}|{sentence}") as error:
-        read_datasets(DataFolder(tmp_path), [name], None, None)
-    assert "\n" not in str(error.value) and str(tmp_path) in str(error.value)
 
 
 def test_real_data_have_the_published_sizes() -> None:
@@ -122,5 +80,5 @@ def test_real_data_have_the_published_sizes() -> None:
     if folder is None:
         pytest.skip("the real data are missing: set SOFTSET_DATA to their folder")
     for text in ("raw", "tokenised"):
-        sizes = [len(pairs) for pairs in read_datasets(DataFolder(folder), DATASETS, text, None)]
+        sizes = [len(pairs) for pairs in read_datasets(DataFolder(folder), DATASETS, text)]
         assert sizes == [3108, 1500, 3750, 3000, 1186, 1379, 4927]

@@ -41,13 +41,12 @@ def lengths(
     from softset.evaluation.lengths import METRICS, LengthEvaluation
     from softset.evaluation.methods import choose_methods
     from softset.evaluation.sts_data import choose_datasets, read_datasets
-    from softset.evaluation.sts_data import text_form as resolve_form
 
     methods = choose_methods(metrics or METRICS, transport=transport, note=note)
     folder = DataFolder(shared.data)
     names = choose_datasets(split_commas(datasets))
-    data = read_datasets(folder, names, text_form, None)
-    facts = {"text": resolve_form(folder, text_form), "datasets": names, "data": dict(sorted(folder.checksums.items()))}
+    data = read_datasets(folder, names, text_form)
+    facts = {"text": text_form, "datasets": names, "data": dict(sorted(folder.checksums.items()))}
     with ProgressBar("sentences") as progress:
         evaluation = LengthEvaluation(
             load_encoder(**options), methods, shared.samples, shared.seed, progress.note, progress, limit=shared.limit

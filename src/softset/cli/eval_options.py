@@ -18,7 +18,7 @@ __all__ = ["DATASETS", "TEXT_FORM", "TRANSPORT", "VECTORS", "EvalOptions", "eval
 
 DATASETS = opt.option("--dataset", "datasets", multiple=True, help="Dataset, such as STS12; repeat for more.")
 TEXT_FORM = opt.option(
-    "--text-form", type=click.Choice(["raw", "tokenised"]), help="Form of the sentences.  [default: raw]"
+    "--text-form", type=click.Choice(["raw", "tokenised"]), default="raw", help="Form of the sentences."
 )
 TRANSPORT = opt.option("--transport", is_flag=True, help="Include wmd and wrd in all, although they are slow.")
 VECTORS = opt.option("--vectors", "names", multiple=True, help="Word vectors, by name or folder; repeat for more.")

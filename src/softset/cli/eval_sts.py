@@ -24,8 +24,9 @@ from softset.cli.output import ProgressBar, note
 def sts(datasets: tuple[str, ...], text_form: Any, table: str, shared: EvalOptions, **options: Any) -> None:
     """Correlate metrics with human judgements of sentence pairs: Spearman's rho over all pairs of a dataset.
 
-    DIR holds sts/raw/STS12.tsv and so on, or is SentEval's own folder. "METRIC P" and "METRIC R" are precision and
-    recall; METRIC+chance is rescaled from the chance level. Marks show paired tests against bertscore.
+    DIR holds sts/raw/STS12.tsv and so on, with the columns score, sentence1, sentence2 and source. "METRIC P" and
+    "METRIC R" are precision and recall; METRIC+chance is rescaled from the chance level. Marks show paired tests
+    against bertscore.
 
     \b
     Examples:
@@ -38,16 +39,11 @@ def sts(datasets: tuple[str, ...], text_form: Any, table: str, shared: EvalOptio
     from softset.evaluation.data import DataFolder
     from softset.evaluation.sts import compare_layers
     from softset.evaluation.sts_data import choose_datasets, read_datasets
-    from softset.evaluation.sts_data import text_form as resolve_form
 
     folder = DataFolder(shared.data)
     names = choose_datasets(split_commas(datasets)) if table == "1" or datasets else ["STS-B"]
     data = read_datasets(folder, names, text_form, shared.limit)
-    facts = {
-        "text": resolve_form(folder, text_form),
-        "limit": shared.limit,
-        "data": dict(sorted(folder.checksums.items())),
-    }
+    facts = {"text": text_form, "limit": shared.limit, "data": dict(sorted(folder.checksums.items()))}
     name = "sts" if table == "1" else "sts-layers"
     with ProgressBar("sentences") as progress:
         evaluations = _evaluations(table, len(data), shared, progress, **options)

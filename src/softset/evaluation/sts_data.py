@@ -1,39 +1,22 @@
-"""Sentence pairs with human similarity judgements: STS12 to STS16, STS-B and SICK-R.
-
-Two layouts are read: TSV files in `sts/raw` and `sts/tokenised`, and the folder that SentEval's script creates.
-"""
+"""Sentence pairs with human similarity judgements: STS12 to STS16, STS-B and SICK-R, from sts/raw or sts/tokenised."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from softset.encoders.texts import distinct_indices
-from softset.errors import FileError, InputError
+from softset.errors import InputError
 from softset.evaluation.data import DataFolder, finite_number
 
-__all__ = ["DATASETS", "TUNING", "SentencePairs", "TextForm", "choose_datasets", "read_datasets", "text_form"]
-
 TextForm = Literal["raw", "tokenised"]
-PairRow = tuple[float, str, str, str]  # gold score, both sentences, name of the sub-dataset
 
 DATASETS = ("STS12", "STS13", "STS14", "STS15", "STS16", "STS-B", "SICK-R")
 TUNING = ("STSB-train", "STSB-dev", "SICK-train", "SICK-trial")
 FILES = {"STS-B": "STSB-test", "SICK-R": "SICK-test"}  # datasets whose file has another name
 COLUMNS = ("score", "sentence1", "sentence2", "source")
 YEARS = DATASETS[:5]
-
-# Sub-datasets of each year in SentEval; STS13 is without SMT, which is not freely available.
-SENTEVAL_PARTS = {
-    "STS12": ("MSRpar", "MSRvid", "SMTeuroparl", "surprise.OnWN", "surprise.SMTnews"),
-    "STS13": ("FNWN", "headlines", "OnWN"),
-    "STS14": ("deft-forum", "deft-news", "headlines", "OnWN", "images", "tweet-news"),
-    "STS15": ("answers-forums", "answers-students", "belief", "headlines", "images"),
-    "STS16": ("answer-answer", "headlines", "plagiarism", "postediting", "question-question"),
-}
-SENTEVAL_FOLDERS = ("downstream/STS", "data/downstream/STS", "STS")
-SICK_COLUMNS = ("pair_ID", "sentence_A", "sentence_B", "relatedness_score", "entailment_judgment")
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,11 +52,6 @@ class SentencePairs:
         sources = np.array(self.sources)
         return [np.flatnonzero(sources == source) for source in dict.fromkeys(self.sources)]
 
-    def first(self, limit: int | None) -> "SentencePairs":
-        """Return the first `limit` pairs, or all pairs if it is None."""
-        columns = ("gold", "references", "candidates", "sources")
-        return replace(self, **{name: getattr(self, name)[:limit] for name in columns})
-
 
 def choose_datasets(names: Sequence[str]) -> list[str]:
     """Return the standard spelling of dataset names; without names, the seven test sets.
@@ -94,81 +72,22 @@ SICK-R, STSB-train, STSB-dev, SICK-train, SICK-trial
 
 
 def read_datasets(
-    data: DataFolder, names: Sequence[str], text: TextForm | None, limit: int | None
+    data: DataFolder, names: Sequence[str], text: TextForm = "raw", limit: int | None = None
 ) -> list[SentencePairs]:
-    """Read datasets from either layout; `text` chooses between sts/raw (the default) and sts/tokenised."""
-    return [_read(data, name, text).first(limit) for name in names]
+    """Read the first `limit` pairs of each dataset; `text` chooses between sts/raw and sts/tokenised.
 
-
-def text_form(data: DataFolder, text: TextForm | None) -> str:
-    """Return the form of the sentences, for the facts of a table."""
-    return text or ("raw" if _senteval_folder(data) is None else "as in SentEval's folder")
-
-
-def _read(data: DataFolder, name: str, text: TextForm | None) -> SentencePairs:
-    folder = _senteval_folder(data)
-    file = FILES.get(name, name)
-    if folder is not None and text is not None:
-        raise InputError(
-            f"--text-form chooses between sts/raw and sts/tokenised, but {data.path} is SentEval's folder: leave it out"
-        )
-    if folder is None:
-        rows = data.table(f"sts/{text or 'raw'}/{file}.tsv", COLUMNS, (finite_number, str, str, str))
-    else:
-        rows = _read_senteval(data, folder, file)
-    gold, references, candidates, sources = (list(column) for column in zip(*rows, strict=True))
-    return SentencePairs(name, np.array(gold, dtype=np.float64), references, candidates, sources)
-
-
-def _senteval_folder(data: DataFolder) -> str | None:
-    """Return the path of SentEval's STS tasks inside the data folder, or None for the TSV layout."""
-    if (data.path / "sts" / "raw").is_dir() or (data.path / "sts" / "tokenised").is_dir():
-        return None
-    return next((name for name in SENTEVAL_FOLDERS if (data.path / name).is_dir()), None)
-
-
-def _read_senteval(data: DataFolder, folder: str, file: str) -> list[PairRow]:
-    if file in SENTEVAL_PARTS:
-        return [row for part in SENTEVAL_PARTS[file] for row in _read_year(data, f"{folder}/{file}-en-test", part)]
-    task, split = file.split("-")
-    return _read_benchmark(data, folder, split) if task == "STSB" else _read_sick(data, folder, split)
-
-
-def _read_year(data: DataFolder, folder: str, part: str) -> list[PairRow]:
-    """Read one sub-dataset of a year: sentences and scores are in two files; pairs without a score are skipped."""
-    texts, scores = f"{folder}/STS.input.{part}.txt", f"{folder}/STS.gs.{part}.txt"
-    sentences, golds = data.lines(texts), data.lines(scores)
-    if len(sentences) != len(golds):
-        raise FileError(
-            f"{data.path / texts} has {len(sentences):,} lines but {data.path / scores} has {len(golds):,}: "
-            "both need the same number"
-        )
-    rows = []
-    for number, (line, gold) in enumerate(zip(sentences, golds, strict=True), 1):
-        if gold.strip():
-            first, second, *_ = data.cells(texts, number, line, 2)
-            rows.append((data.number(scores, number, gold, finite_number), first, second, part))
-    return _non_empty(data, texts, rows)
-
-
-def _read_benchmark(data: DataFolder, folder: str, split: str) -> list[PairRow]:
-    """Read STS-B: genre, file, year, number, score, two sentences, and sometimes their origin."""
-    name = f"{folder}/STSBenchmark/sts-{split}.csv"
-    rows = []
-    for number, line in enumerate(data.lines(name), 1):
-        genre, file, year, _, score, first, second, *_ = data.cells(name, number, line, 7)
-        rows.append((data.number(name, number, score, finite_number), first, second, f"{genre}/{file}/{year}"))
-    return _non_empty(data, name, rows)
-
-
-def _read_sick(data: DataFolder, folder: str, split: str) -> list[PairRow]:
-    parent = folder.removesuffix("STS")
-    name = f"{parent}SICK/SICK_{'test_annotated' if split == 'test' else split}.txt"
-    rows = data.table(name, SICK_COLUMNS, (str, str, str, finite_number, str))
-    return [(score, first, second, f"SICK/{judgement}") for _, first, second, score, judgement in rows]
-
-
-def _non_empty(data: DataFolder, name: str, rows: list[PairRow]) -> list[PairRow]:
-    if not rows:
-        raise FileError(f"{data.path / name} has no pair with a score")
-    return rows
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     Path(folder, "sts", "raw").mkdir(parents=True)
+    ...     lines = ["\\t".join(COLUMNS), "4.5\\tA red book.\\tThe book is red.\\tMSRpar"]
+    ...     _ = Path(folder, "sts", "raw", "STS12.tsv").write_text("\\n".join(lines))
+    ...     read_datasets(DataFolder(folder), ["STS12"])[0].candidates
+    ['The book is red.']
+    """
+    datasets = []
+    for name in names:
+        rows = data.table(f"sts/{text}/{FILES.get(name, name)}.tsv", COLUMNS, (finite_number, str, str, str))
+        gold, references, candidates, sources = (list(column) for column in zip(*rows[:limit], strict=True))
+        datasets.append(SentencePairs(name, np.array(gold, dtype=np.float64), references, candidates, sources))
+    return datasets
