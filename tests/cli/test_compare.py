@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from softset.cli.compare import compare as command
-from softset.evaluation import systems
+from softset.evaluation import compare as comparison
 from softset.evaluation.compare import compare
 from softset.similarity.idf import Idf
 from softset.similarity.scorer import Scorer
@@ -92,7 +92,7 @@ def test_repeated_metric_is_shown_once(run) -> None:
 def test_block_size_does_not_change_results(run, monkeypatch, metric) -> None:
     asked = ("compare", "-r", "r.txt", "-r", "r2.txt", "a.txt", "b.txt", "--model", "words", "--metric", metric)
     code, out, err = run(*asked)
-    monkeypatch.setattr(systems, "SEGMENTS_PER_BLOCK", 4)
+    monkeypatch.setattr(comparison, "SEGMENTS_PER_BLOCK", 4)
     assert run(*asked) == (code, out, err) and code == 0
 
 
@@ -130,7 +130,7 @@ def test_defaults_equal_those_of_python() -> None:
     options = command.make_context("compare", ["-r", "r", "a", "b"]).params
     for name in ("samples", "swaps", "seed", "confidence"):
         assert options[name] == arguments[name].default
-    assert options["part"] == inspect.signature(systems.score_systems).parameters["part"].default
+    assert options["part"] == inspect.signature(comparison.score_systems).parameters["part"].default
     assert options["metrics"] == (str(inspect.signature(Scorer).parameters["metric"].default),)
 
 

@@ -68,15 +68,15 @@ def test_out_contains_only_the_table(run, data, home) -> None:
 def test_interrupted_run_can_be_resumed(run, data, home, monkeypatch) -> None:
     arguments = ("eval", "wmt", "--data", str(data), "--pair", "all", *QUICK, "--json")
     _, whole, _ = run(*arguments)
-    real = TranslationEvaluation._pair
+    real = TranslationEvaluation._dataset
 
-    def stopped(self, pair, methods):
+    def stopped(self, pair, *arguments):
         if pair.name == "tr-en":
             raise KeyboardInterrupt
-        return real(self, pair, methods)
+        return real(self, pair, *arguments)
 
     with monkeypatch.context() as patch:
-        patch.setattr(TranslationEvaluation, "_pair", stopped)
+        patch.setattr(TranslationEvaluation, "_dataset", stopped)
         assert run(*arguments, "--out", "kept")[0] == 130
     assert [path.name for path in (home / "kept").iterdir()] == ["wmt.partial"]
     code, _, err = run(*arguments, "--out", "kept")

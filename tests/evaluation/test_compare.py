@@ -8,9 +8,11 @@ import pytest
 
 from softset import __version__
 from softset.errors import InputError, NotFiniteError, ShapeError
-from softset.evaluation.compare import SystemResult, compare
+from softset.evaluation import compare as comparison
+from softset.evaluation.compare import SystemResult, compare, score_systems
 from softset.evaluation.significance import Estimate
 from softset.evaluation.tables import latex_escape
+from softset.similarity.scorer import Scorer
 from tests.evaluation.test_significance import approximate_randomisation, interval, paired_bootstrap
 
 RNG = np.random.default_rng(11)
@@ -155,24 +157,14 @@ def test_latex_escapes_special_characters() -> None:
     ("scores", "error", "sentence"),
     [
         ({}, InputError, "a comparison needs a baseline and at least one other system, but 0 were given"),
-        ({"a": {"f1": [1.0]}}, InputError, "but 1 was given"),
-        ({"a": {}, "b": {}}, InputError, "a has no scores: give at least one metric"),
-        (
-            {"a": {"f1": [1.0]}, "b": {"f2": [1.0]}},
-            InputError,
-            "b has the metrics f2, but a has f1: give the same",
-        ),
-        ({"a": {"f1": [1.0]}, "b": {}}, InputError, "b has the metrics none, but a has f1"),
+        ({"a": {}, "b": {}}, InputError, "all systems need the same metrics, at least one, but a has none; b has none"),
+        ({"a": {"f1": [1.0]}, "b": {"f2": [1.0]}}, InputError, "at least one, but a has f1; b has f2"),
         (
             {"a": {"f1": [1.0], "f2": [1.0, 2.0]}, "b": {"f1": [1.0], "f2": [1.0, 2.0]}},
             ShapeError,
-            "a has 2 scores of f2",
+            "have 1 or 2 scores",
         ),
-        (
-            {"a": {"f1": [1.0]}, "b": {"f1": [1.0, 2.0]}},
-            ShapeError,
-            "b has 2 scores of f1, but a has 1: give",
-        ),
+        ({"a": {"f1": [1.0]}, "b": {"f1": [1.0, 2.0]}}, ShapeError, "systems have 1 or 2 scores: give one per segment"),
         ({"a": {"f1": [1.0], "f2": []}, "b": {"f1": [1.0], "f2": []}}, ShapeError, r"f2 scores of a have shape \(0,\)"),
         ({"a": {"f1": [1.0]}, "b": {"f1": [np.nan]}}, NotFiniteError, "f1 scores of b contain nan at segment 0"),
     ],
@@ -185,3 +177,46 @@ def test_inconsistent_scores_raise_one_sentence(scores, error, sentence) -> None
 def test_invalid_swaps_are_refused() -> None:
     with pytest.raises(InputError, match="swaps is 0: give a whole number from 1 to"):
         compare(SCORES, swaps=0)
+
+
+TEXTS = {"a": ["red", "a blue pen", ""], "b": ["book", "a green pen", "rain"]}
+REFERENCES = [["red book", "blue pens", "rain falls"], ["a book", "pens", "it rains"]]
+
+
+@pytest.fixture(scope="module")
+def scorer() -> Scorer:
+    return Scorer("words")
+
+
+@pytest.mark.parametrize("block", [1, 2, 512])
+@pytest.mark.parametrize("part", ["score", "precision", "recall"])
+@pytest.mark.parametrize("count", [1, 2])
+def test_block_size_does_not_change_scores(monkeypatch, scorer, block, part, count) -> None:
+    monkeypatch.setattr(comparison, "SEGMENTS_PER_BLOCK", block)
+    scorers = [scorer, scorer.with_options(metric="tfidf")]
+    reported: list[tuple[int, int]] = []
+    scores, signatures = score_systems(
+        scorers, TEXTS, REFERENCES[:count], part=part, progress=lambda *numbers: reported.append(numbers)
+    )
+    assert reported[-1] == (3, 3) and sorted(reported) == reported and len(reported) >= -(-3 // block)
+    lists = [list(texts) for texts in zip(*REFERENCES[:count], strict=True)]
+    for metric_scorer in scorers:
+        name = f"{metric_scorer.metric} {part}"
+        for system, texts in TEXTS.items():
+            expected = metric_scorer.score(texts, lists if count > 1 else REFERENCES[0])
+            assert np.allclose(scores[system][name], getattr(expected, part), atol=1e-6)
+            assert signatures[name] == expected.signature
+
+
+def test_rescaling_is_kept_when_idf_is_added(scorer) -> None:
+    rescaled = Scorer("words", metric="subspace(weights=idf)", rescale="chance")
+    scores, signatures = score_systems([rescaled], TEXTS, REFERENCES[:1])
+    name = "subspace(weights=idf) score"
+    assert np.allclose(scores["b"][name], rescaled.score(TEXTS["b"], REFERENCES[0]).score, atol=1e-6)
+    assert "rescale:chance" in signatures[name]
+
+
+def test_systems_with_missing_texts_are_refused(scorer) -> None:
+    for scorers, references in (([], REFERENCES), ([scorer], []), ([scorer], [["x", "y"]])):
+        with pytest.raises(ShapeError, match="give at least one of each, and the same number of texts in all"):
+            score_systems(scorers, TEXTS, references)

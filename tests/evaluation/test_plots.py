@@ -24,14 +24,17 @@ STS = ResultTable(
     ),
     baseline="bertscore",
 )
+SET_METHODS = ("none/near/product", "none/crisp/lattice(alpha=0.5)")
 SETS = ResultTable(
     "sets",
-    tuple(ResultRow("sets", data, name, "R@100", 0.3, 9, 0.2, 0.4) for data in ("Set", "Union") for name in "ab"),
+    tuple(
+        ResultRow("sets", data, name, "R@100", 0.3, 9, 0.2, 0.4) for data in ("Set", "Union") for name in SET_METHODS
+    ),
 )
 PICTURES = {
     "bars": lambda path: save_plot(STS, path),
     "ranks": lambda path: save_ranks({"near": [1, 5, 900], "crisp": np.array([[1, 2], [3, 4]])}, path),
-    "figure 1": lambda path: save_figure_1(STS, SETS, path, set_methods=("a", "b")),
+    "figure 1": lambda path: save_figure_1(STS, SETS, path),
 }
 
 
@@ -75,15 +78,11 @@ def test_plot_grows_with_datasets_and_methods(matplotlib, tmp_path) -> None:
 
 
 def test_invalid_plots_are_refused(matplotlib, tmp_path) -> None:
-    many = ResultTable("many", STS.rows * 1000)
     cases = [
-        (lambda: save_plot(many, tmp_path / "a.png"), "at most 5,000 bars, but the table has 6,000 rows"),
         (lambda: save_plot(STS, tmp_path / "a.jpg"), "not a .png, .svg or .pdf file"),
         (lambda: save_plot(STS, tmp_path / "none" / "a.png"), "folder of .* does not exist"),
         (lambda: save_ranks({"near": []}, tmp_path / "a.png"), "there are no ranks to draw"),
-        (lambda: save_ranks({"near": [0, 1]}, tmp_path / "a.png"), "ranks of near contain"),
-        (lambda: save_ranks({"near": [1, np.nan]}, tmp_path / "a.png"), "ranks of near contain"),
-        (lambda: save_figure_1(STS, SETS, tmp_path / "a.png"), "there is no R@100 of none/near/product"),
+        (lambda: save_figure_1(STS, STS, tmp_path / "a.png"), "there is no R@100 of none/near/product"),
     ]
     for call, sentence in cases:
         with pytest.raises(InputError, match=sentence):

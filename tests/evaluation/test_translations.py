@@ -111,9 +111,9 @@ def test_block_size_does_not_change_scores(tmp_path, monkeypatch, size) -> None:
     whole = score_translations(WORDS, methods("subspace"), pair)
     monkeypatch.setattr(translations, "TRANSLATIONS_PER_BLOCK", size)
     seen = []
-    parts = score_translations(WORDS, methods("subspace"), pair, lambda done, total: seen.append((done, total)))
-    for name, values in whole.values.items():
-        assert np.allclose(parts.values[name], values, atol=1e-6)
+    parts = score_translations(WORDS, methods("subspace"), pair, progress=lambda *numbers: seen.append(numbers))
+    for name, timed in whole.items():
+        assert np.allclose(parts[name].values, timed.values, atol=1e-6)
     assert seen == [(min(start + size, 8), 8) for start in range(0, 8, size)]
 
 
@@ -133,7 +133,7 @@ def test_shared_translations_are_encoded_once_and_tie(tmp_path) -> None:
     judgements = read_pair(DataFolder(tmp_path), "cs-en")
     scored = score_translations(Counting(), methods("subspace", "average"), judgements)
     assert len(encoded) == len(set(encoded)) == len({*judgements.translations, *judgements.references})
-    values = scored.values["subspace"]
+    values = scored["subspace"].values
     assert values[judgements.better[0]] == values[judgements.worse[0]]
 
 
@@ -145,7 +145,7 @@ def test_an_empty_score_translations_nothing_and_is_told(tmp_path) -> None:
     assert notes[0].endswith(" s, 1 empty translations")
     pair = read_pair(DataFolder(tmp_path), "cs-en")
     scored = score_translations(WORDS, methods("subspace", "bertscore", "average"), pair)
-    assert {values[pair.translations.index("")] for values in scored.values.values()} == {0}
+    assert {timed.values[pair.translations.index("")] for timed in scored.values()} == {0}
 
 
 def test_idf_weights_are_fitted_on_all_references(tmp_path, monkeypatch) -> None:
@@ -157,7 +157,7 @@ def test_idf_weights_are_fitted_on_all_references(tmp_path, monkeypatch) -> None
     idf = softset.Idf.fit(pair.references, model="words")
     references = [pair.references[segment] for segment in pair.owner]
     expected = softset.score(pair.translations, references, model="words", metric=name, idf=idf)
-    scores = [scored.values[method] for method in (name, f"{name} P", f"{name} R")]
+    scores = [scored[method].values for method in (name, f"{name} P", f"{name} R")]
     assert np.allclose(scores, [expected.score, expected.precision, expected.recall], atol=1e-6)
 
 
@@ -170,11 +170,11 @@ def test_resumed_run_skips_finished_pairs(tmp_path, monkeypatch) -> None:
     whole, settings = run.table(judgements), run.settings({"data": data.checksums})
     real, calls = translations.score_translations, []
 
-    def interrupted(encoder, methods, pair, progress=None):
+    def interrupted(encoder, methods, pair, moment, progress):
         calls.append(pair.name)
         if calls == ["cs-en", "de-en"]:
             raise KeyboardInterrupt
-        return real(encoder, methods, pair, progress)
+        return real(encoder, methods, pair, moment, progress)
 
     monkeypatch.setattr("softset.evaluation.translations.score_translations", interrupted)
     path = tmp_path / "wmt.partial"

@@ -52,8 +52,8 @@ def compare(
       softset compare -r refs.txt baseline.txt new.txt --latex > table.tex
     """
     from softset.evaluation.compare import compare as compare_systems
+    from softset.evaluation.compare import score_systems
     from softset.evaluation.significance import check_confidence, check_draws
-    from softset.evaluation.systems import score_systems
 
     if as_json and as_latex:
         raise click.UsageError("give --json or --latex, not both")

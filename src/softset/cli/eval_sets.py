@@ -70,10 +70,10 @@ def _evaluate(
     from softset.evaluation.tables import ResultRow, ResultTable
     from softset.evaluation.word_sets.data import read_concepts
     from softset.evaluation.word_sets.evaluation import WordSetEvaluation
-    from softset.evaluation.word_sets.methods import BASELINE, choose_methods, get_method
+    from softset.evaluation.word_sets.methods import BASELINE, choose_methods
     from softset.search.words import load_words
 
-    baseline, folder = get_method(against or BASELINE.name), DataFolder(shared.data)
+    baseline, folder = choose_methods([against or BASELINE.name])[0], DataFolder(shared.data)
     methods = choose_methods(patterns, baseline=baseline)
     concepts = read_concepts(folder)
     vectors = [load_words(name) for name in names or [None]]

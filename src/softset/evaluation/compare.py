@@ -1,16 +1,19 @@
-"""Comparison of systems with a baseline on several metrics: means, intervals, differences and p values."""
+"""Scoring of several systems, and their comparison with a baseline: means, intervals, differences and p values."""
 
 import json
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from softset import __version__
+from softset.encoders.base import Progress
 from softset.encoders.signature import format_signature
+from softset.encoders.tokensets import TokenSets
 from softset.errors import InputError, ShapeError
 from softset.evaluation.significance import (
     Estimate,
@@ -20,12 +23,15 @@ from softset.evaluation.significance import (
     mean_statistic,
     randomisation_p_values,
 )
-from softset.evaluation.tables import latex_escape, latex_row, text_table
+from softset.evaluation.tables import latex_escape, latex_tabular, text_table
 from softset.io.text import counted, printable
-
-__all__ = ["Comparison", "SystemResult", "compare"]
+from softset.similarity.scorer import Scorer
 
 RIGHT_ALIGNED = (False, True, False, False, True, True)
+FLAGS = ("empty", "truncated", "unknown", "saturated")
+SEGMENTS_PER_BLOCK = 512  # two systems and a reference are 1,500 texts, about 50 MB of vectors
+
+Scores = Mapping[str, Mapping[str, npt.ArrayLike]]  # one score per segment, for each system and metric
 
 
 @dataclass(frozen=True)
@@ -48,10 +54,12 @@ class SystemResult:
     @property
     def marks(self) -> str:
         """Two stars if both tests give p below .01, one star if both give p below .05."""
-        if self.mean.p is None or self.p_randomisation is None:
-            return ""
-        p = max(self.mean.p, self.p_randomisation)
+        p = max(1.0 if p is None else p for p in self._p_values)
         return "**" if p < 0.01 else "*" if p < 0.05 else ""
+
+    @property
+    def _p_values(self) -> tuple[float | None, float | None]:
+        return self.mean.p, self.p_randomisation
 
     def cells(self) -> list[str]:
         """Return mean, interval, difference and p values as text.
@@ -60,10 +68,8 @@ class SystemResult:
         ['0.5000', '0.4000 to 0.6000', '', '', '']
         """
         mean, low, high = (f"{number:.4f}" for number in self.mean[:3])
-        if self.difference is None or self.mean.p is None or self.p_randomisation is None:
-            return [mean, f"{low} to {high}", "", "", ""]
-        difference = f"{self.difference:+.4f} {self.marks}".rstrip()
-        p_values = (f"{p:.4f}" if p >= 0.00005 else "<0.0001" for p in (self.mean.p, self.p_randomisation))
+        difference = "" if self.difference is None else f"{self.difference:+.4f} {self.marks}".rstrip()
+        p_values = ["" if p is None else f"{p:.4f}" if p >= 0.00005 else "<0.0001" for p in self._p_values]
         return [mean, f"{low} to {high}", difference, *p_values]
 
 
@@ -126,13 +132,12 @@ class Comparison:
 
     def __str__(self) -> str:
         header = ["system", "mean", f"{self._percent}% interval", "difference", "p bootstrap", "p randomisation"]
-        keys = list(product(self.metrics, self.systems))
-        rows = [[system, *self[system, metric].cells()] for metric, system in keys]
+        rows = [[system, *self[system, metric].cells()] for metric, system in product(self.metrics, self.systems)]
         first, *lines = text_table([header, *rows], RIGHT_ALIGNED)
-        size = len(self.systems)
+        starts = range(0, len(lines), len(self.systems))
         blocks = [
-            "\n".join([printable(metric), first, *lines[index * size : (index + 1) * size]])
-            for index, metric in enumerate(self.metrics)
+            "\n".join([printable(metric), first, *lines[start : start + len(self.systems)]])
+            for metric, start in zip(self.metrics, starts, strict=True)
         ]
         return "\n\n".join([*blocks, self._legend()])
 
@@ -143,19 +148,18 @@ class Comparison:
         & b\_2 & 1.5000 & 1.0000 to 2.0000 & $+0.0000$ & 1.0000 & 1.0000 \\
         """
         header = ["Metric", "System", "Mean", rf"{self._percent}\% interval", "Difference", "$p$ bootstrap"]
-        lines = [r"\toprule", latex_row([*header, "$p$ randomisation"])]
+        blocks = [[[*header, "$p$ randomisation"]]]
         for metric in self.metrics:
-            lines.append(r"\midrule")
+            blocks.append([])
             for system in self.systems:
                 mean, interval, difference, *p_values = self[system, metric].cells()
                 number, _, marks = difference.partition(" ")
                 change = f"${number}{f'^{{{marks}}}' if marks else ''}$" if number else ""
                 name = latex_escape(metric) if system == self.baseline else ""
-                cells = [name, latex_escape(system), mean, interval, change, *map(latex_escape, p_values)]
-                lines.append(latex_row(cells))
+                blocks[-1].append([name, latex_escape(system), mean, interval, change, *map(latex_escape, p_values)])
         comments = [f"% {printable(line)}" for line in (self.signature, *self.signatures.values())]
         legend = [f"% {line}" for line in self._legend().splitlines()]
-        return "\n".join([*comments, r"\begin{tabular}{llrrlrr}", *lines, r"\bottomrule", r"\end{tabular}", *legend])
+        return "\n".join([*comments, *latex_tabular("llrrlrr", blocks), *legend])
 
     @property
     def _percent(self) -> str:
@@ -173,7 +177,7 @@ class Comparison:
 
 
 def compare(
-    scores: Mapping[str, Mapping[str, npt.ArrayLike]],
+    scores: Scores,
     *,
     samples: int = 1000,
     swaps: int = 10_000,
@@ -201,48 +205,104 @@ def compare(
     Paired bootstrap with 1,000 samples, approximate randomisation with 10,000 swaps, seed 12345.
     """
     check_draws(swaps, seed, "swaps")
-    systems, metrics = _names(scores)
-    options: dict[str, Any] = {"samples": samples, "seed": seed, "confidence": confidence}
+    rows_by_metric = _score_rows(scores)
     results: dict[tuple[str, str], SystemResult] = {}
-    for metric in metrics:
-        rows = _score_rows(scores, systems, metric)
-        baseline, *others = estimates(mean_statistic(rows), rows.shape[1], baseline=0, **options)
-        results[systems[0], metric] = SystemResult(baseline)
-        differences = rows[1:] - rows[0]
+    for metric, rows in rows_by_metric.items():
+        segments, differences = rows.shape[1], rows - rows[0]
+        means = estimates(mean_statistic(rows), segments, baseline=0, samples=samples, seed=seed, confidence=confidence)
         p_values = randomisation_p_values(differences, samples=swaps, seed=seed)
-        tested = zip(others, differences.mean(axis=1).tolist(), p_values.tolist(), strict=True)
-        for system, result in zip(systems[1:], tested, strict=True):
-            results[system, metric] = SystemResult(*result)
-    segments = rows.shape[1]
+        tested = zip(scores, means, differences.mean(axis=1).tolist(), p_values.tolist(), strict=True)
+        results |= {(system, metric): SystemResult(*result) for system, *result in tested}
+        baseline = next(iter(scores)), metric
+        results[baseline] = SystemResult(means[0])
+    systems, metrics = tuple(scores), tuple(rows_by_metric)
     return Comparison(systems, metrics, results, segments, samples, swaps, seed, confidence, dict(signatures or {}))
 
 
-def _names(scores: Mapping[str, Mapping[str, npt.ArrayLike]]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the systems and the metrics, which must be the same for all systems."""
-    systems = tuple(scores)
-    if len(systems) < 2:
-        count = "1 was" if systems else "0 were"
-        raise InputError(f"a comparison needs a baseline and at least one other system, but {count} given")
-    metrics = tuple(scores[systems[0]])
-    if not metrics:
-        raise InputError(f"{systems[0]} has no scores: give at least one metric")
-    for system in systems:
-        if set(scores[system]) != set(metrics):
-            own, expected = (", ".join(scores[name]) or "none" for name in (system, systems[0]))
-            raise InputError(f"{system} has the metrics {own}, but {systems[0]} has {expected}: give the same for all")
-    return systems, metrics
+def _score_rows(scores: Scores) -> dict[str, npt.NDArray[np.float64]]:
+    """Return each metric's scores of all systems (k, n), which must be complete."""
+    if len(scores) < 2:
+        raise InputError(f"a comparison needs a baseline and at least one other system, but {len(scores)} were given")
+    metrics = tuple(next(iter(scores.values())))
+    if not metrics or any(set(values) != set(metrics) for values in scores.values()):
+        names = "; ".join(f"{system} has {', '.join(values) or 'none'}" for system, values in scores.items())
+        raise InputError(f"all systems need the same metrics, at least one, but {names}")
+    rows = {
+        metric: [as_scores(values[metric], f"{metric} scores of {system}") for system, values in scores.items()]
+        for metric in metrics
+    }
+    sizes = sorted({len(row) for of_metric in rows.values() for row in of_metric})
+    if len(sizes) > 1:
+        counts = " or ".join(f"{size:,}" for size in sizes)
+        raise ShapeError(f"systems have {counts} scores: give one per segment for all systems and metrics")
+    return {metric: np.stack(of_metric) for metric, of_metric in rows.items()}
 
 
-def _score_rows(
-    scores: Mapping[str, Mapping[str, npt.ArrayLike]], systems: tuple[str, ...], metric: str
-) -> npt.NDArray[np.float64]:
-    """Return all systems' scores of a metric as rows (k, n); raise ShapeError if the numbers of segments differ."""
-    rows = [as_scores(scores[system][metric], f"{metric} scores of {system}") for system in systems]
-    expected = len(as_scores(next(iter(scores[systems[0]].values()))))
-    for row, system in zip(rows, systems, strict=True):
-        if len(row) != expected:
-            raise ShapeError(
-                f"{system} has {len(row):,} scores of {metric}, but {systems[0]} has {expected:,}: "
-                "give one per segment for all systems and metrics"
-            )
-    return np.stack(rows)
+def score_systems(
+    scorers: Sequence[Scorer],
+    systems: Mapping[str, Sequence[str]],
+    references: Sequence[Sequence[str]],
+    *,
+    part: Literal["score", "precision", "recall"] = "score",
+    progress: Progress | None = None,
+    flags: Counter[str] | None = None,
+) -> tuple[dict[str, dict[str, np.ndarray]], dict[str, str]]:
+    """Return each system's scores (n,) of each metric, as `compare` reads them, and the metrics' signatures.
+
+    Every text is encoded once, whatever the number of metrics.
+
+    Args:
+        scorers: One scorer per metric, all with the encoder of the first.
+        systems: The n texts of each system.
+        references: One or several lists of n references.
+        part: The number of each metric to return.
+        progress: Receives the number of finished segments and of all segments.
+        flags: Counter that receives the flags of the first metric's scores.
+
+    >>> scorer = Scorer("words")
+    >>> scores, signatures = score_systems([scorer], {"a": ["red"], "b": ["pen"]}, [["red"]])
+    >>> scores["a"]["softset score"].round(3).tolist()
+    [1.0]
+    """
+    columns = [*references, *systems.values()]
+    sizes = [len(column) for column in columns]
+    if not scorers or not references or len(set(sizes)) > 1 or not sizes[0]:
+        raise ShapeError(
+            f"there are {counted(len(scorers), 'scorer')}, {counted(len(references), 'list')} of references, and lists "
+            f"of {', '.join(map(str, sizes))} texts: give at least one of each, and the same number of texts in all"
+        )
+    named = {f"{scorer.metric} {part}": _with_idf(scorer, references) for scorer in scorers}
+    blocks: dict[str, dict[str, list[np.ndarray]]] = {system: {name: [] for name in named} for system in systems}
+    signatures: dict[str, str] = {}
+    for sets in _encoded_blocks(scorers[0], columns, progress):
+        reference_sets, system_sets = sets[: len(references)], sets[len(references) :]
+        for (system, texts), (name, scorer) in product(zip(systems, system_sets, strict=True), named.items()):
+            scores = scorer.score(texts, reference_sets if len(reference_sets) > 1 else reference_sets[0])
+            blocks[system][name].append(getattr(scores, part))
+            if flags is not None and scorer.metric == scorers[0].metric:
+                flags.update({flag: int(getattr(scores, flag).sum()) for flag in FLAGS})
+            signatures[name] = scores.signature
+    joined = {
+        system: {name: np.concatenate(parts) for name, parts in metrics.items()} for system, metrics in blocks.items()
+    }
+    return joined, signatures
+
+
+def _with_idf(scorer: Scorer, references: Sequence[Sequence[str]]) -> Scorer:
+    """Return the scorer with idf weights fitted on all references if its metric needs them."""
+    idf = scorer.resolve_idf([text for column in references for text in column])
+    return scorer if idf is None else scorer.with_options(rescale=scorer.rescale, idf=idf)
+
+
+def _encoded_blocks(
+    scorer: Scorer, columns: Sequence[Sequence[str]], progress: Progress | None
+) -> Iterator[list[TokenSets]]:
+    """Yield the token sets of each column, one block of segments at a time; equal texts are encoded once."""
+    count = len(columns[0])
+    for start in range(0, count, SEGMENTS_PER_BLOCK):
+        texts = [text for column in columns for text in column[start : start + SEGMENTS_PER_BLOCK]]
+        size = len(texts) // len(columns)
+        sets = scorer.encode(texts)
+        yield [sets[row : row + size] for row in range(0, len(sets), size)]
+        if progress is not None:
+            progress(start + size, count)

@@ -12,8 +12,6 @@ import numpy.typing as npt
 
 from softset.evaluation.significance import Statistic
 
-__all__ = ["pearson_statistic", "spearman_statistic"]
-
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
@@ -99,11 +97,9 @@ def pearson_statistic(gold: Floats, rows: Floats) -> Statistic:
 def _standardised(values: Floats) -> Floats:
     """Return values (..., n) with mean 0 and variance 1; constant values become 0."""
     centred = values - values.mean(axis=-1, keepdims=True)
-    largest = np.abs(centred).max(axis=-1, keepdims=True)
-    constant = largest <= ROUNDING * np.abs(values).max(axis=-1, keepdims=True)
-    scaled = np.where(constant, 0.0, centred / np.where(constant, 1.0, largest))  # squares of tiny values stay above 0
-    deviation = np.sqrt(np.square(scaled).mean(axis=-1, keepdims=True))
-    return scaled / np.where(constant, 1.0, deviation)
+    deviation = centred.std(axis=-1, keepdims=True)
+    constant = deviation <= ROUNDING * np.abs(values).max(axis=-1, keepdims=True)
+    return np.where(constant, 0.0, centred) / np.where(constant, 1.0, deviation)
 
 
 def _ratio(product: Floats, first: Floats, second: Floats) -> Floats:

@@ -9,8 +9,6 @@ from typing import Any
 
 from softset.errors import FileError, InputError
 
-__all__ = ["DataFolder", "finite_number"]
-
 VARIABLE = "SOFTSET_DATA"
 HINT = "--data must name the folder that contains sts, lda-1k and wmt18"
 
@@ -51,20 +49,6 @@ class DataFolder:
             raise FileError(f"{path} is not UTF-8 in line {line} ({error.reason})") from None
         return lines[:-1] if lines[-1] == "" else lines
 
-    def cells(self, name: str, number: int, line: str, columns: int) -> list[str]:
-        """Return the tab-separated cells of a line; raise FileError if there are fewer than `columns`."""
-        cells = line.rstrip("\r").split("\t")
-        if len(cells) < columns:
-            raise FileError(f"{self.path / name} has {len(cells)} columns in line {number}, but needs {columns}")
-        return cells
-
-    def number(self, name: str, number: int, cell: str, parse: Callable[[str], Any]) -> Any:
-        """Return a parsed cell; raise FileError with the file and the line number if it is not a number."""
-        try:
-            return parse(cell)
-        except ValueError:
-            raise FileError(f"{self.path / name} has {cell[:60]!r} in line {number} instead of a number") from None
-
     def table(self, name: str, header: Sequence[str], parsers: Sequence[Callable[[str], Any]]) -> list[tuple[Any, ...]]:
         """Return the rows of a tab-separated file with this header, each cell parsed by its column's parser."""
         path, lines = self.path / name, self.lines(name)
@@ -73,11 +57,16 @@ class DataFolder:
             raise FileError(f"{path} starts with the columns {', '.join(columns)[:200]}, but needs {', '.join(header)}")
         rows = []
         for number, line in enumerate(lines[1:], 2):
-            cells = self.cells(name, number, line, len(header))
-            if len(cells) > len(header):
+            cells = line.rstrip("\r").split("\t")
+            if len(cells) != len(header):
                 raise FileError(f"{path} has {len(cells)} columns in line {number}, but needs {len(header)}")
-            parsed = zip(parsers, cells, strict=True)
-            rows.append(tuple(self.number(name, number, cell, parse) for parse, cell in parsed))
+            row = []
+            for parse, cell in zip(parsers, cells, strict=True):
+                try:
+                    row.append(parse(cell))
+                except ValueError:
+                    raise FileError(f"{path} has {cell[:60]!r} in line {number} instead of a number") from None
+            rows.append(tuple(row))
         if not rows:
             raise FileError(f"{path} has a header but no rows")
         return rows

@@ -16,16 +16,14 @@ from softset.encoders.texts import distinct_indices
 from softset.encoders.tokensets import TokenSets
 from softset.errors import InputError
 from softset.evaluation.correlation import spearman_statistic
-from softset.evaluation.metric_evaluation import MethodScores, MetricEvaluation, Result, score_blocks
+from softset.evaluation.metric_evaluation import MetricEvaluation, Result, TimedScores, score_blocks
 from softset.evaluation.significance import check_draws, mean_statistic
 from softset.evaluation.sts_data import SentencePairs
-from softset.evaluation.tables import ResultRow, ResultTable, load_rows
+from softset.evaluation.tables import ResultTable
 from softset.io.checkpoint import PartFolder
 from softset.io.text import counted
 from softset.similarity.idf import Idf
 from softset.similarity.metrics.pairs import pair_blocks
-
-__all__ = ["METRICS", "LengthEvaluation", "PairSample", "similar_pairs", "unrelated_pairs"]
 
 METRICS = (
     *("softset", "softset P", "softset R"),
@@ -138,15 +136,15 @@ class LengthEvaluation(MetricEvaluation):
             raise InputError("these datasets have no pairs to measure: choose others with --dataset")
         sets = self.encoder.encode(list(index), progress=self.progress)
         idf = Idf.count([sets]) if any(method.metric.needs_idf for method in methods) else None
-        rows: list[ResultRow] = []
+        results: list[Result] = []
         for sample in samples:
             left, right = self._indices(sample, sets, index)
             pairs = pair_blocks(sets, sets, left, right, idf, moment)
             score = partial(score_blocks, methods, pairs, len(left), moment)
-            rows += load_rows(
-                parts, sample.name, partial(self._sample, sample.name, score, sets.counts[right], sets.counts[left])
-            )
-        return ResultTable(self.TITLE, tuple(rows), None, {**self.facts(), **(facts or {})})
+            compute = partial(self._sample, sample.name, score, sets.counts[right], sets.counts[left])
+            results += self._stored(parts, sample.name, compute)
+        rows = tuple(row for row, _ in results)
+        return ResultTable(self.TITLE, rows, None, {**self.facts(), **(facts or {})})
 
     def _indices(self, sample: PairSample, sets: TokenSets, index: dict[str, int]) -> tuple[np.ndarray, np.ndarray]:
         """Return the index of each candidate and reference, without pairs that have a text without tokens."""
@@ -158,15 +156,15 @@ class LengthEvaluation(MetricEvaluation):
         return left[known], right[known]
 
     def _sample(
-        self, name: str, score: Callable[[], MethodScores], references: np.ndarray, candidates: np.ndarray
-    ) -> list[ResultRow]:
-        """Return the rows of one sample, given the lengths (n,) of its references and candidates."""
+        self, name: str, score: Callable[[], dict[str, TimedScores]], references: np.ndarray, candidates: np.ndarray
+    ) -> list[Result]:
+        """Return the results of one sample, given the lengths (n,) of its references and candidates."""
         if not len(references):
             self.note(f"left out: {name}, because there are no such pairs")
             return []
         start = time.perf_counter()
         scores = score()
-        values = np.stack(list(scores.values.values()))
+        values = np.stack([timed.values for timed in scores.values()])
         results: list[Result] = []
         for metric, lengths in (("spearman", references), ("spearman candidate", candidates)):
             statistic = spearman_statistic(lengths.astype(np.float64), values)
@@ -178,4 +176,4 @@ class LengthEvaluation(MetricEvaluation):
                 n = int(inside.sum())
                 results += self._results(bucket, scores, "mean", mean_statistic(values[:, inside]), n, n, None)
         self.note(f"{name}: {counted(len(references), 'pair')} in {time.perf_counter() - start:.1f} s")
-        return [row for row, _ in results]
+        return results

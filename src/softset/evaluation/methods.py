@@ -9,11 +9,9 @@ import numpy as np
 
 from softset.encoders.tokensets import TokenSets
 from softset.errors import InputError
-from softset.similarity.metrics import DEFAULT, METRICS, Metric, metric
+from softset.similarity.metrics import METRICS, Metric, metric
 from softset.similarity.metrics.transport import Wmd, Wrd, require_transport
 from softset.similarity.rescaling import check_rescale
-
-__all__ = ["ALL", "BASELINE", "DEFAULT", "ScoringMethod", "choose_methods", "usable_methods"]
 
 BASELINE = "bertscore"
 TRANSPORT = ("wmd", "wrd")  # exact transport takes longer than all other methods together

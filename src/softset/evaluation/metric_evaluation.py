@@ -1,58 +1,48 @@
 """Base class of evaluations that compare metrics on datasets: scoring, estimates per dataset, and averages."""
 
 import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, field, fields
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from functools import partial
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from softset import __version__
 from softset.encoders.base import Encoder, Progress
-from softset.evaluation.methods import BASELINE, DEFAULT, ScoringMethod, usable_methods
+from softset.evaluation.methods import BASELINE, ScoringMethod, usable_methods
 from softset.evaluation.significance import Estimate, Statistic, average_estimates, estimates
 from softset.evaluation.tables import ResultRow, ResultTable
 from softset.io.checkpoint import PartFolder, load_or_compute
-from softset.similarity.metrics import PRF
+from softset.similarity.metrics import DEFAULT, PRF
 from softset.similarity.metrics.pairs import Pairs
 from softset.similarity.rescaling import chance_levels, pair_levels, rescale_scores
-
-__all__ = ["MethodScores", "MetricEvaluation", "score_blocks"]
 
 AVERAGE = "Avg"
 
 Result = tuple[ResultRow, Estimate]
 
 
-@dataclass(frozen=True, eq=False)
-class MethodScores:
-    """The scores (n,) of each method, and the seconds that its metric took without encoding and pairing."""
+class TimedScores(NamedTuple):
+    """The scores (n,) of a method, and the seconds that its metric took without encoding and pairing.
 
-    values: dict[str, np.ndarray] = field(default_factory=dict)
-    seconds: dict[str, float] = field(default_factory=dict)
+    >>> TimedScores(np.ones(3), 0.1).seconds
+    0.1
+    """
 
-    def with_prefix(self, prefix: str) -> "MethodScores":
-        """Return the same scores with a prefix before each method's name.
-
-        >>> MethodScores({"average": np.ones(1)}, {"average": 0.1}).with_prefix("mine/").seconds
-        {'mine/average': 0.1}
-        """
-        values = {prefix + name: scores for name, scores in self.values.items()}
-        return MethodScores(values, {prefix + name: seconds for name, seconds in self.seconds.items()})
-
-    def __or__(self, other: "MethodScores") -> "MethodScores":
-        return MethodScores(self.values | other.values, self.seconds | other.seconds)
+    values: np.ndarray
+    seconds: float
 
 
 def score_blocks(
     methods: Sequence[ScoringMethod], blocks: Iterable[tuple[slice, Pairs]], n: int, moment: np.ndarray | None = None
-) -> MethodScores:
+) -> dict[str, TimedScores]:
     """Return the scores of n pairs by every method; chance rescaling uses the second moment.
 
     >>> from softset.encoders.tokensets import TokenSets
     >>> sets = TokenSets.from_arrays([[[1.0, 0.0]], [[0.6, 0.8]]])
     >>> pairs = Pairs.of(sets, sets, np.array([0]), np.array([1]))
-    >>> score_blocks([ScoringMethod.parse("subspace")], [(slice(0, 1), pairs)], 1).values["subspace"].round(3)
+    >>> score_blocks([ScoringMethod.parse("subspace")], [(slice(0, 1), pairs)], 1)["subspace"].values.round(3)
     array([0.6])
     """
     computations = {method.computation: method for method in methods}
@@ -64,8 +54,11 @@ def score_blocks(
             start = time.perf_counter()
             numbers[name][:, block] = _score(method, pairs, moment)
             seconds[name] += time.perf_counter() - start
-    values = {method.name: getattr(PRF(*numbers[method.computation]), method.field) for method in methods}
-    return MethodScores(values, {method.name: seconds[method.computation] for method in methods})
+    parts = {name: PRF(*rows) for name, rows in numbers.items()}
+    return {
+        method.name: TimedScores(getattr(parts[method.computation], method.field), seconds[method.computation])
+        for method in methods
+    }
 
 
 def _score(method: ScoringMethod, pairs: Pairs, moment: np.ndarray | None) -> PRF:
@@ -136,10 +129,33 @@ class MetricEvaluation:
         moment: np.ndarray | None = getattr(self.encoder, "second_moment", None)
         return usable_methods(self.methods, self.encoder.encode(["a"]), moment, self.note), moment
 
+    def table(
+        self, datasets: Sequence[Any], *, parts: PartFolder | None = None, facts: dict[str, Any] | None = None
+    ) -> ResultTable:
+        """Return the rows of all datasets, and their average if there is more than one.
+
+        Args:
+            datasets: The datasets of the task.
+            parts: Checkpoint of finished datasets, or None.
+            facts: Further facts about the table.
+        """
+        methods, moment = self.usable_methods()
+        results = [
+            self._stored(parts, dataset.name, partial(self._dataset, dataset, methods, moment)) for dataset in datasets
+        ]
+        rows = [row for dataset in results for row, _ in dataset]
+        averages = self._averages(results) if len(results) > 1 else []
+        baseline = BASELINE if any(row.method == BASELINE for row in rows) else None
+        return ResultTable(self.TITLE, (*rows, *averages), baseline, {**self.facts(), **(facts or {})})
+
+    def _dataset(self, dataset: Any, methods: Sequence[ScoringMethod], moment: np.ndarray | None) -> list[Result]:
+        """Return the results of one dataset."""
+        raise NotImplementedError
+
     def _results(
         self,
         dataset: str,
-        scores: MethodScores,
+        scores: Mapping[str, TimedScores],
         metric: str,
         statistic: Statistic,
         segments: int,
@@ -147,11 +163,11 @@ class MetricEvaluation:
         baseline: str | None = BASELINE,
     ) -> list[Result]:
         """Return the rows of one dataset and metric: k methods over `segments` that are resampled."""
-        names = list(scores.values)
+        names = list(scores)
         index = names.index(baseline) if baseline in names else None
         options: dict[str, Any] = {"samples": self.samples, "seed": self.seed, "stream": dataset}
         results = zip(names, estimates(statistic, segments, baseline=index, **options), strict=True)
-        return [(self._row(dataset, name, metric, result, n, scores.seconds[name]), result) for name, result in results]
+        return [(self._row(dataset, name, metric, result, n, scores[name].seconds), result) for name, result in results]
 
     def _row(self, dataset: str, method: str, metric: str, result: Estimate, n: int, seconds: float) -> ResultRow:
         value, low, high, p, *_ = result
@@ -162,15 +178,6 @@ class MetricEvaluation:
         """Return the results of a dataset from the checkpoint, or compute and store them."""
         stored = load_or_compute(parts, dataset, lambda: [(asdict(row), result) for row, result in compute()])
         return [(ResultRow(**row), Estimate(*result)) for row, result in stored]
-
-    def _table(
-        self, results: Sequence[Sequence[Result]], facts: dict[str, Any] | None, more: Sequence[ResultRow] = ()
-    ) -> ResultTable:
-        """Return the table of several datasets, with their average if there is more than one."""
-        rows = [row for dataset in results for row, _ in dataset]
-        averages = self._averages(results) if len(results) > 1 else []
-        baseline = BASELINE if any(row.method == BASELINE for row in rows) else None
-        return ResultTable(self.TITLE, (*rows, *averages, *more), baseline, {**self.facts(), **(facts or {})})
 
     def _averages(self, results: Sequence[Sequence[Result]]) -> list[ResultRow]:
         """Return the mean over datasets of each metric and method that all datasets have."""

@@ -16,26 +16,13 @@ ways:
 
 from collections.abc import Callable, Sequence
 from math import erfc, sqrt
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
 
 from softset.errors import InputError, NotFiniteError, ShapeError
-
-__all__ = [
-    "Estimate",
-    "Statistic",
-    "as_scores",
-    "average_estimates",
-    "bootstrap",
-    "check_confidence",
-    "check_draws",
-    "estimates",
-    "mean_statistic",
-    "randomisation_p_values",
-]
 
 Floats = npt.NDArray[np.float64]
 Statistic = Callable[[Floats], Floats]  # counts (n, b) of b draws -> values (k, b) of k systems
@@ -88,14 +75,10 @@ def check_draws(draws: int, seed: int, name: str = "samples") -> None:
     Traceback (most recent call last):
     softset.errors.InputError: samples is 0: give a whole number from 1 to 1,000,000
     """
-    if not _is_whole(draws) or not 1 <= draws <= MAX_DRAWS:
+    if not isinstance(draws, int | np.integer) or not 1 <= draws <= MAX_DRAWS:
         raise InputError(f"{name} is {draws!r}: give a whole number from 1 to {MAX_DRAWS:,}")
-    if not _is_whole(seed) or seed < 0:
+    if not isinstance(seed, int | np.integer) or seed < 0:
         raise InputError(f"seed is {seed!r}: give a whole number from 0 up")
-
-
-def _is_whole(number: Any) -> bool:
-    return isinstance(number, int | np.integer) and not isinstance(number, bool)
 
 
 def check_confidence(confidence: float) -> None:

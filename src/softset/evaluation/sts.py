@@ -4,9 +4,9 @@ Sentence 1 is the reference and sentence 2 the candidate, so precision is comput
 """
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,17 +16,16 @@ from softset.encoders.pipeline import ContextualEncoder
 from softset.encoders.tokensets import TokenSets
 from softset.errors import InputError
 from softset.evaluation.correlation import pearson_statistic, spearman_statistic
-from softset.evaluation.methods import DEFAULT, ScoringMethod, usable_methods
-from softset.evaluation.metric_evaluation import MethodScores, MetricEvaluation, Result, score_blocks
+from softset.evaluation.methods import ScoringMethod, usable_methods
+from softset.evaluation.metric_evaluation import MetricEvaluation, Result, TimedScores, score_blocks
 from softset.evaluation.significance import Statistic
 from softset.evaluation.sts_data import SentencePairs
 from softset.evaluation.tables import ResultRow, ResultTable
 from softset.io.checkpoint import PartFolder
 from softset.io.text import counted
 from softset.similarity.idf import Idf
+from softset.similarity.metrics import DEFAULT
 from softset.similarity.metrics.pairs import Pairs, pair_blocks
-
-__all__ = ["LAYERS", "LAYER_METHODS", "StsEvaluation", "compare_layers", "padded_blocks", "padded_sets"]
 
 LAYERS = (0.5, "last")  # the middle layer and the last one
 LAYER_METHODS = ("cls", "average", "bertscore", "subspace")
@@ -64,44 +63,34 @@ class StsEvaluation(MetricEvaluation):
         self, datasets: Sequence[SentencePairs], *, parts: PartFolder | None = None, facts: dict[str, Any] | None = None
     ) -> ResultTable:
         """Return the rows of all datasets, their average, and the time of each method."""
-        methods, moment = self.usable_methods()
-        padded = self._padded_methods(methods)
-        results = [
-            self._stored(parts, pairs.name, partial(self._dataset, pairs, methods, padded, moment))
-            for pairs in datasets
-        ]
-        return self._table(results, facts, _times([row for dataset in results for row, _ in dataset]))
+        table = super().table(datasets, parts=parts, facts=facts)
+        return replace(table, rows=(*table.rows, *_times(table, [pairs.name for pairs in datasets])))
 
-    def _padded_methods(self, methods: list[ScoringMethod]) -> list[ScoringMethod]:
-        if self.padded_batch is None:
-            return []
-        note = self.note
-        return usable_methods(
-            methods, padded_sets(self.encoder, ["a"]), None, lambda text: note(f"with padding, {text}")
-        )
+    @cached_property
+    def _padded_methods(self) -> list[ScoringMethod]:
+        """The methods that padded batches support."""
+        probe, note = padded_sets(self.encoder, ["a"]), self.note
+        return usable_methods(self.methods, probe, None, lambda text: note(f"with padding, {text}"))
 
     def _dataset(
-        self,
-        pairs: SentencePairs,
-        methods: list[ScoringMethod],
-        padded: list[ScoringMethod],
-        moment: np.ndarray | None,
+        self, pairs: SentencePairs, methods: Sequence[ScoringMethod], moment: np.ndarray | None
     ) -> list[Result]:
-        """Return the results of one dataset and report its time."""
         start = time.perf_counter()
+        padded = self._padded_methods if self.padded_batch else []
         texts, left, right = pairs.distinct_texts
         sets = self.encoder.encode(texts, progress=self.progress)
         idf = Idf.count([sets]) if any(method.metric.needs_idf for method in methods) else None
         scores = score_blocks(methods, pair_blocks(sets, sets, left, right, idf, moment), len(pairs), moment)
-        if self.padded_batch is not None:
+        if self.padded_batch:
             padded_scores = score_blocks(padded, padded_blocks(self.encoder, pairs, self.padded_batch), len(pairs))
-            scores |= padded_scores.with_prefix(f"paper-code(batch={self.padded_batch})/")
+            prefix = f"paper-code(batch={self.padded_batch})/"
+            scores |= {prefix + name: timed for name, timed in padded_scores.items()}
         results = self._correlations(pairs, scores)
         self.note(f"{pairs.name}: {counted(len(pairs), 'pair')} in {time.perf_counter() - start:.1f} s")
         return results
 
-    def _correlations(self, pairs: SentencePairs, scores: MethodScores) -> list[Result]:
-        rows, gold, n = np.stack(list(scores.values.values())), pairs.gold, len(pairs)
+    def _correlations(self, pairs: SentencePairs, scores: Mapping[str, TimedScores]) -> list[Result]:
+        rows, gold, n = np.stack([timed.values for timed in scores.values()]), pairs.gold, len(pairs)
         statistics = {"spearman": spearman_statistic(gold, rows)}
         if self.all_correlations and pairs.parts:
             statistics["spearman-mean"] = _part_mean(pairs, rows)
@@ -117,15 +106,12 @@ def _part_mean(pairs: SentencePairs, rows: np.ndarray) -> Statistic:
     return lambda counts: np.mean([statistic(counts[part]) for part, statistic in statistics], axis=0)
 
 
-def _times(rows: Sequence[ResultRow]) -> list[ResultRow]:
+def _times(table: ResultTable, datasets: Sequence[str]) -> list[ResultRow]:
     """Return the time of each method on all datasets together."""
-    by_method: dict[str, dict[str, ResultRow]] = {}
-    for row in rows:
-        by_method.setdefault(row.method, {})[row.dataset] = row
     times = []
-    for method, datasets in by_method.items():
-        seconds = sum(row.seconds or 0.0 for row in datasets.values())
-        n = sum(row.n for row in datasets.values())
+    for method in table.methods:
+        rows = [row for name in datasets if (row := table.row(method, name, "spearman")) is not None]
+        seconds, n = sum(row.seconds or 0.0 for row in rows), sum(row.n for row in rows)
         times.append(ResultRow("sts", "all", method, "seconds", seconds, n, default=method == DEFAULT))
     return times
 

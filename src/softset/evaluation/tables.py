@@ -3,8 +3,8 @@
 import io
 import json
 import os
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -13,11 +13,8 @@ from typing import Any
 from softset import __version__
 from softset.errors import FileError, InputError
 from softset.io.atomic import write_atomically
-from softset.io.checkpoint import PartFolder, load_or_compute
 from softset.io.json_files import read_json
 from softset.io.text import printable
-
-__all__ = ["ResultRow", "ResultTable", "format_value", "latex_escape", "latex_row", "load_rows", "text_table"]
 
 PERCENT_METRICS = ("R@", "leak", "A outside B", "difference")
 LOWER_IS_BETTER = ("leak", "median", "seconds")
@@ -177,11 +174,10 @@ class ResultTable:
         average & .500 \\
         """
         header, *body = self._cells()
-        lines = [r"\toprule", latex_row(map(latex_escape, header)), r"\midrule"]
-        lines += [latex_row([latex_escape(name), *map(_raise_marks, cells)]) for name, *cells in body]
+        names = list(map(latex_escape, header))
+        rows = [[latex_escape(name), *map(_raise_marks, cells)] for name, *cells in body]
         columns = "l" + "r" * (len(header) - 1)
-        legend = [f"% {line}" for line in self._legend()]
-        return "\n".join([rf"\begin{{tabular}}{{{columns}}}", *lines, r"\bottomrule", r"\end{tabular}", *legend])
+        return "\n".join([*latex_tabular(columns, [[names], rows]), *(f"% {line}" for line in self._legend())])
 
     def _cells(self) -> list[list[str]]:
         """Return a header and one line per method; the metric is named only if there are several."""
@@ -190,18 +186,16 @@ class ResultTable:
         for dataset, metric in self.columns:
             header.append(metric if metric == "seconds" else f"{dataset} {metric}" if several else dataset)
         defaults = {row.method for row in self.rows if row.default}
-        lines = [header]
-        for method in self.methods:
-            name = f"{method} (default)" if method in defaults else method
-            lines.append([name, *(self.cell(method, *column) for column in self.columns)])
-        return lines
+        names = {method: f"{method} (default)" if method in defaults else method for method in self.methods}
+        cells = {method: [self.cell(method, *column) for column in self.columns] for method in names}
+        return [header, *([name, *cells[method]] for method, name in names.items())]
 
     def _legend(self) -> list[str]:
         if self.baseline is None or all(row.p is None for row in self.rows):
             return []
         same = " with the same vectors" if any(name.endswith(f": {self.baseline}") for name in self.methods) else ""
-        against = f"{self.baseline}{same}"
-        return [f"{BETTER} better, {WORSE} worse than {against} (paired test: one mark p < .05, two marks p < .01)."]
+        marks = f"{BETTER} better, {WORSE} worse than {self.baseline}{same}"
+        return [f"{marks} (paired test: one mark p < .05, two marks p < .01)."]
 
     def save(self, folder: str | os.PathLike[str], name: str) -> list[Path]:
         """Write NAME.json and NAME.md to a folder and return the two paths.
@@ -218,11 +212,10 @@ class ResultTable:
         content = {"title": self.title, "baseline": self.baseline, "facts": facts}
         lines = ",\n".join(json.dumps(_stored(row), allow_nan=False) for row in self.rows)  # one per line, for diffs
         text = json.dumps(content, indent=1)[:-2] + f',\n "rows": [\n{lines}\n]\n}}\n'
-        paths = [target / f"{name}.json", target / f"{name}.md"]
-        write_atomically(paths[0], text.encode())
-        page = ResultTable(self.title, self.rows, self.baseline, facts).to_markdown()
-        write_atomically(paths[1], page.encode())
-        return paths
+        files = {target / f"{name}.json": text, target / f"{name}.md": replace(self, facts=facts).to_markdown()}
+        for path, written in files.items():
+            write_atomically(path, written.encode())
+        return list(files)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "ResultTable":
@@ -238,16 +231,6 @@ class ResultTable:
             return cls(content["title"], rows, content["baseline"], content["facts"])
         except (ValueError, KeyError, TypeError) as error:
             raise FileError(f"{path} is not a table of results ({error}): create it again") from None
-
-
-def load_rows(parts: PartFolder | None, key: str, compute: Callable[[], Sequence[ResultRow]]) -> list[ResultRow]:
-    """Return the rows of a finished part of a checkpoint; a missing part is computed and stored.
-
-    >>> load_rows(None, "STS12", lambda: [ResultRow("sts", "STS12", "average", "spearman", 0.5, 100)])[0].value
-    0.5
-    """
-    rows = load_or_compute(parts, key, lambda: [asdict(row) for row in compute()])
-    return [ResultRow(**row) for row in rows]
 
 
 def _stored(row: ResultRow) -> dict[str, Any]:
@@ -300,13 +283,15 @@ def latex_escape(text: str) -> str:
     return "".join(LATEX.get(character, character) for character in printable(text))
 
 
-def latex_row(cells: Iterable[str]) -> str:
-    r"""Return the cells of one row of a LaTeX tabular.
+def latex_tabular(columns: str, blocks: Iterable[Sequence[Sequence[str]]]) -> list[str]:
+    r"""Return the lines of a LaTeX tabular for the package booktabs, with a rule between blocks of rows.
 
-    >>> print(latex_row(["average", ".500"]))
-    average & .500 \\
+    >>> latex_tabular("lr", [[["method", "rho"]], [["average", ".500"]]])[3:5]
+    ['\\midrule', 'average & .500 \\\\']
     """
-    return " & ".join(cells).strip() + r" \\"
+    lines = [[" & ".join(cells).strip() + r" \\" for cells in block] for block in blocks]
+    body = "\n\\midrule\n".join("\n".join(block) for block in lines).split("\n")
+    return [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", *body, r"\bottomrule", r"\end{tabular}"]
 
 
 def _raise_marks(cell: str) -> str:

@@ -7,10 +7,9 @@ segment share its reference and translations, so the bootstrap draws segments, n
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from importlib import import_module
 from time import perf_counter
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,16 +18,12 @@ from softset.encoders.base import Encoder, Progress
 from softset.encoders.texts import distinct_indices
 from softset.errors import MissingExtraError
 from softset.evaluation.methods import ScoringMethod
-from softset.evaluation.metric_evaluation import MethodScores, MetricEvaluation, Result, score_blocks
+from softset.evaluation.metric_evaluation import MetricEvaluation, Result, TimedScores, score_blocks
 from softset.evaluation.significance import Statistic
-from softset.evaluation.tables import ResultTable
 from softset.evaluation.translations_data import LanguagePair
-from softset.io.checkpoint import PartFolder
 from softset.similarity.idf import Idf
 from softset.similarity.metrics.base import SimilarityMetric
 from softset.similarity.metrics.pairs import pair_blocks
-
-__all__ = ["CHRF", "METRICS", "TranslationEvaluation", "all_parts", "sentence_chrf"]
 
 METRICS = (
     *("softset", "bertscore", "bertscore(weights=l2)", "subspace", "subspace(weights=l2)"),
@@ -80,21 +75,12 @@ class TranslationEvaluation(MetricEvaluation):
 
     chrf: Callable[[str, str], float] | None = None
 
-    def table(
-        self, pairs: Sequence[LanguagePair], *, parts: PartFolder | None = None, facts: dict[str, Any] | None = None
-    ) -> ResultTable:
-        """Return the taus of all language pairs, and their average."""
-        methods, _ = self.usable_methods()
-        return self._table(
-            [self._stored(parts, pair.name, partial(self._pair, pair, methods)) for pair in pairs], facts
-        )
-
-    def _pair(self, pair: LanguagePair, methods: Sequence[ScoringMethod]) -> list[Result]:
+    def _dataset(self, pair: LanguagePair, methods: Sequence[ScoringMethod], moment: np.ndarray | None) -> list[Result]:
         start = perf_counter()
-        scores = score_translations(self.encoder, methods, pair, self.progress)
+        scores = score_translations(self.encoder, methods, pair, moment, self.progress)
         if self.chrf is not None:
-            scores |= _score_chrf(pair, self.chrf)
-        statistic = tau_statistic(np.stack(list(scores.values.values())), pair)
+            scores[CHRF] = _score_chrf(pair, self.chrf)
+        statistic = tau_statistic(np.stack([timed.values for timed in scores.values()]), pair)
         results = self._results(pair.name, scores, "kendall", statistic, len(pair.references), len(pair))
         empty = sum(not text.strip() for text in pair.translations)
         seconds = perf_counter() - start
@@ -120,8 +106,12 @@ def tau_statistic(scores: Floats, pair: LanguagePair) -> Statistic:
 
 
 def score_translations(
-    encoder: Encoder, methods: Sequence[ScoringMethod], pair: LanguagePair, progress: Progress | None = None
-) -> MethodScores:
+    encoder: Encoder,
+    methods: Sequence[ScoringMethod],
+    pair: LanguagePair,
+    moment: np.ndarray | None = None,
+    progress: Progress | None = None,
+) -> dict[str, TimedScores]:
     """Return the scores (m,) of the m translations of a language pair by every method.
 
     Memory holds the vectors of one block. A translation that several systems share is scored once, so that it ties with
@@ -129,7 +119,6 @@ def score_translations(
     """
     weighted = any(method.metric.needs_idf for method in methods)
     idf = Idf.fit(pair.references, model=encoder) if weighted else None
-    moment = getattr(encoder, "second_moment", None)
     keys = [(text, pair.references[owner]) for text, owner in zip(pair.translations, pair.owner, strict=True)]
     distinct = list(dict.fromkeys(keys))
     values = {method.name: np.zeros(len(distinct)) for method in methods}
@@ -140,14 +129,14 @@ def score_translations(
         left, right = np.array([[texts[text] for text in key] for key in block]).T
         sets = encoder.encode(list(texts))
         scores = score_blocks(methods, pair_blocks(sets, sets, left, right, idf, moment), len(block), moment)
-        for name, block_scores in scores.values.items():
-            values[name][start : start + len(block)] = block_scores
-            seconds[name] += scores.seconds[name]
+        for name, timed in scores.items():
+            values[name][start : start + len(block)] = timed.values
+            seconds[name] += timed.seconds
         if progress is not None:
             progress(start + len(block), len(distinct))
     index = {key: row for row, key in enumerate(distinct)}
     rows = [index[key] for key in keys]
-    return MethodScores({name: column[rows] for name, column in values.items()}, seconds)
+    return {name: TimedScores(column[rows], seconds[name]) for name, column in values.items()}
 
 
 def sentence_chrf() -> Callable[[str, str], float]:
@@ -159,7 +148,7 @@ def sentence_chrf() -> Callable[[str, str], float]:
     return lambda translation, reference: float(metric.sentence_score(translation, [reference]).score)
 
 
-def _score_chrf(pair: LanguagePair, chrf: Callable[[str, str], float]) -> MethodScores:
+def _score_chrf(pair: LanguagePair, chrf: Callable[[str, str], float]) -> TimedScores:
     start = perf_counter()
     scores = [chrf(text, pair.references[owner]) for text, owner in zip(pair.translations, pair.owner, strict=True)]
-    return MethodScores({CHRF: np.array(scores)}, {CHRF: perf_counter() - start})
+    return TimedScores(np.array(scores), perf_counter() - start)

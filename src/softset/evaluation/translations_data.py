@@ -9,8 +9,6 @@ import numpy.typing as npt
 from softset.errors import FileError, InputError
 from softset.evaluation.data import DataFolder, finite_number
 
-__all__ = ["LanguagePair", "choose_pairs", "read_pair"]
-
 FOLDER = "wmt18"
 COLUMNS = ("sid", "better", "worse", "raw_better", "raw_worse")
 

@@ -19,7 +19,6 @@ from softset.evaluation.word_sets.methods import (
     QueryScorer,
     all_methods,
     choose_methods,
-    get_method,
     graded,
     memberships,
 )
@@ -162,4 +161,4 @@ def test_all_methods_have_distinct_names() -> None:
     with pytest.raises(InputError, match="no method matches 'near'"):
         choose_methods(["near"])
     assert [method.name for method in choose_methods(["*/near/p*"], baseline=BASELINE)].count(BASELINE.name) == 1
-    assert get_method(DEFAULT).name == DEFAULT
+    assert [method.name for method in choose_methods([DEFAULT])] == [DEFAULT]

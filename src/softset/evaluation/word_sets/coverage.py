@@ -10,8 +10,6 @@ from softset.evaluation.tables import ResultRow
 from softset.evaluation.word_sets.data import QUERY_SIZE, Concepts
 from softset.search.words import WordVectors
 
-__all__ = ["coverage", "sts_words"]
-
 TIMED_QUERIES = 50
 QUERIES_PER_CALL = 10
 

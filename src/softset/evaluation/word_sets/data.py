@@ -24,8 +24,6 @@ import numpy.typing as npt
 from softset.errors import FileError, InputError
 from softset.evaluation.data import DataFolder
 
-__all__ = ["QUERY_SIZE", "TASKS", "Concepts", "SetTask", "draw_tasks", "read_concepts"]
-
 SPLITS = ("train", "val", "test")
 TASKS = ("Set", "Union", "Intersect", "Difference")
 FOLDER = "lda-1k"

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from itertools import groupby
 from typing import Any
@@ -11,13 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from softset.evaluation.significance import Estimate, estimates, mean_statistic, randomisation_p_values
-from softset.evaluation.tables import ResultRow, load_rows
+from softset.evaluation.tables import ResultRow
 from softset.evaluation.word_sets.data import TASKS, Concepts, SetTask, draw_tasks
 from softset.evaluation.word_sets.methods import BASELINE, DEFAULT, QueryScorer, SetMethod
-from softset.io.checkpoint import PartFolder
+from softset.io.checkpoint import PartFolder, load_or_compute
 from softset.vectors.vocabulary import Vocabulary
-
-__all__ = ["RANDOM", "WordSetEvaluation", "median_rank", "ndcg", "target_ranks"]
 
 RANDOM = "random"
 CUTOFFS = {"R@10": 10, "R@100": 100, "R@1k": 1000}
@@ -132,14 +130,20 @@ class WordSetEvaluation:
         self, methods: Sequence[SetMethod], parts: PartFolder | None, progress: Callable[[int, int], None] | None = None
     ) -> list[ResultRow]:
         """Return the rows of a random ranking and of the methods; each finished preprocessing is stored in `parts`."""
-        rows = load_rows(parts, f"{self.words.signature} {RANDOM}", self._random_rows)
+        rows = self._load_rows(parts, RANDOM, self._random_rows)
         done = 0
         for name, group in groupby(methods, lambda method: method.preprocessing):
             members = list(group)
-            compute = partial(self._group_rows, members, done, len(methods), progress)
-            rows += load_rows(parts, f"{self.words.signature} {name}", compute)
+            rows += self._load_rows(parts, name, partial(self._group_rows, members, done, len(methods), progress))
             done += len(members)
         return rows
+
+    def _load_rows(
+        self, parts: PartFolder | None, name: str, compute: Callable[[], list[ResultRow]]
+    ) -> list[ResultRow]:
+        """Return the rows of a finished part of a checkpoint; a missing part is computed and stored."""
+        key = f"{self.words.signature} {name}"
+        return [ResultRow(**row) for row in load_or_compute(parts, key, lambda: list(map(asdict, compute())))]
 
     def ranks(self, task: str) -> dict[str, Floats]:
         """Return the ranks of all targets of a task by method, for the methods that were measured in this run."""
@@ -163,11 +167,7 @@ class WordSetEvaluation:
     ) -> list[ResultRow]:
         """Return the rows of methods that share a preprocessing."""
         scorer = QueryScorer(self.concepts, self.vectors(methods[0].preprocessing), self.known)
-        leaf = methods[0].leaf.name
         for count, method in enumerate(methods, done + 1):
-            if method.leaf.name != leaf:
-                scorer.clear_cache()
-                leaf = method.leaf.name
             self._measure_method(method, scorer)
             if progress is not None:
                 progress(count, total)

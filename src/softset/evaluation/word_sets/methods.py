@@ -38,17 +38,6 @@ from softset.evaluation.word_sets.data import Concepts, SetTask
 from softset.query.logic import Logic
 from softset.query.thresholds import MIN_THRESHOLD, expected_size, probability
 
-__all__ = [
-    "BASELINE",
-    "DEFAULT",
-    "LeafModel",
-    "QueryScorer",
-    "SetMethod",
-    "all_methods",
-    "choose_methods",
-    "get_method",
-]
-
 Rows = npt.NDArray[np.float32]
 
 PREPROCESSINGS = ("none", "centre", "all-but-the-top", "whiten(0.2)")
@@ -198,15 +187,6 @@ def all_methods() -> list[SetMethod]:
     return [SetMethod(name, leaf, logic) for name in PREPROCESSINGS for leaf in leaves for logic in leaf.logics]
 
 
-def get_method(name: str) -> SetMethod:
-    """Return the method with a name.
-
-    >>> get_method("none/crisp/product").logic
-    'product'
-    """
-    return choose_methods([name.replace("[", "[[]")])[0]
-
-
 def choose_methods(patterns: Sequence[str], *, baseline: SetMethod | None = None) -> list[SetMethod]:
     """Return the methods whose names match one of the patterns with * and ?, and the baseline; all without patterns.
 
@@ -228,7 +208,7 @@ none/near/product
 
 @dataclass
 class QueryScorer:
-    """Scores all words of a vocabulary, unit rows V (v, d), for the queries of a task; leaf scores are cached."""
+    """Scores all words, unit rows V (v, d), for the queries of a task; the scores of the last leaf are cached."""
 
     concepts: Concepts
     V: Rows
@@ -253,10 +233,6 @@ class QueryScorer:
         combined: Rows = SCORE_LOGICS[logic][task.name](a, b)
         return combined
 
-    def clear_cache(self) -> None:
-        """Delete the cached leaf scores, 27 MB per leaf."""
-        self._cache.clear()
-
     def query(self, index: int) -> Rows:
         """Return the unit rows (k, d) of a set's query; one zero row if none of its words has a vector."""
         words = [word for word in self.concepts.query(index) if self.known[word]]
@@ -264,6 +240,8 @@ class QueryScorer:
 
     def _leaf_scores(self, leaf: LeafModel, sets: tuple[int, ...]) -> Rows:
         if (leaf.name, sets) not in self._cache:
+            if any(name != leaf.name for name, _ in self._cache):
+                self._cache.clear()  # the scores of a leaf take 27 MB
             self._cache[leaf.name, sets] = leaf.score([self.query(index) for index in sets], self.V)
         return self._cache[leaf.name, sets]
 
