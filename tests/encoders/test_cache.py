@@ -7,7 +7,6 @@ import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from softset.encoders import cache, cache_file
+from softset.encoders import cache
 from softset.encoders.base import TextEncoder
 from softset.encoders.cache import CachedEncoder
 from softset.encoders.function import FunctionEncoder
@@ -30,15 +29,15 @@ class Letters(TextEncoder):
 
     signature, dimensions = "", 3
 
-    def __init__(self, signature="letters", dtype="float32", parts=("tokens", "spans", "special"), of_sets=None):
-        self.signature, self._dtype, self._parts, self._of_sets = signature, dtype, parts, of_sets or signature
+    def __init__(self, signature="letters", dtype="float32", parts=("tokens", "spans", "special")):
+        self.signature, self._dtype, self._parts = signature, dtype, parts
         self.calls = []
 
     def _encode(self, texts, progress):
         self.calls.append(list(texts))
         letters = [(one, at) for text in texts for at, one in enumerate(text)]
         special = self._made(["[CLS]"] * len(texts), [0] * len(texts), [1] * len(texts), texts, None)
-        special = replace(special, signature="marks") if "special" in self._parts else None
+        special = special if "special" in self._parts else None
         if progress is not None:
             progress(len(texts), len(texts))
         return self._made(
@@ -56,7 +55,7 @@ class Letters(TextEncoder):
             special,
             np.array([len(text) // 3 for text in texts], dtype=np.int64),
             np.array([sum(map(str.isdigit, text)) for text in texts], dtype=np.int64),
-            self._of_sets,
+            self.signature,
         )
 
     def _pool(self, sets):
@@ -84,8 +83,8 @@ def run(folder, statement, *values):
 
 
 def stored_bytes(folder):
-    """Return the stored bytes, after comparing the recorded total with the rows."""
-    ((counted,),) = run(folder, "SELECT bytes FROM state")
+    """Return the stored bytes, after comparing the recorded sizes with the rows."""
+    ((counted,),) = run(folder, "SELECT ifnull(sum(bytes), 0) FROM texts")
     ((real,),) = run(folder, "SELECT ifnull(sum(length(data)), 0) FROM contents")
     assert counted == real
     return real
@@ -109,8 +108,8 @@ def test_a_text_is_encoded_once(tmp_path):
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 @pytest.mark.parametrize("parts", [(), ("tokens",), ("spans", "special"), ("tokens", "spans", "special")])
 def test_cached_sets_equal_the_original(tmp_path, dtype, parts):
-    plain = Letters(dtype=dtype, parts=parts, of_sets="another")
-    encoder = CachedEncoder(Letters(dtype=dtype, parts=parts, of_sets="another"), tmp_path)
+    plain = Letters(dtype=dtype, parts=parts)
+    encoder = CachedEncoder(Letters(dtype=dtype, parts=parts), tmp_path)
     for texts in (TEXTS[1:3], TEXTS, TEXTS[::-1], [""], []):
         assert_same(encoder.encode(texts), plain.encode(texts))
         assert_same(encoder.encode(texts), plain.encode(texts))
@@ -174,7 +173,7 @@ def test_progress_includes_cached_texts(tmp_path, monkeypatch):
     assert sorted(set(calls)) == [(2, 7), (4, 7), (6, 7), (7, 7)] and calls == sorted(calls)
     calls.clear()
     encoder.encode([*"abcdefg"], progress=lambda *one: calls.append(one))
-    assert calls == [(7, 7)]
+    assert calls == [(2, 7), (4, 7), (6, 7), (7, 7)]
 
 
 def test_bad_arguments_are_rejected(tmp_path):
@@ -230,7 +229,7 @@ def say_nonsense(folder):
         folder,
         "UPDATE contents SET data = ?, checksum = ? WHERE id = 3",
         b"nonsense",
-        cache_file._checksum(key, b"nonsense"),
+        cache._checksum(key, b"nonsense"),
     )
 
 
@@ -260,18 +259,18 @@ def spoil_the_tables(file):
     file.write_bytes(content)
 
 
-def rename_a_table(file):
-    file.write_bytes(file.read_bytes().replace(b"UPDATE state", b"UPDATE \xbctate"))  # even the message has no UTF-8
+def rename_a_column(file):
+    file.write_bytes(file.read_bytes().replace(b"key BLOB", b"\xbcey BLOB"))  # even the message has no UTF-8
 
 
-@pytest.mark.parametrize("harm", [cut, overwrite, spoil_the_tables, rename_a_table])
+@pytest.mark.parametrize("harm", [cut, overwrite, spoil_the_tables, rename_a_column])
 def test_a_damaged_file_is_rejected(tmp_path, harm):
     encoder = CachedEncoder(Letters(), tmp_path)
     encoder.encode([f"text {n}" for n in range(50)])
     harm(tmp_path / "cache.sqlite")
-    with pytest.raises(FileError, match=r"cache\.sqlite is damaged or not a cache \(.+\): delete this file$"):
+    with pytest.raises(FileError, match=r"cache\.sqlite cannot be used \(.+\): check .*, or delete this file$"):
         CachedEncoder(Letters(), tmp_path).encode(["text 1", "new"])
-    with pytest.raises(FileError, match=r"cache\.sqlite is damaged"):
+    with pytest.raises(FileError, match=r"cache\.sqlite cannot be used"):
         encoder.embed(["text 1"])
     (tmp_path / "cache.sqlite").unlink()
     assert_same(encoder.encode(TEXTS), Letters().encode(TEXTS))
@@ -282,22 +281,15 @@ def test_a_database_of_another_version_or_kind_is_rejected_and_unchanged(tmp_pat
     CachedEncoder(Letters(), tmp_path).encode(TEXTS)
     run(tmp_path, statement)
     before = (tmp_path / "cache.sqlite").read_bytes()
-    with pytest.raises(FileError, match=r"another kind or version .*: delete this file"):
+    with pytest.raises(FileError, match=r"another kind or version.*, or delete this file"):
         CachedEncoder(Letters(), tmp_path)
     assert (tmp_path / "cache.sqlite").read_bytes() == before
 
 
 def test_an_empty_database_of_another_version_is_rejected(tmp_path):
     run(tmp_path, "PRAGMA user_version = 7")
-    with pytest.raises(FileError, match=r"\(7, but 1 was wanted\)"):
+    with pytest.raises(FileError, match="another kind or version"):
         CachedEncoder(Letters(), tmp_path)
-
-
-def test_a_database_without_its_total_is_rejected(tmp_path):
-    encoder = CachedEncoder(Letters(), tmp_path)
-    run(tmp_path, "DELETE FROM state")
-    with pytest.raises(FileError, match="total number of bytes is missing"):
-        encoder.encode(TEXTS)
 
 
 # The disk and the system
@@ -326,15 +318,6 @@ def test_a_full_or_readonly_disk_gives_a_clear_error(tmp_path, monkeypatch, sett
     assert_same(encoder.encode(TEXTS), Letters().encode(TEXTS))
 
 
-def test_queries_stay_below_the_parameter_limit_of_sqlite(tmp_path, monkeypatch):
-    limit_sqlite(monkeypatch, lambda db: db.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, 999))
-    letters, texts = Letters(), [f"text {n}" for n in range(1200)]
-    encoder = CachedEncoder(letters, tmp_path)
-    for _ in range(2):
-        assert_same(encoder.encode(texts), Letters().encode(texts))
-    assert [len(call) for call in letters.calls] == [1024, 176]
-
-
 def test_an_unusable_folder_is_rejected_at_once(tmp_path):
     (tmp_path / "file").write_text("x")
     for folder in (tmp_path / "file", tmp_path / "file" / "below"):
@@ -346,7 +329,7 @@ def test_an_unusable_folder_is_rejected_at_once(tmp_path):
 
 
 def test_a_locked_cache_is_waited_for(tmp_path, monkeypatch):
-    assert cache_file.TIMEOUT >= 60
+    assert cache.TIMEOUT >= 60
     encoder = CachedEncoder(Letters(), tmp_path)
     encoder.encode(["a"])
     encoder.encode(["a"])
@@ -354,8 +337,8 @@ def test_a_locked_cache_is_waited_for(tmp_path, monkeypatch):
         db.execute("BEGIN IMMEDIATE")
         encoder.encode(["a"])  # nothing was written since it was read last: so reading writes nothing, and waits not
         with monkeypatch.context() as patch:
-            patch.setattr(cache_file, "TIMEOUT", 0.05)
-            with pytest.raises(FileError, match=r"locked.*no process locks it"):
+            patch.setattr(cache, "TIMEOUT", 0.05)
+            with pytest.raises(FileError, match="locked"):
                 encoder.encode(["b"])
         with ThreadPoolExecutor(1) as pool:
             waiting = pool.submit(encoder.encode, ["b"])
@@ -369,7 +352,7 @@ def test_a_cache_that_another_process_creates_is_waited_for(tmp_path, monkeypatc
     with closing(sqlite3.connect(tmp_path / "cache.sqlite", isolation_level=None, check_same_thread=False)) as db:
         db.execute("BEGIN IMMEDIATE")
         with monkeypatch.context() as patch:
-            patch.setattr(cache_file, "TIMEOUT", 0.05)
+            patch.setattr(cache, "TIMEOUT", 0.05)
             with pytest.raises(FileError, match="locked"):
                 CachedEncoder(Letters(), tmp_path)
         with ThreadPoolExecutor(1) as pool:
@@ -418,7 +401,7 @@ def test_threads_share_an_encoder(tmp_path):
 
 
 def size_of(text):
-    return len(cache_file._pack(Letters().encode([text])))
+    return len(cache._pack(Letters().encode([text])))
 
 
 @pytest.mark.parametrize("calls", [[*"0123456789"], ["0123456789"]], ids=["ten calls", "one"])
@@ -459,7 +442,7 @@ def test_a_text_larger_than_the_limit_is_not_stored_and_evicts_nothing(tmp_path,
     encoder = CachedEncoder(letters, tmp_path, limit=size_of(long))  # fills all of it, so all others go
     encoder.encode([long])
     assert stored_bytes(tmp_path) == size_of(long)
-    monkeypatch.setattr(cache_file, "MAX_ROW_BYTES", 10)  # SQLite's own limit
+    monkeypatch.setattr(cache, "MAX_ROW_BYTES", 10)  # SQLite's own limit
     CachedEncoder(letters, tmp_path).encode(TEXTS)
     assert stored_bytes(tmp_path) == size_of(long)
 
@@ -511,7 +494,7 @@ def write_and_hang(folder, texts, inside):
         inside.set()
         time.sleep(60)
 
-    cache_file.CacheFile._evict = hang
+    cache._CacheFile._evict = hang
     encoder.encode(texts)
 
 
@@ -526,7 +509,7 @@ def test_a_killed_writer_leaves_complete_blocks(tmp_path, deleted):
     finally:
         writer.kill()
         writer.join(60)
-    assert (tmp_path / "cache.sqlite-wal").stat().st_size > 1 << 20  # half of a block is on the disk
+    assert (tmp_path / "cache.sqlite-journal").stat().st_size > 0  # half of a block is on the disk
     if deleted:  # as a message says; what lies beside it must not harm the next one
         (tmp_path / "cache.sqlite").unlink()
     letters = Letters()

@@ -93,7 +93,7 @@ def test_external_weights_and_other_inputs_are_supported(folder: Path) -> None:
     model = onnx.load(folder / "model.onnx")
     for name in ("token_type_ids", "position_ids"):
         model.graph.input.append(onnx.helper.make_tensor_value_info(name, onnx.TensorProto.INT32, ["texts", "tokens"]))
-    onnx.save(model, folder / "model.onnx", save_as_external_data=True, location="weights.onnx_data")
+    onnx.save(model, folder / "model.onnx", save_as_external_data=True, location="model.onnx_data")
     for layer in (2, 6):
         expected = load_encoder("minilm", layer=layer).encode(TEXTS)
         assert_close(load_encoder(folder, layer=layer).encode(TEXTS), expected, 1e-5)

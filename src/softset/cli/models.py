@@ -42,7 +42,7 @@ def import_(source: str, name: str, replace: bool, kind: str | None, as_json: bo
       softset models import roberta-large --name roberta
       softset models import path/to/model --name quick --kind onnx
     """
-    from softset.encoders.model_import import import_model
+    from softset.encoders.model_management import import_model
 
     with ProgressBar("MB") as progress:
         facts = import_model(
@@ -67,7 +67,7 @@ def list_(as_json: bool) -> None:
       softset models list
       softset models list --json
     """
-    from softset.encoders.model_info import list_models
+    from softset.encoders.model_management import list_models
 
     rows = list_models()
     if as_json:
@@ -95,7 +95,7 @@ def info(name: str, verify: bool, as_json: bool) -> None:
       softset models info words:glove-6b-100d
       softset models info path/to/model --json
     """
-    from softset.encoders.model_info import describe_model, verify_model
+    from softset.encoders.model_management import describe_model, verify_model
 
     if verify:
         verify_model(name)  # before it is opened

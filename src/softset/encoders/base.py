@@ -13,8 +13,6 @@ from softset.encoders.tokensets import TokenSets
 from softset.errors import AmbientError, InputError
 from softset.vectors.rows import RowBuffer
 
-__all__ = ["TEXTS_PER_BLOCK", "Encoder", "Progress", "TextEncoder", "concatenate_blocks"]
-
 # Enough texts to sort by length; sentences of 20 tokens and 384 dimensions take 30 MB.
 TEXTS_PER_BLOCK = 1024
 

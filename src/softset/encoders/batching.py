@@ -5,16 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = [
-    "DEFAULT_BATCH_TOKENS",
-    "Window",
-    "group_by_length",
-    "pad_sequences",
-    "parallel_batch_tokens",
-    "split_last_batches",
-    "split_windows",
-]
-
 # Tokens in a batch, padding included. MiniLM is fastest from 256 to 512 (python -m benchmarks --case encoder): smaller
 # batches pay for the calls, and the activations of larger ones leave the processor's cache.
 DEFAULT_BATCH_TOKENS = 512

@@ -1,23 +1,41 @@
-"""A disk cache of encoded texts that several runs and processes can share."""
+"""A disk cache of encoded texts that several runs and processes can share: one SQLite file.
+
+The small table `texts` records which texts are stored and when they were last used, so that reading a text does not
+rewrite its large row in `contents`. A connection is open for one read or one write: it never crosses a fork or a
+thread, and none is open while an encoder runs.
+"""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from hashlib import sha256
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from hashlib import blake2b, sha256
 from pathlib import Path
 
 import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
 
 from softset.encoders.base import TEXTS_PER_BLOCK, Encoder, Progress, TextEncoder, concatenate_blocks
-from softset.encoders.cache_file import CacheFile
 from softset.encoders.texts import check_texts, distinct_indices
 from softset.encoders.tokensets import TokenSets
 from softset.encoders.tokensets_file import arrays_from_sets, sets_from_arrays
-from softset.errors import InputError
+from softset.errors import FileError, InputError
 from softset.io.text import counted
 
-__all__ = ["DEFAULT_CACHE_LIMIT", "CachedEncoder"]
-
 DEFAULT_CACHE_LIMIT = 4 << 30  # bytes
+MAX_ROW_BYTES = 900_000_000  # the limit of SQLite is 10^9
+TIMEOUT = 60.0  # seconds to wait for another process that writes
+VERSION = 1
+SCHEMA = """
+BEGIN IMMEDIATE;
+CREATE TABLE IF NOT EXISTS texts (id INTEGER PRIMARY KEY, key BLOB UNIQUE, bytes INTEGER, used INTEGER);
+CREATE TABLE IF NOT EXISTS contents (id INTEGER PRIMARY KEY, data BLOB, checksum BLOB);
+CREATE INDEX IF NOT EXISTS by_use ON texts (used);
+CREATE TRIGGER IF NOT EXISTS removed AFTER DELETE ON texts BEGIN DELETE FROM contents WHERE id = OLD.id; END;
+PRAGMA user_version = 1;
+COMMIT;
+"""
 
 EncodeBlock = Callable[[list[str], Progress | None], TokenSets]
 
@@ -52,76 +70,67 @@ class CachedEncoder(TextEncoder):
                 f"the signature {encoder.signature!r} does not identify the vectors, so they cannot be cached: give a "
                 "function a name, or save word vectors first"
             )
-        self._encoder, self._file = encoder, CacheFile(Path(folder).absolute(), limit)
-
-    @property
-    def encoder(self) -> Encoder:
-        """The wrapped encoder."""
-        return self._encoder
+        self.encoder, self.repaired, self._file = encoder, 0, _CacheFile(Path(folder).absolute(), limit)
 
     @property
     def signature(self) -> str:
         """The signature of the wrapped encoder."""
-        return self._encoder.signature
+        return self.encoder.signature
 
     @property
     def dimensions(self) -> int:
         """The dimension d of the vectors."""
-        return self._encoder.dimensions
+        return self.encoder.dimensions
 
     @property
     def second_moment(self) -> np.ndarray | None:
         """The second moment of the wrapped encoder, or None if it has none."""
-        moment: np.ndarray | None = getattr(self._encoder, "second_moment", None)
+        moment: np.ndarray | None = getattr(self.encoder, "second_moment", None)
         return moment
-
-    @property
-    def repaired(self) -> int:
-        """The number of damaged entries that were found."""
-        return self._file.repaired
 
     def _encode(self, texts: Sequence[str], progress: Progress | None) -> TokenSets:
         def encode(block: list[str], report: Progress | None) -> TokenSets:
-            return self._encoder.encode(block, progress=report)
+            return self.encoder.encode(block, progress=report)
 
-        return self._cached("sets", texts, encode, progress) if texts else encode([], progress)
+        return self._cached("sets", texts, encode, progress)
 
     def embed(self, texts: Sequence[str], *, progress: Progress | None = None) -> np.ndarray:
         """Return one pooled vector per text, (n, d), of the wrapped encoder; cached apart from the token sets."""
 
         def embed(block: list[str], report: Progress | None) -> TokenSets:
-            pooled, zeros = self._encoder.embed(block, progress=report), np.zeros(len(block), dtype=np.int64)
+            pooled, zeros = self.encoder.embed(block, progress=report), np.zeros(len(block), dtype=np.int64)
             return TokenSets(pooled, np.arange(len(block) + 1), None, None, None, zeros, zeros)
 
         checked = check_texts(texts)
         index = distinct_indices(checked)
-        sets = self._cached("pooled", list(index), embed, progress) if checked else embed([], progress)
-        return sets.vectors if len(index) == len(checked) else sets.vectors[[index[text] for text in checked]]
+        return self._cached("pooled", list(index), embed, progress).vectors[[index[text] for text in checked]]
 
     def _cached(self, kind: str, texts: Sequence[str], encode: EncodeBlock, progress: Progress | None) -> TokenSets:
-        """Return the token sets of distinct texts; encode and store the missing ones block by block."""
-        signature, total = self.signature, len(texts)
-        keys = [_key(signature, kind, text) for text in texts]
-        entries = self._file.read(keys)
-        if progress is not None and entries:
-            progress(len(entries), total)
+        """Return the token sets of distinct texts; memory holds the result and one block of entries."""
+        if not texts:
+            return encode([], progress)
+        starts = range(0, len(texts), TEXTS_PER_BLOCK)
+        return concatenate_blocks(self._block(kind, texts, start, encode, progress) for start in starts)
+
+    def _block(
+        self, kind: str, texts: Sequence[str], start: int, encode: EncodeBlock, progress: Progress | None
+    ) -> TokenSets:
+        """Return the token sets of one block; encode and store the missing ones."""
+        block, signature = texts[start : start + TEXTS_PER_BLOCK], self.signature
+        keys = [_key(signature, kind, text) for text in block]
+        entries, damaged = self._file.read(keys, signature)
+        self.repaired += damaged
         missing = [index for index, key in enumerate(keys) if key not in entries]
-        for start in range(0, len(missing), TEXTS_PER_BLOCK):
-            block = missing[start : start + TEXTS_PER_BLOCK]
-            sets = encode([texts[index] for index in block], _add_to(progress, len(entries), total))
-            _check_block(sets, len(block), signature)
-            new = {keys[index]: sets[row : row + 1] for row, index in enumerate(block)}
-            self._file.write(new)
-            entries |= new
-            if progress is not None:
-                progress(len(entries), total)
-        return concatenate_blocks(_pop_blocks(entries, keys))
-
-
-def _pop_blocks(entries: dict[bytes, TokenSets], keys: Sequence[bytes]) -> Iterator[TokenSets]:
-    """Yield the entries in the order of the keys, block by block, and remove them from the dictionary."""
-    for start in range(0, len(keys), TEXTS_PER_BLOCK):
-        yield TokenSets.concatenate([entries.pop(key) for key in keys[start : start + TEXTS_PER_BLOCK]])
+        if missing:
+            before = start + len(entries)
+            report = None if progress is None else lambda done, _: progress(before + done, len(texts))
+            sets = _readable(encode([block[index] for index in missing], report), len(missing), signature)
+            encoded = {keys[index]: sets[row : row + 1] for row, index in enumerate(missing)}
+            self._file.write(encoded)
+            entries |= encoded
+        if progress is not None:
+            progress(start + len(block), len(texts))
+        return TokenSets.concatenate(entries[key] for key in keys)
 
 
 def _key(signature: str, kind: str, text: str) -> bytes:
@@ -133,16 +142,116 @@ def _key(signature: str, kind: str, text: str) -> bytes:
     return message.digest()
 
 
-def _add_to(progress: Progress | None, before: int, total: int) -> Progress | None:
-    """Return a progress function for a block that starts after `before` finished texts."""
-    return None if progress is None else lambda done, _: progress(before + done, total)
-
-
-def _check_block(sets: TokenSets, texts: int, signature: str) -> None:
-    """Reject token sets of a foreign encoder that could not be read back."""
+def _readable(sets: TokenSets, texts: int, signature: str) -> TokenSets:
+    """Return the token sets as they will be read; reject those of a foreign encoder that could not be read back."""
     try:
-        count = len(sets_from_arrays(arrays_from_sets(sets), signature))
+        sets = sets_from_arrays(arrays_from_sets(sets), signature)
     except ValueError as error:
         raise InputError(f"the token sets of the encoder {signature!r} cannot be cached: {error}") from error
-    if count != texts:
-        raise InputError(f"the encoder {signature!r} returned {counted(count, 'text')}, but {texts} were wanted")
+    if len(sets) != texts:
+        raise InputError(f"the encoder {signature!r} returned {counted(len(sets), 'text')}, but {texts} were wanted")
+    return sets
+
+
+class _CacheFile:
+    """The token sets in FOLDER/cache.sqlite, within a limit of bytes.
+
+    Each written block gets the next even number in `used`, and texts that are read later get the odd number after it.
+    So texts that were read since the last write need no update when they are read again.
+    """
+
+    def __init__(self, folder: Path, limit: int) -> None:
+        self._path, self._limit = folder / "cache.sqlite", limit
+        with self._connect():
+            pass  # report an unusable folder before hours of encoding
+
+    def read(self, keys: Sequence[bytes], signature: str) -> tuple[dict[bytes, TokenSets], int]:
+        """Return the stored entries of the keys and the number of damaged entries, which are deleted."""
+        entries: dict[bytes, TokenSets] = {}
+        stale, damaged = [], []
+        with self._connect() as db:
+            now = _last_use(db) | 1
+            for key in keys:
+                query = "SELECT data, checksum, used FROM texts LEFT JOIN contents USING (id) WHERE key = ?"
+                for data, checksum, used in db.execute(query, (key,)).fetchall():
+                    sets = _unpack(key, data, checksum, signature)
+                    if sets is None:
+                        damaged.append((key,))
+                        continue
+                    entries[key] = sets
+                    stale += [(now, key)] if used < now else []
+            if stale or damaged:
+                with _transaction(db):
+                    db.executemany("DELETE FROM texts WHERE key = ?", damaged)
+                    db.executemany("UPDATE texts SET used = ? WHERE key = ?", stale)
+        return entries, len(damaged)
+
+    def write(self, entries: Mapping[bytes, TokenSets]) -> None:
+        """Store all entries or none, and delete the least recently used texts if the cache exceeds its limit."""
+        packed = [(key, _pack(sets)) for key, sets in entries.items()]
+        with self._connect() as db, _transaction(db):
+            now = (_last_use(db) // 2 + 1) * 2
+            for key, data in packed:
+                if len(data) > min(self._limit, MAX_ROW_BYTES):
+                    continue
+                inserted = db.execute("INSERT OR IGNORE INTO texts VALUES (NULL, ?, ?, ?)", (key, len(data), now))
+                if inserted.rowcount:  # otherwise another process stored it first
+                    row = (inserted.lastrowid, data, _checksum(key, data))
+                    db.execute("INSERT OR REPLACE INTO contents VALUES (?, ?, ?)", row)
+            self._evict(db)
+
+    def _evict(self, db: sqlite3.Connection) -> None:
+        """Delete the least recently used texts until the cache is 90% full; a single text may fill all of it."""
+        (total,) = db.execute("SELECT ifnull(sum(bytes), 0) FROM texts").fetchone()
+        if total <= self._limit:
+            return
+        evicted = []
+        for number, size in db.execute("SELECT id, bytes FROM texts ORDER BY used, id"):
+            if total <= 0.9 * self._limit or total == size <= self._limit:
+                break
+            evicted.append((number,))
+            total -= size
+        db.executemany("DELETE FROM texts WHERE id = ?", evicted)
+
+    @contextmanager
+    def _connect(self) -> Iterator[sqlite3.Connection]:
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with closing(sqlite3.connect(self._path, timeout=TIMEOUT, isolation_level=None)) as db:
+                query = "SELECT user_version, (SELECT count(*) FROM sqlite_master) FROM pragma_user_version"
+                version, tables = db.execute(query).fetchone()
+                if version != VERSION and (version or tables):
+                    raise sqlite3.DatabaseError("it is a database of another kind or version")
+                if version != VERSION:
+                    db.executescript(SCHEMA)
+                yield db
+        except (sqlite3.Error, ValueError, TypeError) as error:  # the last two: damaged names and numbers
+            remedy = "check that its folder is writable and the disk has space, or delete this file"
+            raise FileError(f"the cache {self._path} cannot be used ({error}): {remedy}") from error
+
+
+@contextmanager
+def _transaction(db: sqlite3.Connection) -> Iterator[None]:
+    with db:  # commits, or rolls back on an error
+        db.execute("BEGIN IMMEDIATE")
+        yield
+
+
+def _last_use(db: sqlite3.Connection) -> int:
+    return int(db.execute("SELECT ifnull(max(used), 0) FROM texts").fetchone()[0])
+
+
+def _pack(sets: TokenSets) -> bytes:
+    return save({name: np.ascontiguousarray(array) for name, array in arrays_from_sets(sets).items()})
+
+
+def _unpack(key: bytes, data: bytes, checksum: bytes, signature: str) -> TokenSets | None:
+    """Return the token sets of a row, or None if the row is damaged."""
+    try:
+        return sets_from_arrays(load(data), signature) if _checksum(key, data) == checksum else None
+    except (SafetensorError, KeyError, ValueError, IndexError, TypeError):
+        return None
+
+
+def _checksum(key: bytes, data: bytes) -> bytes:
+    return blake2b(data, key=key, digest_size=16).digest()  # keyed, so that the row of another text does not verify

@@ -18,8 +18,6 @@ from softset.vectors.word_patterns import SPACED_WORD
 if TYPE_CHECKING:
     import re
 
-__all__ = ["RowCollector", "merge_words"]
-
 
 class RowCollector:
     """The rows of some texts, filled window by window in any order."""

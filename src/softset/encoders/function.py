@@ -15,8 +15,6 @@ from softset.encoders.tokensets import TokenSets
 from softset.errors import AmbientError, InputError, NotFiniteError, ShapeError
 from softset.io.text import counted
 
-__all__ = ["FunctionEncoder"]
-
 PROBE = "a red book"  # is encoded to find the dimension; few functions return no vector for it
 
 

@@ -6,8 +6,6 @@ from contextlib import contextmanager
 from softset.errors import FileError, SoftsetError
 from softset.io.text import first_line
 
-__all__ = ["translate_errors"]
-
 MAX_CHARACTERS = 300
 
 

@@ -18,8 +18,6 @@ from softset.runtime.threads import thread_count
 from softset.vectors.registry import BUNDLED as BUNDLED_WORDS
 from softset.vectors.registry import vectors_folder
 
-__all__ = ["EncoderOptions", "load_encoder"]
-
 MAX_PATH_CHARACTERS, MAX_NAME_BYTES = 4000, 255  # the limits of common systems; the latter is for each part of a path
 
 

@@ -7,8 +7,6 @@ from typing import Any
 
 from softset.errors import InputError
 
-__all__ = ["Layer", "check_layer", "max_sequence_length", "resolve_layer"]
-
 Layer = int | float | str
 
 # Some models allow 131,072 tokens, whose attention alone would fill the memory.

@@ -14,8 +14,6 @@ from softset.encoders.tokensets import TokenSets
 from softset.errors import FileError, InputError
 from softset.io.arrays import read_tensors, write_tensors
 
-__all__ = ["read_moment", "second_moment", "write_moments"]
-
 KIND = "SecondMoments"
 
 

@@ -11,8 +11,6 @@ from softset.encoders.tokenizer import Tokenizer
 from softset.errors import FileError
 from softset.io.text import counted
 
-__all__ = ["RUN_ADVICE", "SUPPORTED", "Network", "depends_on_batch", "describe_failure", "is_causal", "run_network"]
-
 RUN_ADVICE = "try a smaller max_length or batch_tokens, or save the model again"
 SUPPORTED = "supported models are text encoders (BERT), the encoders of T5 and BART, and decoders (GPT-2, Llama)"
 PROBES = ("a", "a red book about the old king and the young queen of the north")

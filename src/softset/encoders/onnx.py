@@ -3,7 +3,7 @@
 import re
 from copy import copy
 from functools import cached_property
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,9 +16,8 @@ from softset.encoders.tokenizer import SubwordTokenizer
 from softset.errors import FileError, InputError
 from softset.io.json_files import read_json
 
-__all__ = ["OnnxNetwork", "external_weights", "leaves_folder", "onnx_file", "open_onnx"]
-
 LAYER_OUTPUT = re.compile(r"(?:.*[._])?hidden(?:_states?)?[._](\d+)")  # hidden_4, hidden_states.4
+WEIGHTS_FILE = re.compile(r"model\.onnx[._]data(_\d+)?")
 LAST_LAYER_OUTPUTS = ("last_hidden_state", "token_embeddings")
 # Fusing a sum with the layer norm after it is slower than both: without the fusion a run takes a twelfth less time.
 DISABLED_OPTIMIZERS = ["SkipLayerNormFusion"]
@@ -31,28 +30,17 @@ def onnx_file(folder: Path) -> Path | None:
     return next((path for path in (folder / "model.onnx", folder / "onnx" / "model.onnx") if path.is_file()), None)
 
 
-def external_weights(file: Path) -> list[Path]:
-    """Return the files beside an ONNX file that hold its weights; paths outside of its folder are rejected."""
+def check_weights(file: Path) -> None:
+    """Reject an ONNX file whose weights are neither in it nor in a file model.onnx_data beside it."""
     try:
         locations = sorted(weight_locations(file.read_bytes()))
     except (ValueError, RecursionError) as error:
         raise _not_onnx(file, error) from error
     for location in locations:
-        if leaves_folder(location):
-            raise FileError(f"{file} refers to weights in {location[:100]!r}, outside of its folder: do not use it")
+        if not WEIGHTS_FILE.fullmatch(location):
+            raise FileError(f"{file} refers to weights in {location[:100]!r}, but only model.onnx_data is supported")
         if not (file.parent / location).is_file():
-            raise FileError(f"{file} refers to weights in {location[:100]!r}, which is missing: get the whole model")
-    return [file.parent / location for location in locations]
-
-
-def leaves_folder(name: str) -> bool:
-    """Return whether a file name from a model leads out of the model's folder.
-
-    >>> [leaves_folder(name) for name in ("weights.bin", "data/weights.bin", "../weights.bin", "/etc/passwd")]
-    [False, False, True, True]
-    """
-    parts = PurePosixPath(name.replace("\\", "/")).parts
-    return not parts or ".." in parts or parts[0] == "/" or parts[0].endswith(":") or "\0" in name
+            raise FileError(f"{file} refers to weights in {location!r}, which is missing: get the whole model")
 
 
 def open_onnx(

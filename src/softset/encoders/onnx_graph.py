@@ -6,8 +6,6 @@ its messages are copied or left out, so only names must be understood. The numbe
 
 from collections.abc import Iterator
 
-__all__ = ["only_output", "output_names", "weight_locations"]
-
 GRAPH, NODE, INITIALIZER, OUTPUT = 7, 1, 5, 12
 NODE_INPUT, NODE_OUTPUT, NODE_ATTRIBUTE, SUBGRAPHS = 1, 2, 5, (6, 11)
 TENSOR_NAME, EXTERNAL_DATA, VALUE_NAME = 8, 13, 1
@@ -133,11 +131,7 @@ def _read_varint(message: memoryview, position: int) -> tuple[int, int]:
 
 
 def _varint(value: int) -> bytes:
-    """Return a number in the encoding of protocol buffers: seven bits per byte, the lowest first.
-
-    >>> _varint(300).hex()
-    'ac02'
-    """
+    """Return a number in the encoding of protocol buffers: seven bits per byte, the lowest first."""
     encoded = bytearray()
     while value > 127:
         encoded.append(value & 127 | 128)

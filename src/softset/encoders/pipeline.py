@@ -28,8 +28,6 @@ from softset.errors import InputError
 from softset.io.text import counted
 from softset.runtime.threads import parallel_map
 
-__all__ = ["ContextualEncoder", "Overflow", "PipelineOptions", "Unit"]
-
 # A single sequence of this length uses all threads; a shorter one takes less than 60 ms on one thread.
 LONG_SEQUENCE = 256
 

@@ -23,8 +23,6 @@ from softset.encoders.transformers import check_not_forked
 from softset.errors import FileError, InputError, MissingExtraError
 from softset.io.json_files import read_json
 
-__all__ = ["LateInteractionEncoder", "Role", "SentenceEncoder", "sentence_encoder"]
-
 Role = Literal["document", "query"]
 PROMPTS = {"query": ("query",), "document": ("document", "passage", "corpus")}  # the first one that a model has
 CLASSES = {

@@ -5,8 +5,6 @@ from urllib.parse import quote, unquote
 
 from softset.errors import InputError
 
-__all__ = ["format_signature", "parse_signature"]
-
 UNQUOTED = "/@+,-._~()<>= "  # the separators | and : must be quoted
 
 

@@ -21,8 +21,6 @@ from softset.vectors.rows import l2_l1_norms
 from softset.vectors.vocabulary import Vocabulary
 from softset.vectors.word_patterns import INVISIBLE, WORD
 
-__all__ = ["TableEncoder", "TableNetwork", "WordsEncoder", "open_model2vec"]
-
 CACHED_WORDS = 1 << 17  # most words of a text also occur in the texts before it
 
 

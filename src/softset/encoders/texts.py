@@ -5,8 +5,6 @@ from typing import Any
 
 from softset.errors import InputError
 
-__all__ = ["check_text", "check_texts", "distinct_indices", "excerpt", "iter_items"]
-
 MAX_CHARACTERS = 10_000_000  # a long book has 4 million; a longer text is a mistake and would take hours
 
 

@@ -14,8 +14,6 @@ from softset.encoders.library_errors import translate_errors
 from softset.encoders.texts import excerpt
 from softset.encoders.tokensets import string_array
 
-__all__ = ["SlowTokenizer", "SubwordTokenizer", "TokenizedText", "Tokenizer"]
-
 SPACE = " \u2581\u0120"  # the spellings of space in sentencepiece and byte-level models
 TEXTS_PER_CALL = 1024  # the library's results take 100 times the memory of the arrays that are made from them
 

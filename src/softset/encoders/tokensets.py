@@ -12,8 +12,6 @@ from softset.errors import AmbientError, InputError, NotFiniteError, ShapeError
 from softset.io.text import counted, there_are
 from softset.vectors.rows import concatenate_rows, group_means
 
-__all__ = ["FLOAT_TYPES", "TokenSets", "offsets_from_counts", "string_array"]
-
 FLOAT_TYPES = (np.float16, np.float32, np.float64)
 
 

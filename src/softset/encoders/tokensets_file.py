@@ -19,8 +19,6 @@ from softset.io.atomic import new_folder
 from softset.io.manifest import Manifest
 from softset.vectors.formats.arrays import map_tensors
 
-__all__ = ["MANIFEST", "arrays_from_sets", "open_sets", "save_sets", "sets_from_arrays"]
-
 KIND = "TokenSets"
 MANIFEST = Manifest(KIND, 1, "a folder of token sets", "encode the texts again and save them")
 

@@ -15,8 +15,6 @@ from softset.encoders.tokenizer import SlowTokenizer, SubwordTokenizer, Tokenize
 from softset.errors import FileError, InputError, MissingExtraError
 from softset.io.text import first_line
 
-__all__ = ["TorchNetwork", "check_not_forked", "open_transformers"]
-
 DTYPES = ("float32", "bfloat16", "float16")
 NO_LIMIT = 1 << 62
 

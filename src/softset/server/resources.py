@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from softset.collections.collection import Collection, open_collection
 from softset.encoders.loading import load_encoder
 from softset.encoders.model_config import Layer, check_layer
-from softset.encoders.model_info import list_models
+from softset.encoders.model_management import list_models
 from softset.encoders.pipeline import ContextualEncoder
 from softset.encoders.signature import parse_signature
 from softset.errors import InputError

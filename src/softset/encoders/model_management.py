@@ -1,0 +1,221 @@
+"""Import, list, describe and verify models. An import copies the safe files of a model to the user's cache."""
+
+import re
+import shutil
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from softset.encoders.base import Encoder, Progress
+from softset.encoders.library_errors import translate_errors
+from softset.encoders.loading import load_encoder
+from softset.encoders.models import (
+    BUNDLED,
+    KINDS,
+    MANIFEST,
+    REGISTRY,
+    TEXT_FILES,
+    model_files,
+    model_folder,
+    model_kind,
+    read_licence,
+)
+from softset.encoders.signature import parse_signature
+from softset.errors import FileError, InputError, MissingExtraError, SoftsetError
+from softset.io.json_files import read_json
+from softset.io.text import printable
+from softset.vectors import registry
+from softset.vectors.storage import open_vectors, verify_vectors
+
+SAMPLE = "A red book."
+HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
+ONNX_FILES = ("model.onnx", "model.onnx[._]data*")
+HUB_FILES = [*TEXT_FILES, "*.safetensors", "README.md", *ONNX_FILES, *(f"onnx/{name}" for name in ONNX_FILES)]
+# "*" also matches slashes, so files in other subfolders are ignored explicitly.
+HUB_IGNORED = ["*/*.json", "*/*.txt", "*/*.spm", "*/*.tiktoken", "*/*.safetensors"]
+TOKENIZER_FILES = re.compile(r"tokenizer\.json|vocab\.(json|txt)|dict\.txt|bpe\.codes|.*\.(model|spm|tiktoken)")
+LISTED = ("kind", "dimensions", "layers", "bytes")
+DESCRIBED = ("name", "kind", "dimensions", "layers", "longest", "signature", "problem", "licence", "source")
+
+
+def import_model(
+    source: str, name: str, *, replace: bool = False, kind: str | None = None, progress: Progress | None = None
+) -> dict[str, Any]:
+    """Copy a model so that `load_encoder(name)` opens it; return its facts.
+
+    The copy is opened and encodes a text before it gets its name, so the libraries that it needs must be installed. If
+    anything fails, nothing remains.
+
+    Args:
+        source: a folder, or else the name of a model on the Hugging Face hub, which is downloaded.
+        name: the name of the copy.
+        replace: replace an imported model of the same name.
+        kind: "onnx", "transformers" or "model2vec", for a folder with an ONNX file and safetensors.
+        progress: called with the number of copied bytes and of all bytes, after each file.
+    """
+    REGISTRY.check_name(name, replace=replace)
+    if kind is not None and kind not in KINDS:
+        raise InputError(f"the kind {kind!r} is not known: use {', '.join(KINDS)}")
+    path = Path(source)
+    if path.is_dir():
+        return _import(path, source, name, replace, kind, progress)
+    if path.exists():
+        raise FileError(f"{source} is not a folder: unpack an archive and give the folder of the model")
+    REGISTRY.root.mkdir(parents=True, exist_ok=True)
+    # With the name of an unfinished import, the registry deletes the folder even if this process is killed.
+    with tempfile.TemporaryDirectory(dir=REGISTRY.root, prefix=f"{name}@") as folder:
+        _download(source, Path(folder))
+        return _import(Path(folder), source, name, replace, kind, progress)
+
+
+def _download(name: str, folder: Path) -> None:
+    """Download the safe files of a model on the hub."""
+    if not HUB_NAME.fullmatch(name) or name.endswith((".whl", ".zip", ".gz")):
+        raise InputError(f"there is no folder {name}: give the folder of a model, or its hub name")
+    try:
+        from huggingface_hub import snapshot_download
+    except ImportError as error:
+        raise MissingExtraError(
+            f"there is no folder {name}, and a hub name needs huggingface_hub: pip install 'softset[torch]'"
+        ) from error
+    with translate_errors(f"there is no folder {name}, and the hub has no such model", "check the name"):
+        snapshot_download(name, local_dir=folder, allow_patterns=HUB_FILES, ignore_patterns=HUB_IGNORED)
+
+
+def _import(
+    source: Path, label: str, name: str, replace: bool, kind: str | None, progress: Progress | None
+) -> dict[str, Any]:
+    """Copy a model, try it, and register it under its name; `label` is the source in messages."""
+    with REGISTRY.create(name, replace=replace) as folder:
+        try:
+            kind = model_kind(source, kind)
+            _copy_files(source, kind, folder, progress)
+            encoder = _try_encoder(folder)
+        except SoftsetError as error:
+            message = str(error)
+            for internal in (str(folder), folder.name, str(source)):
+                message = message.replace(internal, label)
+            raise FileError(printable(" ".join(message.split()))) from error
+        origin = source.resolve().name if Path(label).is_dir() else label
+        facts: dict[str, Any] = {"name": name, "kind": kind, "source": printable(origin)}
+        facts |= {"licence": read_licence(source), "dimensions": encoder.dimensions}
+        facts["layers"] = getattr(encoder, "layer", None)
+        facts = {key: value for key, value in facts.items() if value is not None}
+        MANIFEST.write(folder, facts)
+    return facts
+
+
+def _copy_files(source: Path, kind: str, folder: Path, progress: Progress | None) -> None:
+    """Copy the files of a model; links that leave its folder are rejected."""
+    files = model_files(source, kind)
+    tokenizer = TOKENIZER_FILES if kind == "transformers" else re.compile(r"tokenizer\.json")
+    if not any(map(tokenizer.fullmatch, files)):
+        raise FileError(f"{source} has no tokenizer.json: save the tokenizer in the folder of the model")
+    for path in files.values():
+        if not path.resolve().is_relative_to(source.resolve()):
+            raise FileError(f"{path} is a link outside of the model's folder: copy the file (cp -RL)")
+    total, done = sum(path.stat().st_size for path in files.values()), 0
+    for name, path in files.items():
+        done += Path(shutil.copyfile(path, folder / name)).stat().st_size
+        if progress is not None:
+            progress(done, total)
+
+
+def _try_encoder(folder: Path) -> Encoder:
+    """Encode a text with the copy and return its encoder."""
+    with translate_errors(f"{folder} cannot encode a text", "save the model again"):
+        encoder = load_encoder(folder)
+        sets = encoder.encode([SAMPLE])
+    if not all(np.isfinite(part.vectors).all() for part in (sets, sets.special) if part is not None):
+        raise FileError(f"{folder} returns numbers that are not finite for the text {SAMPLE!r}: save the model again")
+    return encoder
+
+
+def list_models() -> list[dict[str, Any]]:
+    """Return the name, kind, dimensions, layers and bytes of every named model; damaged models have a `problem`."""
+    rows = [_row(BUNDLED, model_folder(BUNDLED), _model_facts), _row("words", registry.vectors_folder(), _words_facts)]
+    rows += [_row(name, folder, _model_facts) for name, folder in REGISTRY.items()]
+    return rows + [_row(f"words:{name}", folder, _words_facts) for name, folder in registry.REGISTRY.items()]
+
+
+def _row(name: str, folder: Path | None, read_facts: Callable[[Path], dict[str, Any]]) -> dict[str, Any]:
+    with suppress(SoftsetError, OSError):
+        if folder is not None:
+            facts = read_facts(folder)
+            return {"name": name, **{key: facts[key] for key in LISTED if facts.get(key) is not None}}
+    return {"name": name, "problem": "broken: remove it, and import it again"}
+
+
+def describe_model(name: str) -> dict[str, Any]:
+    """Return all facts about a model, given by its name or path.
+
+    If its encoder cannot be opened (an extra may be missing), `problem` gives the reason and `signature` is None.
+    """
+    folder, is_words = _find_model(name)
+    if is_words:
+        facts = _words_facts(folder)
+    elif model_folder(name) is not None or read_json(folder / "meta.json", missing_ok=True).get("softset"):
+        facts = _model_facts(folder)
+    else:
+        kind = model_kind(folder)
+        size = sum(path.stat().st_size for path in model_files(folder, kind).values())
+        facts = {"kind": kind, "licence": read_licence(folder), "bytes": size}
+    facts = {"name": name} | facts | _encoder_facts(name)
+    ordered = {key: facts.pop(key, None) for key in DESCRIBED if key in facts or key != "problem"}
+    return {**ordered, **facts, "folder": str(folder.resolve())}
+
+
+def verify_model(name: str) -> None:
+    """Compare the SHA-256 of every file of a model with its manifest."""
+    folder, is_words = _find_model(name)
+    if is_words:
+        verify_vectors(folder)
+    else:
+        MANIFEST.verify(folder)
+
+
+def _find_model(name: str) -> tuple[Path, bool]:
+    """Return the folder that `load_encoder` opens by this name, and whether it holds word vectors."""
+    kind, _, vectors = name.partition(":")
+    if kind == "words":
+        return registry.vectors_folder(vectors or None), True
+    registered = model_folder(name)
+    folder = registered or Path(name)
+    if registered is not None and not registered.is_dir():
+        raise FileError(f"the folder of {name} is missing: {MANIFEST.remedy}")
+    if not folder.is_dir():
+        known = ", ".join(row["name"] for row in list_models())
+        raise InputError(f"there is no model named {name!r} and no such folder; known are {known}")
+    return folder, (folder / "vectors.npy").is_file()
+
+
+def _words_facts(folder: Path) -> dict[str, Any]:
+    facts = _summarize(dict(open_vectors(folder).metadata))
+    return {"kind": "words", "vectors": facts.pop("name", folder.name), **facts}
+
+
+def _model_facts(folder: Path) -> dict[str, Any]:
+    return _summarize(MANIFEST.read(folder))
+
+
+def _summarize(manifest: dict[str, Any]) -> dict[str, Any]:
+    """Return the facts of a manifest, with the total number of bytes in place of the files."""
+    total = sum(int(file["bytes"]) for file in manifest["files"].values())
+    facts = {key: value for key, value in manifest.items() if key not in ("softset", "version", "files")}
+    return facts | {"bytes": total}
+
+
+def _encoder_facts(name: str) -> dict[str, Any]:
+    """Return the facts of a model's default encoder, or the reason why it cannot be opened."""
+    try:
+        encoder = load_encoder(name)
+        longest = parse_signature(encoder.signature).get("max_length")
+    except Exception as error:  # noqa: BLE001 (whatever a library raises, the description is still useful)
+        reason = " ".join(str(error).split()) or type(error).__name__
+        return {"signature": None, "problem": f"it cannot be opened: {reason}"}
+    facts = {"dimensions": encoder.dimensions, "layers": getattr(encoder, "layer", None)}
+    return facts | {"longest": None if longest is None else int(longest), "signature": encoder.signature}
