@@ -178,8 +178,6 @@ def test_bad_queries_and_options_are_refused(words: WordVectors) -> None:
         words.find("red", top=0)
     with pytest.raises(InputError, match="the logic 'fuzzy' is not known: use one of lattice, graded, product, minmax"):
         words.find("red", logic="fuzzy")
-    with pytest.raises(TypeError, match="unexpected keyword argument 'topp'"):
-        words.find("red", topp=1)
     for parameters in ({"alpha": 1}, {"aperture": 0}, {"floor": 0}):
         with pytest.raises(InputError, match="must be"):
             words.find("red", logic="graded", **parameters)
@@ -397,3 +395,14 @@ def test_graded_sets_of_large_aperture_are_crisp(logic: str, query: str) -> None
     crisp, nearly = (words.find(query, 5, logic=logic, aperture=aperture) for aperture in (np.inf, 1e6))
     assert [hit.id for hit in crisp] == [hit.id for hit in nearly]
     assert [hit.membership for hit in crisp] == pytest.approx([hit.membership for hit in nearly], abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("method", "option", "nearest"),
+    [("find", "topp", "top"), ("find_many", "aproximate", "approximate"), ("plan", "logik", "logic")],
+)
+def test_unknown_options_are_refused_with_the_nearest_name(words, method: str, option: str, nearest: str) -> None:
+    with pytest.raises(InputError, match=f"there is no option '{option}'; did you mean '{nearest}'"):
+        getattr(words, method)("red", **{option: 3})
+    with pytest.raises(InputError, match="there is no option 'explane'; did you mean 'explain'"):
+        words.membership("red", ["blue"], explane=True)

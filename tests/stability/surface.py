@@ -7,6 +7,7 @@ version.
 import inspect
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Unpack, get_args, get_origin
 
 import click
 
@@ -52,13 +53,21 @@ def _described(name: str, value: object) -> Iterator[str]:
 
 
 def _signature(value: object) -> str:
-    """Return the names and defaults of arguments, without types."""
+    """Return the names and defaults of arguments, without types; options of a TypedDict are listed by name."""
     try:
         signature = inspect.signature(value)
     except (ValueError, TypeError):
         return "(...)"
     plain = [one.replace(annotation=inspect.Parameter.empty) for one in signature.parameters.values()]
-    return str(signature.replace(parameters=plain, return_annotation=inspect.Signature.empty))
+    options = [name for one in signature.parameters.values() for name in _unpacked(one.annotation)]
+    shown = str(signature.replace(parameters=plain, return_annotation=inspect.Signature.empty))
+    return shown + (f" options: {', '.join(options)}" if options else "")
+
+
+def _unpacked(annotation: object) -> Iterator[str]:
+    """Yield the names of the options that `**options: Unpack[Options]` declares."""
+    if get_origin(annotation) is Unpack:
+        yield from get_args(annotation)[0].__annotations__
 
 
 def _commands() -> Iterator[str]:

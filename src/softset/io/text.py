@@ -1,6 +1,10 @@
-"""Short helpers for messages: printable text, counted nouns, the first line of an error."""
+"""Short helpers for messages: printable text, counted nouns, the first line of an error, unknown options."""
 
-__all__ = ["counted", "first_line", "printable", "there_are"]
+from collections.abc import Iterable
+
+from softset.errors import InputError
+
+__all__ = ["check_options", "counted", "first_line", "printable", "there_are"]
 
 
 def printable(text: str) -> str:
@@ -39,3 +43,20 @@ def there_are(n: int, noun: str) -> str:
     ('there is 1 text', 'there are 2 texts')
     """
     return f"there {'is' if n == 1 else 'are'} {counted(n, noun)}"
+
+
+def check_options(options: Iterable[str], valid: Iterable[str]) -> None:
+    """Raise InputError for the first option that is not valid, with the most similar valid name.
+
+    >>> check_options(["topp"], ["top", "logic"])
+    Traceback (most recent call last):
+    softset.errors.InputError: there is no option 'topp'; did you mean 'top'?
+    """
+    from difflib import get_close_matches
+
+    names = list(valid)
+    for name in options:
+        if name not in names:
+            near = get_close_matches(name, names, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else f": use {', '.join(names)}"
+            raise InputError(f"there is no option {name!r}{hint}")

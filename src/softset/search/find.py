@@ -1,18 +1,19 @@
 """Queries over vectors: `find`, `membership`, `map` and `plan` for word vectors, collections, stores and Ray jobs.
 
-One `find` goes forward through five steps: `make_plans` parses the query, resolves its examples and computes the
-thresholds; `rank` runs the plan over the items; `_result` reads ids, texts and metadata of the best.
+`make_plans` parses queries, resolves their examples and computes the thresholds; `rank` runs the plans over the items;
+`_result` reads ids, texts and metadata of the best.
 """
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import numpy as np
 
 from softset import __version__
 from softset.errors import InputError
+from softset.io.text import check_options
 from softset.query.logic import Logic, resolve_logic
 from softset.query.plan import NamedSets, Plan, Resolved, make_plans
 from softset.runtime.threads import own_threads
@@ -25,7 +26,50 @@ from softset.search.source import MANY_DIRECTIONS, VectorSource
 if TYPE_CHECKING:
     from softset.search.approximate import ApproximateIndex
 
-__all__ = ["SearchableSource"]
+__all__ = ["FindOptions", "PlanOptions", "SearchableSource"]
+
+
+class PlanOptions(TypedDict, total=False):
+    """The options of a query.
+
+    Attributes:
+        logic: "logistic" (default), "lattice" (the paper's), "graded", "product" or "minmax".
+        alpha: the tolerance of AND in the logic "lattice".
+        aperture: the aperture of graded subspaces; infinity makes them crisp.
+        floor: the minimum grade in intersections of the logic "graded".
+        preprocessing: the preprocessing of word vectors, such as "none" or "centre"; by default that of the logic.
+        sets: the examples of named sets, which queries refer to as @name.
+        skip_unknown: leave out examples without a vector, and list them, instead of raising an error.
+    """
+
+    logic: str | Logic | None
+    alpha: float | None
+    aperture: float | None
+    floor: float | None
+    preprocessing: str | None
+    sets: NamedSets | None
+    skip_unknown: bool
+
+
+class FindOptions(PlanOptions, total=False):
+    """The options of a search: those of `PlanOptions` and the following.
+
+    Attributes:
+        min_score: the lowest membership of a hit.
+        include_examples: keep the query's own examples among the hits.
+        explain: add the membership in each set of the query to every hit.
+        approximate: search an index of nearest neighbours, which is built at the first use. Complements are refused,
+            because nearly every item belongs to them.
+        threads: the maximal number of threads; by default all processors.
+        restrict_vocab: search only the first n items; examples are looked up among all.
+    """
+
+    min_score: float
+    include_examples: bool
+    explain: bool
+    approximate: bool
+    threads: int | None
+    restrict_vocab: int | None
 
 
 class SearchableSource(VectorSource):
@@ -69,125 +113,49 @@ class SearchableSource(VectorSource):
 
     # Queries
 
-    def find(
-        self,
-        query: str,
-        top: int = 10,
-        *,
-        logic: str | Logic | None = None,
-        alpha: float | None = None,
-        aperture: float | None = None,
-        floor: float | None = None,
-        preprocessing: str | None = None,
-        sets: NamedSets | None = None,
-        min_score: float = 0.0,
-        include_examples: bool = False,
-        skip_unknown: bool = False,
-        explain: bool = False,
-        approximate: bool = False,
-        threads: int | None = None,
-        restrict_vocab: int | None = None,
-    ) -> SearchResult:
-        """Return the items with the largest membership in a query; `find_many` describes the options.
+    def find(self, query: str, top: int = 10, **options: Unpack[FindOptions]) -> SearchResult:
+        """Return the `top` items with the largest membership in a query; `FindOptions` describes the options.
 
         >>> import softset
         >>> softset.load_words().find("{red, blue, green} & {apple, peach, banana}", top=2)
         0.767  orange
         0.572  plum
         """
-        return self.find_many(
-            [query],
-            top,
-            logic=logic,
-            alpha=alpha,
-            aperture=aperture,
-            floor=floor,
-            preprocessing=preprocessing,
-            sets=sets,
-            min_score=min_score,
-            include_examples=include_examples,
-            skip_unknown=skip_unknown,
-            explain=explain,
-            approximate=approximate,
-            threads=threads,
-            restrict_vocab=restrict_vocab,
-        )[0]
+        return self.find_many([query], top, **options)[0]
 
     def find_many(
-        self,
-        queries: str | Sequence[str],
-        top: int = 10,
-        *,
-        logic: str | Logic | None = None,
-        alpha: float | None = None,
-        aperture: float | None = None,
-        floor: float | None = None,
-        preprocessing: str | None = None,
-        sets: NamedSets | None = None,
-        min_score: float = 0.0,
-        include_examples: bool = False,
-        skip_unknown: bool = False,
-        explain: bool = False,
-        approximate: bool = False,
-        threads: int | None = None,
-        restrict_vocab: int | None = None,
+        self, queries: str | Sequence[str], top: int = 10, **options: Unpack[FindOptions]
     ) -> list[SearchResult]:
-        """Return one result for each query, from one pass over the items.
+        """Return the result of `find` for each query, from one pass over the items.
 
-        Args:
-            queries: queries as described in docs/queries.md, such as ``"{red, blue} & fruit"``.
-            top: the maximal number of hits in each result.
-            logic: "logistic" (default), "lattice" (the paper's), "graded", "product" or "minmax".
-            alpha: the tolerance of AND in the logic "lattice".
-            aperture: the aperture of graded subspaces; infinity makes them crisp.
-            floor: the minimum grade in intersections of the logic "graded".
-            preprocessing: the preprocessing of word vectors, such as "none" or "centre"; by default that of the logic.
-            sets: the examples of named sets, which queries refer to as @name.
-            min_score: the lowest membership of a hit.
-            include_examples: keep the query's own examples among the hits.
-            skip_unknown: leave out examples without a vector, and list them, instead of raising an error.
-            explain: add the membership in each set of the query to every hit.
-            approximate: search an index of nearest neighbours, which is built at the first use. Complements are
-                refused, because nearly every item belongs to them.
-            threads: the maximal number of threads; by default all processors.
-            restrict_vocab: search only the first n items; examples are looked up among all.
+        >>> import softset
+        >>> [result[0].id for result in softset.load_words().find_many(["red & fruit", "king - man"])]
+        ['orange', 'queen']
         """
+        check_options(options, ["top", *FindOptions.__annotations__])
         queries = [queries] if isinstance(queries, str) else queries
         if not all(isinstance(query, str) for query in queries):
             raise InputError("a query must be a string such as '{red, blue} & fruit', but something else was given")
-        _check_counts(top=top, threads=threads, restrict_vocab=restrict_vocab)
-        if approximate and restrict_vocab is not None:
+        threads, stop = options.get("threads"), options.get("restrict_vocab")
+        _check_counts(top=top, threads=threads, restrict_vocab=stop)
+        approximate = options.get("approximate", False)
+        if approximate and stop is not None:
             raise InputError("an approximate search always covers all items: leave out restrict_vocab or approximate")
-        chosen = resolve_logic(logic, alpha=alpha, aperture=aperture, floor=floor)
         with own_threads(threads is not None or len(queries) >= MANY_DIRECTIONS, threads):
-            source = self.preprocessed(preprocessing, chosen)
-            plans = make_plans(queries, source, chosen, sets=sets, skip_unknown=skip_unknown)
+            source, plans = self._make_plans(queries, options)
+            include_examples = options.get("include_examples", False)
             excluded = [frozenset[int]() if include_examples else plan.example_indices for plan in plans]
             if approximate:
                 rankings = source.approximate_index.search(plans, top, excluded=excluded)
             else:
-                rankings = source.rank(plans, top, excluded=excluded, stop=restrict_vocab)
-        restricted = "" if restrict_vocab is None else f"|restrict:{restrict_vocab}"
-        signature = f"{source.signature}{restricted}|engine:{'approximate' if approximate else source.engine}"
-        n = len(source) if restrict_vocab is None else min(restrict_vocab, len(source))
+                rankings = source.rank(plans, top, excluded=excluded, stop=stop)
         return [
-            _result(source, signature, plan, ranking, _searched(source, indices, n), min_score, explain)
+            _result(source, plan, ranking, indices, options)
             for plan, ranking, indices in zip(plans, rankings, excluded, strict=True)
         ]
 
-    def plan(
-        self,
-        query: str,
-        *,
-        logic: str | Logic | None = None,
-        alpha: float | None = None,
-        aperture: float | None = None,
-        floor: float | None = None,
-        preprocessing: str | None = None,
-        sets: NamedSets | None = None,
-        skip_unknown: bool = False,
-    ) -> Plan:
-        """Return the plan of a query without running it; `find_many` describes the options.
+    def plan(self, query: str, **options: Unpack[PlanOptions]) -> Plan:
+        """Return the plan of a query without running it; `PlanOptions` describes the options.
 
         >>> import softset
         >>> print(softset.load_words().plan("red wine"))
@@ -197,28 +165,29 @@ class SearchableSource(VectorSource):
                     red wine: the mean of red, wine
         combined  the memberships in 1 set
         """
-        chosen = resolve_logic(logic, alpha=alpha, aperture=aperture, floor=floor)
-        source = self.preprocessed(preprocessing, chosen)
-        return make_plans([query], source, chosen, sets=sets, skip_unknown=skip_unknown)[0]
+        check_options(options, PlanOptions.__annotations__)
+        return self._make_plans([query], options)[1][0]
+
+    def _make_plans(self, queries: Sequence[str], options: PlanOptions) -> tuple["SearchableSource", list[Plan]]:
+        """Return the source after its preprocessing, and the plans of the queries in it."""
+        alpha, aperture, floor = options.get("alpha"), options.get("aperture"), options.get("floor")
+        logic = resolve_logic(options.get("logic"), alpha=alpha, aperture=aperture, floor=floor)
+        source = self.preprocessed(options.get("preprocessing"), logic)
+        skip_unknown = options.get("skip_unknown", False)
+        return source, make_plans(queries, source, logic, sets=options.get("sets"), skip_unknown=skip_unknown)
 
     def membership(
         self,
         query: str,
         texts: str | Sequence[str],
         *,
-        logic: str | Logic | None = None,
-        alpha: float | None = None,
-        aperture: float | None = None,
-        floor: float | None = None,
-        preprocessing: str | None = None,
-        sets: NamedSets | None = None,
-        skip_unknown: bool = False,
         explain: bool = False,
         threads: int | None = None,
+        **options: Unpack[PlanOptions],
     ) -> MembershipResult:
         """Return the memberships of texts in a query, in the order of the texts, whether they are items or not.
 
-        `find_many` describes the options. With `skip_unknown`, the membership of a text without a vector is None.
+        `FindOptions` describes the options. With `skip_unknown`, the membership of a text without a vector is None.
 
         >>> import softset
         >>> softset.load_words().membership("{red, blue} & {apple, peach}", ["orange", "blood orange", "dog"])
@@ -226,84 +195,27 @@ class SearchableSource(VectorSource):
         0.601  blood orange
         0.033  dog
         """
+        check_options(options, [*PlanOptions.__annotations__, "explain", "threads"])
         texts = [texts] if isinstance(texts, str) else list(texts)
         if not all(isinstance(text, str) for text in texts):
             raise InputError("the texts must be a list of strings, but something else was given")
-        chosen = resolve_logic(logic, alpha=alpha, aperture=aperture, floor=floor)
         with own_threads(threads is not None, threads):
-            source = self.preprocessed(preprocessing, chosen)
-            (plan,) = make_plans([query], source, chosen, sets=sets, skip_unknown=skip_unknown)
+            source, (plan,) = self._make_plans([query], options)
             vectors = source.resolve_many(dict.fromkeys(texts))
-            if not skip_unknown:
+            if not options.get("skip_unknown"):
                 vectors |= {text: source.resolve(text) for text in texts if text not in vectors}  # raises an error
-        signature = f"{source.signature}|logic:{chosen}|softset:{__version__}"
+        signature = f"{source.signature}|logic:{plan.logic}|softset:{__version__}"
         return compute_memberships(plan, texts, vectors, signature, explain=explain)
 
-    def map(
-        self,
-        query: str,
-        top: int = 10,
-        *,
-        logic: str | Logic | None = None,
-        alpha: float | None = None,
-        aperture: float | None = None,
-        floor: float | None = None,
-        preprocessing: str | None = None,
-        sets: NamedSets | None = None,
-        min_score: float = 0.0,
-        include_examples: bool = False,
-        skip_unknown: bool = False,
-        threads: int | None = None,
-        restrict_vocab: int | None = None,
-    ) -> Projection2D:
-        """Return the sets of a query and its best items in two dimensions; `find_many` describes the options."""
-        result = self.find(
-            query,
-            top,
-            logic=logic,
-            alpha=alpha,
-            aperture=aperture,
-            floor=floor,
-            preprocessing=preprocessing,
-            sets=sets,
-            min_score=min_score,
-            include_examples=include_examples,
-            skip_unknown=skip_unknown,
-            threads=threads,
-            restrict_vocab=restrict_vocab,
-        )
-        source = self.preprocessed(preprocessing, result.plan.logic)
+    def map(self, query: str, top: int = 10, **options: Unpack[FindOptions]) -> Projection2D:
+        """Return the sets of a query and its best items in two dimensions; `FindOptions` describes the options."""
+        result = self.find(query, top, **options)
+        source = self.preprocessed(options.get("preprocessing"), result.plan.logic)
         return project(result, source.take([hit.index for hit in result]))
 
-    def recall(
-        self,
-        queries: Sequence[str],
-        top: int = 10,
-        *,
-        logic: str | Logic | None = None,
-        alpha: float | None = None,
-        aperture: float | None = None,
-        floor: float | None = None,
-        preprocessing: str | None = None,
-        sets: NamedSets | None = None,
-        skip_unknown: bool = False,
-    ) -> float:
-        """Return the share of the exact hits that the approximate engine finds; `find_many` describes the options."""
-        exact, approximate = (
-            self.find_many(
-                queries,
-                top,
-                logic=logic,
-                alpha=alpha,
-                aperture=aperture,
-                floor=floor,
-                preprocessing=preprocessing,
-                sets=sets,
-                skip_unknown=skip_unknown,
-                approximate=flag,
-            )
-            for flag in (False, True)
-        )
+    def recall(self, queries: Sequence[str], top: int = 10, **options: Unpack[PlanOptions]) -> float:
+        """Return the share of the exact hits that the approximate engine finds; `PlanOptions` describes the options."""
+        exact, approximate = (self.find_many(queries, top, approximate=flag, **options) for flag in (False, True))
         pairs = [({hit.index for hit in a}, {hit.index for hit in b}) for a, b in zip(exact, approximate, strict=True)]
         return sum(len(a & b) for a, b in pairs) / max(sum(len(a) for a, _ in pairs), 1)
 
@@ -314,26 +226,29 @@ def _check_counts(**counts: int | None) -> None:
             raise InputError(f"{name} must be a positive whole number, but {value!r} was given")
 
 
-def _searched(source: VectorSource, excluded: frozenset[int], n: int) -> int:
-    """Return how many of the first n items a search may return."""
-    if n == len(source):
-        return n - len(source.hidden) - len(excluded - source.hidden)
-    return n - sum(index < n for index in source.hidden | excluded)
-
-
 def _result(
-    source: SearchableSource, signature: str, plan: Plan, ranking: Ranking, n: int, min_score: float, explain: bool
+    source: SearchableSource, plan: Plan, ranking: Ranking, excluded: frozenset[int], options: FindOptions
 ) -> SearchResult:
+    min_score, stop = options.get("min_score", 0.0), options.get("restrict_vocab")
     # Items with membership 0 are never hits.
     count = np.count_nonzero(ranking.scores >= min_score if min_score > 0 else ranking.scores > 0)
     indices, scores = ranking.indices[:count].tolist(), ranking.scores[:count].tolist()
+    n = _searched(source, excluded, stop)
     percentiles = np.round(100 * np.arange(n - 1, n - 1 - count, -1) / n, 4).tolist() if count else []
-    leaves = explain_leaves(source.take(indices), plan) if explain and count else [()] * count
+    leaves = explain_leaves(source.take(indices), plan) if options.get("explain") and count else [()] * count
+    columns = zip(source.items(indices), scores, percentiles, indices, leaves, strict=True)
     hits = tuple(
         Hit(item.id, score, percentile, index, hit_leaves, item.text, item.metadata)
-        for item, score, percentile, index, hit_leaves in zip(
-            source.items(indices), scores, percentiles, indices, leaves, strict=True
-        )
+        for item, score, percentile, index, hit_leaves in columns
     )
-    signature = f"{signature}|logic:{plan.logic}|softset:{__version__}"
+    restricted = "" if stop is None else f"|restrict:{stop}"
+    engine = "approximate" if options.get("approximate") else source.engine
+    signature = f"{source.signature}{restricted}|engine:{engine}|logic:{plan.logic}|softset:{__version__}"
     return SearchResult(plan.query, plan.logic.name, signature, hits, plan, plan.notes, plan.unknown)
+
+
+def _searched(source: VectorSource, excluded: frozenset[int], stop: int | None) -> int:
+    """Return how many of the first `stop` items a search may return."""
+    if stop is None or stop >= len(source):
+        return len(source) - len(source.hidden) - len(excluded - source.hidden)
+    return stop - sum(index < stop for index in source.hidden | excluded)

@@ -1,7 +1,6 @@
 """The `Scorer`: a model, a metric and their options."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from difflib import get_close_matches
 from functools import cached_property
 from itertools import islice
 from typing import Any, Literal, Unpack
@@ -13,6 +12,7 @@ from softset.encoders.loading import EncoderOptions, load_encoder
 from softset.encoders.texts import iter_items
 from softset.encoders.tokensets import TokenSets
 from softset.errors import InputError
+from softset.io.text import check_options
 from softset.similarity.explain import Explanation
 from softset.similarity.idf import Idf
 from softset.similarity.inputs import ScoringInput, TextsOrSets, read_input, read_side
@@ -262,11 +262,7 @@ class _EncoderLoader:
     """Loads an encoder once, for all scorers that share it."""
 
     def __init__(self, model: Any, options: EncoderOptions) -> None:
-        unknown = sorted(set(options) - set(EncoderOptions.__annotations__))
-        if unknown:
-            near = get_close_matches(unknown[0], EncoderOptions.__annotations__, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ": see load_encoder for the options"
-            raise InputError(f"there is no option {unknown[0]!r}{hint}")
+        check_options(options, EncoderOptions.__annotations__)
         self.model, self.options = model, options
 
     @cached_property
