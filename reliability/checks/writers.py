@@ -59,7 +59,7 @@ def _state_of(n: int) -> str:
 def _imports(folder: Path) -> Writer:
     from softset.search.words import load_words
     from softset.vectors.registry import import_vectors, vectors_folder
-    from softset.vectors.storage import verify_vectors
+    from softset.vectors.storage import MANIFEST
 
     files = {}
     for n in (OLD, NEW):
@@ -69,7 +69,7 @@ def _imports(folder: Path) -> Writer:
     name = f"crash-{folder.parent.name}".lower()
 
     def state() -> str:
-        verify_vectors(vectors_folder(name))
+        MANIFEST.verify(vectors_folder(name))
         words = load_words(name)
         n = len(words)
         expect(abs(float(words["w1"][0]) - round(float(_rows(n, n)[1, 0]), 4)) < 1e-6, "vectors of another file")
@@ -86,11 +86,11 @@ def _imports(folder: Path) -> Writer:
 def _collection(path: Path) -> int:
     """Open a collection, verify all its files, and return its number of items."""
     from softset.collections.collection import Collection
-    from softset.vectors.storage import verify_vectors
+    from softset.vectors.storage import MANIFEST
 
     opened = Collection.open(path)
     for segment in json.loads((path / "manifest.json").read_text())["segments"]:
-        verify_vectors(path / segment)
+        MANIFEST.verify(path / segment)
     n = len(opened)
     expect(opened.find(f"i{n - 1}", 3)[0].text.startswith("text "), "an item without its text")
     return n

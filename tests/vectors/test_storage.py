@@ -11,7 +11,7 @@ import pytest
 from softset import WordVectors, load_words
 from softset.errors import FileError, InputError
 from softset.vectors import registry
-from softset.vectors.storage import open_vectors, verify_vectors
+from softset.vectors.storage import MANIFEST, open_vectors
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def test_save_and_open(tmp_path: Path) -> None:
     again = WordVectors.open(tmp_path / "store")
     assert list(again.words) == list(words.words) and np.array_equal(again.matrix, words.matrix)
     assert again.words.get_index("日本") == 2 and is_mapped(again.matrix)
-    verify_vectors(tmp_path / "store")
+    MANIFEST.verify(tmp_path / "store")
     with pytest.raises(FileExistsError):
         words.save(tmp_path / "store")
     with pytest.raises(FileError, match="nothing was stored"):
@@ -73,7 +73,7 @@ def test_verify_finds_a_changed_byte(tmp_path: Path) -> None:
     content[-1] ^= 1
     file.write_bytes(content)
     with pytest.raises(FileError, match=r"vectors\.npy was changed since it was written"):
-        verify_vectors(tmp_path / "store")
+        MANIFEST.verify(tmp_path / "store")
 
 
 def test_file_names_in_the_manifest_cannot_leave_the_folder(tmp_path: Path) -> None:
@@ -189,7 +189,7 @@ def test_paths_that_are_not_folders_of_vectors(tmp_path: Path) -> None:
 
 
 def test_bundled_vectors_are_unchanged() -> None:
-    verify_vectors(registry.vectors_folder())
+    MANIFEST.verify(registry.vectors_folder())
     words = load_words()
     assert len(words) == 33_753 and words.metadata["licence"].startswith("PDDL")
     assert all(word.isalnum() for word in words.words)

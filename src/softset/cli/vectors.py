@@ -94,12 +94,12 @@ def info(name: str, verify: bool, as_json: bool) -> None:
       softset vectors info glove-840b-300d --verify
     """
     from softset.vectors.registry import vectors_folder
-    from softset.vectors.storage import open_vectors, verify_vectors
+    from softset.vectors.storage import MANIFEST, open_vectors
 
     folder = vectors_folder(name)
     facts = dict(open_vectors(folder).metadata)
     if verify:
-        verify_vectors(folder)
+        MANIFEST.verify(folder)
     files = facts.pop("files")
     facts["folder"] = str(Path(folder).resolve())
     facts["bytes"] = sum(file["bytes"] for file in files.values())

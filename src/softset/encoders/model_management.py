@@ -29,7 +29,8 @@ from softset.errors import FileError, InputError, MissingExtraError, SoftsetErro
 from softset.io.json_files import read_json
 from softset.io.text import printable
 from softset.vectors import registry
-from softset.vectors.storage import open_vectors, verify_vectors
+from softset.vectors.storage import MANIFEST as WORDS_MANIFEST
+from softset.vectors.storage import open_vectors
 
 SAMPLE = "A red book."
 HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
@@ -172,10 +173,7 @@ def describe_model(name: str) -> dict[str, Any]:
 def verify_model(name: str) -> None:
     """Compare the SHA-256 of every file of a model with its manifest."""
     folder, is_words = _find_model(name)
-    if is_words:
-        verify_vectors(folder)
-    else:
-        MANIFEST.verify(folder)
+    (WORDS_MANIFEST if is_words else MANIFEST).verify(folder)
 
 
 def _find_model(name: str) -> tuple[Path, bool]:

@@ -112,11 +112,11 @@ class WordVectors(Vocabulary, SearchableSource):
         whitening = self._whitening
         if whitening is None:
             return super().cosines(directions, indices)
-        mean, matrix = whitening.parameters(np.dtype(np.float64))
-        Q = directions @ matrix
+        wide: np.ndarray = directions.astype(np.float64)
+        Q = wide @ whitening.matrix
         rows = self.original.take(indices).astype(np.float64)
         before, after = np.sqrt(np.vecdot(rows, rows)), self.norms[indices].astype(np.float64)
-        cosines: np.ndarray = Q @ (rows / np.where(before > 0, before, 1)[:, None]).T - (Q @ mean)[:, None]
+        cosines: np.ndarray = Q @ (rows / np.where(before > 0, before, 1)[:, None]).T - (Q @ whitening.mean)[:, None]
         return cosines / np.where(after > 0, after, np.nan)
 
     @property

@@ -7,8 +7,6 @@ from typing import NamedTuple
 
 from softset.vectors.word_index import WordIndex
 
-__all__ = ["WordMatch", "find_match", "find_token", "similar_spellings", "unknown_word_message"]
-
 SEPARATORS = re.compile(r"[\s'\u2019\-]+")  # between the words of a phrase
 
 
@@ -28,11 +26,7 @@ class WordMatch(NamedTuple):
 
 
 def find_match(words: WordIndex, text: str) -> WordMatch | None:
-    """Return the entries that match a word or phrase: a single token if there is one, else each of its words.
-
-    >>> find_match(WordIndex.of(["new", "york"]), "New York").entries
-    ('new', 'york')
-    """
+    """Return the entries that match a word or phrase: a single token if there is one, else each of its words."""
     token = find_token(words, text)
     if token is not None:
         return WordMatch(text, (token[0],), (token[1],))
@@ -44,12 +38,9 @@ def find_match(words: WordIndex, text: str) -> WordMatch | None:
 
 
 def find_token(words: WordIndex, text: str) -> tuple[str, int] | None:
-    """Return the word and the index of a single token, or None.
+    """Return the word and the index of a text that is a single token, or None.
 
     The exact form is tried first, then spaces joined by "_" or "-", then all forms in lower case.
-
-    >>> find_token(WordIndex.of(["new_york"]), "New York")
-    ('new_york', 0)
     """
     index = words.get_index(text)  # the most common case first
     if index is not None:
@@ -73,11 +64,7 @@ def unknown_word_message(words: WordIndex, text: str) -> str:
 
 
 def similar_spellings(word: str, words: Iterable[str], limit: int = 3) -> list[str]:
-    """Return up to `limit` words with a similar spelling, the most similar first.
-
-    >>> similar_spellings("bleu", ["blue", "lieu", "blur", "peach"])
-    ['blue', 'lieu', 'blur']
-    """
+    """Return up to `limit` words with a similar spelling, the most similar first."""
     folded = word.lower()
     # difflib needs microseconds for each pair of words. Only words of similar length that share the first letter or
     # the last two letters are compared.

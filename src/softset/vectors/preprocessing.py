@@ -14,17 +14,15 @@ The name of a fitted preprocessing ends with the number of vectors it was fitted
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from softset.algebra.arrays import unit_rows
 from softset.errors import InputError
 from softset.vectors.rows import row_norms
-
-__all__ = ["Preprocessing", "Whitening", "can_be_whitened", "fit_preprocessing", "fit_whitening"]
 
 Blocks = Callable[[], Iterator[np.ndarray]]
 
@@ -52,33 +50,19 @@ class Preprocessing:
     mean: np.ndarray
     matrix: np.ndarray | None = None
     unit: bool = False
-    _cache: dict[Any, tuple[np.ndarray, np.ndarray | None]] = field(default_factory=dict, compare=False, repr=False)
 
     def __call__(self, rows: np.ndarray) -> np.ndarray:
-        """Return the preprocessed (n, d) rows; with `unit`, rows without a direction become zero."""
-        mean, matrix = self.parameters(rows.dtype)
-        centred = _centred_units(rows, mean) if self.unit else rows - mean
-        return centred if matrix is None else centred @ matrix
-
-    def parameters(self, dtype: np.dtype[Any]) -> tuple[np.ndarray, np.ndarray | None]:
-        """Return the mean and the matrix in a floating-point type; conversions are cached."""
-        if dtype not in self._cache:
-            matrix = None if self.matrix is None else self.matrix.astype(dtype)
-            self._cache[dtype] = self.mean.astype(dtype), matrix
-        return self._cache[dtype]
+        """Return the preprocessed (n, d) rows; with `unit`, zero rows and rows equal to the mean become zero."""
+        units = _units(rows) if self.unit else rows
+        centred: np.ndarray = units - self.mean.astype(rows.dtype)
+        if self.unit:
+            centred[(np.abs(centred).max(axis=1) < NEGLIGIBLE) | ~units.any(axis=1)] = 0
+        return centred if self.matrix is None else centred @ self.matrix.astype(rows.dtype)
 
 
 def _units(rows: np.ndarray) -> np.ndarray:
     """Return rows scaled to length 1 in their own type; zero rows stay zero."""
     return np.asarray(unit_rows(rows), dtype=rows.dtype)
-
-
-def _centred_units(rows: np.ndarray, mean: np.ndarray) -> np.ndarray:
-    """Return rows scaled to length 1 minus the mean; zero rows and rows equal to the mean become zero."""
-    units = _units(rows)
-    centred: np.ndarray = units - mean
-    centred[(np.abs(centred).max(axis=1) < NEGLIGIBLE) | ~units.any(axis=1)] = 0
-    return centred
 
 
 def fit_preprocessing(name: str, blocks: Blocks, d: int) -> Preprocessing:
@@ -88,9 +72,6 @@ def fit_preprocessing(name: str, blocks: Blocks, d: int) -> Preprocessing:
         name: the method, with its parameter in brackets. The defaults are k = d / 100 and a = 0.2.
         blocks: a function that returns an iterator over the blocks.
         d: the number of dimensions.
-
-    >>> fit_preprocessing("centre", lambda: iter([np.array([[1.0, 3.0], [3.0, 5.0]])]), 2).mean
-    array([2., 4.])
     """
     match = re.fullmatch(r"centre|all-but-the-top(?:\((\d+)\))?|whiten(?:\((\d*\.?\d+)\))?", name)
     if match is None:
@@ -132,11 +113,8 @@ def _moments(blocks: Blocks, d: int) -> tuple[np.ndarray, np.ndarray, int]:
     return mean, scatter / max(n, 1), n
 
 
-# Stored whitening: set queries use it by default, so it is fitted once, at import.
-
-
 class Whitening(NamedTuple):
-    """A fitted whitening and the norms (n,) of all vectors after it.
+    """A fitted whitening and the norms (n,) of all vectors after it; fitted at import, because set queries use it.
 
     Whitened cosines need no whitened copy of the vectors: for a unit vector u, (M (u - mean)) q = u (M q) - mean (M q).
     """
@@ -146,20 +124,12 @@ class Whitening(NamedTuple):
 
 
 def can_be_whitened(n: int, d: int) -> bool:
-    """Return whether n vectors of d dimensions are enough to estimate the covariance.
-
-    >>> can_be_whitened(33_753, 300), can_be_whitened(100, 300)
-    (True, False)
-    """
+    """Return whether n vectors of d dimensions are enough to estimate the covariance."""
     return n >= VECTORS_PER_DIMENSION * d
 
 
 def fit_whitening(blocks: Blocks, d: int) -> Whitening:
-    """Fit the default whitening on blocks of (b, d) rows, and compute the norms after it.
-
-    >>> fit_whitening(lambda: iter([np.array([[1, 0], [0, 1]], dtype=np.float32)]), 2).preprocessing.name
-    'whiten(0.2)@2'
-    """
+    """Fit the default whitening on blocks of (b, d) rows, and compute the norms after it."""
     fitted = fit_preprocessing("whiten", blocks, d)
     # In float64, so that equal vectors have equal norms: a float32 product may round its last rows differently.
     return Whitening(fitted, np.concatenate([row_norms(fitted(rows.astype(np.float64))) for rows in blocks()]))

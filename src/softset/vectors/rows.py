@@ -5,29 +5,19 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["RowBuffer", "concatenate_rows", "group_means", "l2_l1_norms", "rescale_extreme_rows", "row_norms"]
-
 ROWS_PER_SUM = 4096  # rows converted to float64 at a time: 25 MB for 768 dimensions
 SMALLEST_NORM, LARGEST_NORM = 1e-15, 1e15  # squares of such norms, and sums of these, fit float32
 
 
 def row_norms(rows: np.ndarray) -> np.ndarray:
-    """Return the l2 norms (n,) of (n, d) rows in float32, summed in float64.
-
-    >>> row_norms(np.array([[3e30, 4e30]], dtype=np.float32)).tolist() == [float(np.float32(5e30))]
-    True
-    """
+    """Return the l2 norms (n,) of (n, d) rows in float32, summed in float64."""
     with np.errstate(over="ignore"):
         norms: np.ndarray = np.sqrt(np.vecdot(rows, rows, dtype=np.float64)).astype(np.float32)
     return norms
 
 
 def l2_l1_norms(rows: np.ndarray) -> np.ndarray:
-    """Return the l2 norm and the l1 norm of each row, (n, 2) in float64.
-
-    >>> l2_l1_norms(np.array([[3.0, -4.0]])).tolist()
-    [[5.0, 7.0]]
-    """
+    """Return the l2 norm and the l1 norm of each row, (n, 2) in float64."""
     l2 = np.sqrt(np.square(rows).sum(axis=1, dtype=np.float64))
     return np.stack([l2, np.abs(rows).sum(axis=1, dtype=np.float64)], axis=1)
 
@@ -53,12 +43,8 @@ def rescale_extreme_rows(rows: np.ndarray) -> np.ndarray:
 def group_means(rows: np.ndarray, begins: Sequence[int] | np.ndarray, dtype: Any) -> np.ndarray:
     """Return the mean of each group of consecutive rows, (groups, d), summed in float64.
 
-    Groups are summed in blocks, because NumPy would convert all rows to float64 at once.
-
-    Args:
-        rows: (n, d) array.
-        begins: the index of the first row of each group.
-        dtype: the type of the result.
+    `begins` holds the index of the first row of each group. Groups are summed in blocks, because NumPy would convert
+    all rows to float64 at once.
 
     >>> group_means(np.array([[1.0], [3.0], [5.0]]), [0, 2], np.float64).tolist()
     [[2.0], [5.0]]
@@ -76,14 +62,7 @@ def group_means(rows: np.ndarray, begins: Sequence[int] | np.ndarray, dtype: Any
 
 
 class RowBuffer:
-    """An array of rows that grows in place; the operating system moves large arrays without a copy.
-
-    >>> buffer = RowBuffer()
-    >>> buffer.add(np.array([[1.0, 2.0]]))
-    >>> buffer.add(np.array([[3.0, 4.0]]))
-    >>> buffer.rows.tolist()
-    [[1.0, 2.0], [3.0, 4.0]]
-    """
+    """An array of rows that grows in place; the operating system moves large arrays without a copy."""
 
     def __init__(self) -> None:
         self.rows: np.ndarray = np.zeros((0, 0))
@@ -100,11 +79,7 @@ class RowBuffer:
 
 
 def concatenate_rows(arrays: Sequence[np.ndarray]) -> np.ndarray:
-    """Return the rows of all arrays in one array; empty arrays do not decide its type.
-
-    >>> concatenate_rows([np.zeros((0, 2)), np.ones((1, 2), dtype=np.float32)]).dtype.name
-    'float32'
-    """
+    """Return the rows of all arrays in one array; empty arrays do not decide its type."""
     return np.concatenate(arrays, dtype=_common_dtype(arrays))
 
 

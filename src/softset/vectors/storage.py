@@ -25,8 +25,6 @@ from softset.vectors.preprocessing import NORMS_FILE, WHITENING_FILE, Whitening,
 from softset.vectors.rows import rescale_extreme_rows, row_norms
 from softset.vectors.word_index import WordIndex
 
-__all__ = ["MANIFEST", "StoredVectors", "open_vectors", "verify_vectors", "write_vectors"]
-
 MANIFEST = Manifest("WordVectors", 1, "a folder of word vectors", "import it again with softset vectors import")
 ROWS_READ_BACK = 4_096  # at a time, to fit the whitening
 # The allowed NumPy kinds of each array.
@@ -70,14 +68,15 @@ def write_vectors(
     with (target / "vectors.npy").open("wb") as file:
         dtype, d = _write_rows(file, blocks, words, norms)
     index = WordIndex.of(words)
-    factors = 1 if scales is None else scales
     arrays = {
-        "norms.npy": np.frombuffer(norms, dtype=np.float32) * factors,
+        "norms.npy": np.frombuffer(norms, dtype=np.float32) * (1 if scales is None else scales),
         "offsets.npy": index.offsets,
         "hashes.npy": index.hashes,
         "places.npy": index.rows,
     }
-    for name, values in (arrays if scales is None else {**arrays, "scales.npy": scales}).items():
+    if scales is not None:
+        arrays["scales.npy"] = scales
+    for name, values in arrays.items():
         np.save(target / name, values, allow_pickle=False)
     (target / "words.bin").write_bytes(index.text)
     if whiten:
@@ -126,27 +125,18 @@ def _read_back(folder: Path, scales: np.ndarray | None) -> Iterator[np.ndarray]:
 def open_vectors(folder: str | os.PathLike[str]) -> StoredVectors:
     """Open a folder that `write_vectors` filled, memory-mapped; file sizes and array shapes are checked."""
     path = Path(folder)
-    metadata = _read_metadata(path)
+    metadata = MANIFEST.read(path)
     try:
         arrays = _read_arrays(path, metadata)
         with (path / "words.bin").open("rb") as file:
             text = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except FileError:
+        raise
     except (FileNotFoundError, ValueError, KeyError, TypeError) as error:
-        if isinstance(error, FileError):
-            raise
         raise FileError(f"{path} is not a complete folder of vectors ({error}): {MANIFEST.remedy}") from error
     words = WordIndex(text, arrays["offsets.npy"], arrays["hashes.npy"], arrays["places.npy"])
     vectors, norms, scales = arrays["vectors.npy"], arrays["norms.npy"], arrays.get("scales.npy")
     return StoredVectors(words, vectors, scales, norms, metadata, stored_whitening(arrays, len(words)))
-
-
-def _read_metadata(path: Path) -> dict[str, Any]:
-    metadata = MANIFEST.read(path)
-    try:
-        _ = int(metadata["words"]), int(metadata["dimensions"]), str(metadata["dtype"])
-    except (KeyError, TypeError, ValueError, OverflowError) as error:
-        raise FileError(f"{path / 'meta.json'} has no valid entry {error}: {MANIFEST.remedy}") from error
-    return metadata
 
 
 def _read_arrays(path: Path, metadata: Mapping[str, Any]) -> dict[str, np.ndarray]:
@@ -163,8 +153,3 @@ def _read_arrays(path: Path, metadata: Mapping[str, Any]) -> dict[str, np.ndarra
             actual = f"{values.dtype} of shape {values.shape}"
             raise FileError(f"{path / name} holds {actual}, but shape {shapes[name]} was expected: {MANIFEST.remedy}")
     return arrays
-
-
-def verify_vectors(folder: str | os.PathLike[str]) -> None:
-    """Compare the SHA-256 of each file of a folder with the one in its manifest."""
-    MANIFEST.verify(Path(folder))

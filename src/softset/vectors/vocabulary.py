@@ -15,13 +15,11 @@ from softset.errors import InputError, NotFiniteError, ShapeError, UnknownWordEr
 from softset.io.atomic import new_folder
 from softset.io.text import counted
 from softset.vectors.formats import read_vectors
-from softset.vectors.matching import WordMatch, find_match, find_token, unknown_word_message
+from softset.vectors.matching import WordMatch, find_match, unknown_word_message
 from softset.vectors.preprocessing import Preprocessing, fit_preprocessing, fit_whitening
 from softset.vectors.rows import rescale_extreme_rows, row_norms
 from softset.vectors.storage import StoredVectors, open_vectors, write_vectors
 from softset.vectors.word_index import WordIndex
-
-__all__ = ["Vocabulary"]
 
 ROWS_PER_BLOCK = 16_384  # 20 MB of 300 float32 numbers, which fits the processor's cache
 
@@ -46,8 +44,6 @@ class Vocabulary:
         self._stored = stored
         self._preprocessing = preprocessing
         self._unit = unit
-
-    # Constructors and files
 
     @classmethod
     def of(cls, words: Sequence[str], vectors: Any, *, name: str = "own") -> Self:
@@ -85,12 +81,9 @@ class Vocabulary:
     ) -> Self:
         """Read a file of word vectors into memory; see `softset.vectors.formats.read_vectors` for the options."""
         stream = read_vectors(path, words=words, format=format, member=member, skip_bad=skip_bad)
-        words_read: list[str] = []
-        rows = [np.zeros((0, stream.dimensions), dtype=np.float32)]
-        for block_words, block in stream.blocks:
-            words_read += block_words
-            rows.append(block)
-        return cls.of(words_read, np.concatenate(rows), name=Path(path).name)
+        blocks = list(stream.blocks)
+        rows = np.concatenate([np.zeros((0, stream.dimensions), np.float32), *(rows for _, rows in blocks)])
+        return cls.of([word for block_words, _ in blocks for word in block_words], rows, name=Path(path).name)
 
     @classmethod
     def from_gensim(cls, keyed_vectors: Any, *, name: str = "gensim") -> Self:
@@ -113,8 +106,6 @@ class Vocabulary:
         metadata = {"name": self.name, "source": self.signature, "preprocessing": self.preprocessing}
         with new_folder(folder) as temporary:
             write_vectors(temporary, blocks, metadata, whiten=self.preprocessing in ("none", "normalised"))
-
-    # Properties
 
     @property
     def words(self) -> WordIndex:
@@ -166,8 +157,6 @@ class Vocabulary:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, words={len(self)}, dimensions={self.dimensions})"
-
-    # Vectors
 
     def __getitem__(self, text: str | Sequence[str]) -> np.ndarray:
         """Return the vector (d,) of a word or phrase, or the vectors (k, d) of several."""
@@ -231,15 +220,10 @@ class Vocabulary:
     def _blocks(self) -> Iterator[np.ndarray]:
         return (self.rows(start, stop) for start, stop in self._block_bounds())
 
-    # Matching words and phrases
-
     def match(self, text: str) -> WordMatch:
         """Return the entries that match a word or phrase: a single token if there is one, else each of its words.
 
-        The exact form is tried first, then lower case.
-
-        Raises:
-            UnknownWordError: the text, or one of its words, has no vector.
+        The exact form is tried first, then lower case. Raises UnknownWordError if there is no match.
 
         >>> Vocabulary.of(["new", "york"], [[1, 0], [0, 1]]).match("New York").entries
         ('new', 'york')
@@ -252,12 +236,6 @@ class Vocabulary:
     def get_match(self, text: str) -> WordMatch | None:
         """Return the same as `match`, or None if there is no match."""
         return find_match(self.words, text)
-
-    def get_token(self, text: str) -> tuple[str, int] | None:
-        """Return the word and the index of a text that is a single token, or None."""
-        return find_token(self.words, text)
-
-    # Derived vocabularies
 
     def in_memory(self) -> Self:
         """Return the same words with float32 vectors in memory, if they are stored as int8.
@@ -313,15 +291,13 @@ class Vocabulary:
             raise InputError(f"these vectors are already preprocessed ({self.preprocessing}): use the original ones")
         return type(self)(self._stored, preprocessing=fit_preprocessing(name, self._blocks, self.dimensions))
 
-    # Sets
-
     def span(self, texts: Iterable[str]) -> Subspace:
         """Return the subspace that the vectors of the given words span.
 
         >>> Vocabulary.of(["red", "blue"], [[1, 0, 0], [0, 1, 0]]).span(["red", "blue"])
         Subspace(dim=2, ambient=3)
         """
-        return Subspace.span(self[[texts] if isinstance(texts, str) else list(texts)])
+        return Subspace.span(self[_as_list(texts)])
 
     def graded(self, texts: Iterable[str], *, aperture: float = 2.0, weights: Any = None) -> GradedSubspace:
         """Return the graded set of the given words.
@@ -329,5 +305,8 @@ class Vocabulary:
         >>> Vocabulary.of(["red", "blue"], [[1, 0, 0], [0, 1, 0]]).graded(["red", "blue"])
         GradedSubspace(dim=2, ambient=3, trace=1.33)
         """
-        vectors = self[[texts] if isinstance(texts, str) else list(texts)]
-        return GradedSubspace.of(vectors, aperture=aperture, weights=weights)
+        return GradedSubspace.of(self[_as_list(texts)], aperture=aperture, weights=weights)
+
+
+def _as_list(texts: Iterable[str]) -> list[str]:
+    return [texts] if isinstance(texts, str) else list(texts)

@@ -15,8 +15,6 @@ import numpy as np
 
 from softset.errors import FileError
 
-__all__ = ["WordIndex"]
-
 IntegerArray = np.ndarray[Any, np.dtype[np.integer[Any]]]
 
 
@@ -80,11 +78,7 @@ class WordIndex(Sequence[str]):
         return self._word(position % self.limit)
 
     def take(self, indices: Sequence[int] | np.ndarray) -> list[str]:
-        """Return the words at the given positions.
-
-        >>> WordIndex.of(["red", "green", "blue"]).take([2, 0])
-        ['blue', 'red']
-        """
+        """Return the words at the given positions."""
         positions = np.asarray(indices, dtype=np.int64)
         bounds = zip(self.offsets[positions].tolist(), self.offsets[positions + 1].tolist(), strict=True)
         return [_decode(self.text[start:stop]) for start, stop in bounds]

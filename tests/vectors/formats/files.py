@@ -66,9 +66,15 @@ def safetensors_of(rows: np.ndarray = ROWS) -> bytes:
     return safetensors({"rows": ("F32", list(rows.shape), rows.astype("<f4").tobytes())})
 
 
+def added_token(token_id: int, content: str, *, special: bool) -> dict[str, Any]:
+    flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
+    return {"id": token_id, "content": content, "special": special, **flags}
+
+
 def model2vec(folder: Path, vocab: Any, tensors: dict[str, tuple[str, list[int], bytes]], **more: Any) -> Path:
     folder.mkdir(exist_ok=True)
-    model = {"type": "WordPiece", "vocab": vocab} | more.pop("model", {})
+    wordpiece = {"unk_token": "[UNK]", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100}
+    model = more.pop("model", {"type": "WordPiece", **wordpiece}) | {"vocab": vocab}
     (folder / "tokenizer.json").write_text(json.dumps({"model": model, **more}), encoding="utf-8")
     (folder / "model.safetensors").write_bytes(safetensors(tensors))
     return folder

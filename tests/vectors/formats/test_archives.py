@@ -75,7 +75,7 @@ def test_archive_with_several_files_or_none(path: Path) -> None:
     with pytest.raises(FileError, match=r"holds 7 files \('0.txt', .*, '4.txt', \.\.\.\)"):
         read(path)
     path.write_bytes(zipped(DOCUMENTATION))
-    with pytest.raises(FileError, match="holds no file, but exactly one file of vectors was expected"):
+    with pytest.raises(FileError, match=r"holds 0 files \(none\), but exactly one file of vectors was expected"):
         read(path)
 
 
@@ -121,10 +121,9 @@ def test_other_compressions(method: int, path: Path) -> None:
 
 
 def test_archives_that_must_be_extracted_first(path: Path) -> None:
-    for inner in (gz(text()), zipped({"a": text()})):
-        path.write_bytes(zipped({"a.gz": inner}))
-        with pytest.raises(FileError, match="is an archive inside an archive"):
-            read(path)
+    path.write_bytes(zipped({"a.gz": gz(text())}))
+    with pytest.raises(FileError, match="has an unknown format"):
+        read(path)
     with tarfile.open(path, "w:gz") as archive:
         info = tarfile.TarInfo("vectors.txt")
         info.size = len(text())

@@ -79,8 +79,8 @@ def test_long_arrays_are_read_in_blocks(tmp_path: Path) -> None:
         (b"a\n \nc", [1, 2, 3], "empty word", r"v.txt, line 2 has an empty word"),
         (b"a\n\xff\nc", [1, 2, 3], "not UTF-8", r"v.txt, line 2 has a word that is not UTF-8"),
         (b"a\na\nc", [1, 2, 3], "duplicate word", r"v.txt, line 2 repeats the word 'a' of line 1"),
-        (b"a\nb\nc", [1, np.nan, 3], "not finite", r"v.npy, row 2 has nan as number 1 of the word 'b'"),
-        (b"a\nb\nc", [1, 1e39, 3], "not finite", r"v.npy, row 2 has inf .* must be finite in float32"),
+        (b"a\nb\nc", [1, np.nan, 3], "not finite", r"v.npy, row 2 has a number that is not finite in .*word 'b'"),
+        (b"a\nb\nc", [1, 1e39, 3], "not finite", r"v.npy, row 2 has a number that is not finite in float32"),
     ],
 )
 def test_invalid_rows_are_reported_or_skipped(
@@ -114,7 +114,6 @@ def test_each_row_needs_one_word(words: bytes, count: int, skip_bad: bool, tmp_p
         (npy(b"\0" * 3, "(3, 1)", "|b1"), "holds bool values"),
         (npy(b"\0" * 24, "(3, 1)", "|O"), "holds no plain array of numbers"),
         (npy(b"\0" * 11, "(3, 1)"), r"is not a complete NumPy file"),
-        (npy(b"\0" * 13, "(3, 1)"), r"has 141 bytes, which does not match its header; save it again"),
         (npy(b"", "(-1, 3)"), "is not a complete NumPy file"),
         (npy(b"", "(3, 1)")[:60], "is not a complete NumPy file"),
         (b"\x93NUMPY\x09\x00", "is not a complete NumPy file"),
@@ -139,15 +138,13 @@ F32 = ("F32", [3, 1], b"\0" * 12)
         (safetensors({"a": ("C64", [3, 1], b"\0" * 24)}), "but it has none"),
         (safetensors({"a": ("BOOL", [3, 1], b"\0" * 3)}), "holds BOOL values"),
         (safetensors({"a": ("F32", [0, 3], b"")}), r"holds an array of shape \(0, 3\)"),
-        (
-            safetensors({"a": ("F32", [4, 1], b"\0" * 12)}),
-            "is not a complete safetensors file: its header cannot be read",
-        ),
-        (safetensors({"a": ("F32", [-3, -1], b"\0" * 12)}), "its header cannot be read"),
-        (safetensors({"a": F32})[:-1], "it has 11 bytes of data, which does not match its header"),
-        (safetensors({"a": F32}) + b"\0", "it has 13 bytes of data"),
-        (safetensors({"a": F32})[:40], "its header is truncated"),
-        (struct.pack("<Q", 2) + b"[]", "its header cannot be read"),
+        (safetensors({"a": ("F32", [4, 1], b"\0" * 12)}), "is not a complete safetensors file"),
+        (safetensors({"a": ("F32", [-3, -1], b"\0" * 12)}), "is not a complete safetensors file"),
+        (safetensors({"a": F32})[:-1], "is not a complete safetensors file"),
+        (safetensors({"a": F32}) + b"\0", "is not a complete safetensors file"),
+        (safetensors({"a": F32})[:40], "is not a complete safetensors file"),
+        (struct.pack("<Q", 2) + b"[]", "is not a complete safetensors file"),
+        (b"", "is not a complete safetensors file"),
     ],
 )
 def test_invalid_safetensors_files(content: bytes, sentence: str, tmp_path: Path) -> None:

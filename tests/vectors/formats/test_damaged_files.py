@@ -13,6 +13,7 @@ from softset.errors import FileError, InputError
 from tests.vectors.formats.files import (
     ROWS,
     WORDS,
+    added_token,
     binary,
     gz,
     model2vec,
@@ -109,7 +110,7 @@ def test_damaged_folders(name: str, folder: Path, damages: list[Damage], skip_ba
         "mapping": ("I64", [10], np.arange(10, dtype="<i8").tobytes()),
         "weights": ("F32", [10], np.ones(10, dtype="<f4").tobytes()),
     }
-    path = model2vec(folder / "model", vocab, tensors, added_tokens=[{"content": "[PAD]", "special": True}])
+    path = model2vec(folder / "model", vocab, tensors, added_tokens=[added_token(0, "[PAD]", special=True)])
     (path / name).write_bytes(damaged((path / name).read_bytes(), damages))
     check(path, skip_bad=skip_bad)
 

@@ -9,6 +9,7 @@ from softset.evaluation.sts_data import COLUMNS, DATASETS, FILES
 from softset.evaluation.tables import ResultRow
 from softset.evaluation.word_sets.data import QUERY_SIZE, Concepts
 from softset.search.words import WordVectors
+from softset.vectors.matching import find_token
 
 TIMED_QUERIES = 50
 QUERIES_PER_CALL = 10
@@ -28,12 +29,12 @@ def coverage(words: WordVectors, concepts: Concepts, texts: Mapping[str, int], *
     """Return the shares of words that have a vector, and the words and queries answered per second."""
     test = [concepts.sets[index] for index in concepts.splits["test"]][:limit]
     start = time.perf_counter()
-    known = [words.get_token(word) is not None for word in concepts.words]
+    known = [find_token(words.words, word) is not None for word in concepts.words]
     seconds = time.perf_counter() - start
     queries = [word for words_of_set in test for word in words_of_set[:QUERY_SIZE]]
     targets = [word for words_of_set in test for word in words_of_set[QUERY_SIZE:]]
     occurrences = sum(texts.values())
-    covered = sum(count for word, count in texts.items() if words.get_token(word) is not None)
+    covered = sum(count for word, count in texts.items() if find_token(words.words, word) is not None)
     rows = [
         ("LDA-1k", "vocabulary", _share(known, range(len(known))), len(known)),
         ("LDA-1k", "queries", _share(known, queries), len(queries)),

@@ -15,6 +15,7 @@ from softset.evaluation.tables import ResultRow
 from softset.evaluation.word_sets.data import TASKS, Concepts, SetTask, draw_tasks
 from softset.evaluation.word_sets.methods import BASELINE, DEFAULT, QueryScorer, SetMethod
 from softset.io.checkpoint import PartFolder, load_or_compute
+from softset.vectors.matching import find_token
 from softset.vectors.vocabulary import Vocabulary
 
 RANDOM = "random"
@@ -119,7 +120,7 @@ class WordSetEvaluation:
     ) -> None:
         self.words, self.concepts, self.seed, self.samples, self.baseline = words, concepts, seed, samples, baseline
         self.prefix = f"{title}: " if title else ""
-        tokens = [words.get_token(word) for word in concepts.words]
+        tokens = [find_token(words.words, word) for word in concepts.words]
         self.known = np.array([token is not None for token in tokens])
         self._indices = [token[1] for token in tokens if token is not None]
         self.tasks = draw_tasks(concepts, self.known, split=split, seed=seed, limit=limit)

@@ -1,7 +1,7 @@
 """Arrays with a separate file of words: .npy and .safetensors.
 
-Arrays are memory-mapped. The header of a safetensors file is parsed here, because the safetensors library has no
-bfloat16 for NumPy and cannot read selected rows without the whole tensor.
+Arrays are memory-mapped. The safetensors library checks the header of a file, but it is parsed here as well, because
+the library has no bfloat16 for NumPy and cannot map a tensor.
 """
 
 import json
@@ -10,18 +10,17 @@ import os
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from safetensors import SafetensorError, safe_open
 
 from softset.errors import FileError
 from softset.io.arrays import read_array
 from softset.vectors.formats.checks import Block, RowChecker, VectorStream, check_dimensions, rows_per_block
-from softset.vectors.formats.detection import MAX_SAFETENSORS_HEADER
 from softset.vectors.formats.streams import FileStream, open_stream
 
-__all__ = ["Tensor", "map_tensors", "read_npy", "read_safetensors"]
-
+MAX_SAFETENSORS_HEADER = 100_000_000  # the limit of the safetensors library
 WORD_SUFFIXES = (".txt", ".words", ".vocab")
 TENSOR_TYPES = {
     "BOOL": "?", "U8": "u1", "I8": "i1", "U16": "<u2", "I16": "<i2", "U32": "<u4", "I32": "<i4", "U64": "<u8",
@@ -46,9 +45,6 @@ class Tensor(NamedTuple):
 def read_npy(path: Path, words: str | os.PathLike[str] | None, *, skip_bad: bool) -> VectorStream:
     """Read an (n, d) array and the file of its n words."""
     array = read_array(path)
-    size = path.stat().st_size
-    if isinstance(array, np.memmap) and array.offset + array.nbytes != size:
-        raise FileError(f"{path} has {size:,} bytes, which does not match its header; save it again")
     return _with_words("npy", path, Tensor(str(array.dtype), array), words, skip_bad=skip_bad)
 
 
@@ -62,47 +58,33 @@ def read_safetensors(path: Path, words: str | os.PathLike[str] | None, *, skip_b
     return _with_words("safetensors", path, table, words, skip_bad=skip_bad)
 
 
+def is_safetensors(head: bytes) -> bool:
+    """Return whether a file begins with the length of a JSON header and its first brace."""
+    return head[8:9] == b"{" and 2 <= int.from_bytes(head[:8], "little") <= MAX_SAFETENSORS_HEADER
+
+
 def map_tensors(path: Path) -> dict[str, Tensor]:
     """Return the memory-mapped tensors of a safetensors file by name."""
-    size = path.stat().st_size
     with path.open("rb") as file:
+        try:
+            with safe_open(path, framework="numpy"):
+                pass  # checks the header, and the size of each tensor and of the file
+        except SafetensorError as error:
+            raise FileError(f"{path} is not a complete safetensors file ({error}); save it again") from error
         length = int.from_bytes(file.read(8), "little")
-        if not 2 <= length <= min(MAX_SAFETENSORS_HEADER, size - 8):
-            raise _safetensors_error(path, "its header is truncated")
-        header = file.read(length)
-    try:
-        entries = {name: _parse_entry(entry) for name, entry in json.loads(header).items() if name != "__metadata__"}
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise _safetensors_error(path, "its header cannot be read") from error
-    offset = 8 + length
-    if max((end for *_, end in entries.values()), default=0) != size - offset:
-        raise _safetensors_error(path, f"it has {size - offset:,} bytes of data, which does not match its header")
+        header = json.loads(file.read(length))
     return {
-        name: Tensor(kind, _map(path, TENSOR_TYPES[kind], offset + begin, shape))
-        for name, (kind, shape, begin, _) in entries.items()
-        if kind in TENSOR_TYPES
+        name: Tensor(entry["dtype"], _map(path, entry, offset=8 + length + entry["data_offsets"][0]))
+        for name, entry in header.items()
+        if name != "__metadata__" and entry["dtype"] in TENSOR_TYPES
     }
 
 
-def _parse_entry(entry: dict[str, Any]) -> tuple[str, tuple[int, ...], int, int]:
-    """Return the type, shape, begin and end of a tensor; ValueError if they contradict each other."""
-    kind, shape = entry["dtype"], tuple(entry["shape"])
-    begin, end = entry["data_offsets"]
-    if not all(type(number) is int and number >= 0 for number in (*shape, begin, end)) or begin > end:
-        raise ValueError("sizes must be whole numbers")
-    if kind in TENSOR_TYPES and math.prod(shape) * np.dtype(TENSOR_TYPES[kind]).itemsize != end - begin:
-        raise ValueError("the shape does not match the number of bytes")
-    return kind, shape, begin, end
-
-
-def _map(path: Path, dtype: str, offset: int, shape: tuple[int, ...]) -> np.ndarray:
+def _map(path: Path, entry: dict[str, list[int]], offset: int) -> np.ndarray:
+    dtype, shape = TENSOR_TYPES[str(entry["dtype"])], tuple(entry["shape"])
     if not math.prod(shape):
         return np.zeros(shape, dtype=dtype)
     return np.memmap(path, dtype=dtype, mode="r", offset=offset, shape=shape)
-
-
-def _safetensors_error(path: Path, reason: str) -> FileError:
-    return FileError(f"{path} is not a complete safetensors file: {reason}; save it again")
 
 
 def _with_words(

@@ -10,8 +10,6 @@ from softset.vectors.formats.checks import MAX_WORD_BYTES, Block, RowChecker, Ve
 from softset.vectors.formats.streams import CHUNK_BYTES, FileStream
 from softset.vectors.formats.text import parse_header
 
-__all__ = ["read_binary"]
-
 MAX_HEADER_BYTES = 64
 
 

@@ -2,13 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 from softset.errors import FileError
-
-__all__ = ["Block", "Fault", "RowChecker", "VectorStream", "check_dimensions", "quoted", "rows_per_block"]
 
 MAX_DIMENSIONS = 65_536
 MAX_WORD_BYTES = 1_000
@@ -36,7 +34,7 @@ class VectorStream:
     dimensions: int
     rows: int | None
     blocks: Iterator[Block]
-    skipped: Counter[str] = field(default_factory=Counter)
+    skipped: Counter[str]
 
 
 class RowChecker:
@@ -63,11 +61,7 @@ class RowChecker:
         return VectorStream(kind, dimensions, rows, filter(lambda block: block[0], blocks), self.skipped)
 
     def check(
-        self,
-        numbers: Sequence[int],
-        words: Sequence[bytes],
-        vectors: np.ndarray,
-        faults: Mapping[int, Fault] | None = None,
+        self, numbers: Sequence[int], words: Sequence[bytes], vectors: np.ndarray, faults: Mapping[int, Fault] = {}
     ) -> Block:
         """Return the valid rows of a block as float32 with their words.
 
@@ -83,8 +77,7 @@ class RowChecker:
         texts: list[str] = []
         positions: list[int] = []
         for position, (number, word) in enumerate(zip(numbers, words, strict=True)):
-            fault = faults.get(position) if faults else None
-            fault = fault or self._find_fault(number, word, None if finite[position] else rows[position])
+            fault = faults.get(position) or self._find_fault(number, word, finite=bool(finite[position]))
             if fault is None:
                 texts.append(word.decode())
                 positions.append(position)
@@ -97,27 +90,24 @@ class RowChecker:
             raise FileError(f"{self._name} has more than {MAX_ROWS:,} rows, the largest number that can be read")
         return texts, rows if len(positions) == len(rows) else rows[positions]
 
-    def _find_fault(self, number: int, word: bytes, row_if_not_finite: np.ndarray | None) -> Fault | None:
+    def _find_fault(self, number: int, word: bytes, *, finite: bool) -> Fault | None:
+        label = f"{self._word_label} {number}"
         if len(word) > MAX_WORD_BYTES:
             raise FileError(
-                f"{self._word_label} {number} has a word of {len(word):,} bytes, but the limit is "
-                f"{MAX_WORD_BYTES:,}; is this a file of words and vectors?"
+                f"{label} has a word of {len(word):,} bytes, but the limit is {MAX_WORD_BYTES:,}; is this a file of "
+                "words and vectors?"
             )
         try:
             text = word.decode()
         except UnicodeDecodeError:
-            return "not UTF-8", f"{self._word_label} {number} has a word that is not UTF-8, {quoted(word)}"
+            return "not UTF-8", f"{label} has a word that is not UTF-8, {quoted(word)}"
         if not word.strip():
-            return "empty word", f"{self._word_label} {number} has an empty word"
-        if row_if_not_finite is not None:
-            column = int(np.argmin(np.isfinite(row_if_not_finite)))
-            return "not finite", (
-                f"{self._row_label} {number} has {row_if_not_finite[column]} as number {column + 1} of the word "
-                f"{quoted(word)}, but every number must be finite in float32"
-            )
+            return "empty word", f"{label} has an empty word"
+        if not finite:
+            message = f"{self._row_label} {number} has a number that is not finite in float32, for the word"
+            return "not finite", f"{message} {quoted(word)}"
         if text in self._seen:
-            first = f"{self._word_unit} {self._seen[text]}"
-            return "duplicate word", f"{self._word_label} {number} repeats the word {quoted(word)} of {first}"
+            return "duplicate word", f"{label} repeats the word {quoted(word)} of {self._word_unit} {self._seen[text]}"
         return None
 
 

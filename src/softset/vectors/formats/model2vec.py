@@ -3,25 +3,18 @@
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from softset.errors import FileError
-from softset.io.json_files import read_json
+from softset.io.text import first_line
 from softset.vectors.formats.arrays import Tensor, map_tensors
 from softset.vectors.formats.checks import Block, RowChecker, VectorStream, check_dimensions, rows_per_block
-
-__all__ = ["embedding_table", "read_model2vec"]
 
 Tokens = list[tuple[int, str]]  # token ids and tokens
 MAX_TOKENIZER_BYTES = 1 << 28
 SPECIAL_TOKEN = re.compile(r"\[(PAD|UNK|CLS|SEP|MASK|unused\d+)\]|</?(s|pad|unk|mask|cls|sep)>|<\|[^|]*\|>")
 WORD_STARTS = ("▁", "Ġ", " ")
-# Byte-level tokenizers write each byte as a letter: printable bytes as themselves, others as letters from U+0100 on.
-PRINTABLE = [byte for byte in range(256) if 33 <= byte < 127 or (byte > 160 and byte != 173)]
-UNPRINTABLE = [byte for byte in range(256) if byte not in PRINTABLE]
-BYTE_OF_LETTER = {chr(byte): byte for byte in PRINTABLE} | {chr(256 + i): byte for i, byte in enumerate(UNPRINTABLE)}
 
 
 def read_model2vec(folder: Path, *, skip_bad: bool) -> VectorStream:
@@ -85,56 +78,34 @@ def _blocks(
         block = slice(start, start + size)
         with np.errstate(invalid="ignore", over="ignore"):  # the checker reports numbers that are not finite
             vectors = table.take(rows[block]) * weights[block, None]
-        words = [token.encode(errors="surrogatepass") for _, token in tokens[block]]
+        words = [token.encode() for _, token in tokens[block]]
         yield checker.check([token_id for token_id, _ in tokens[block]], words, vectors)
-
-
-# The words of a tokenizer
 
 
 def _read_words(path: Path) -> Tokens:
     """Return the tokens of tokenizer.json that are words, in the order of their ids."""
+    from tokenizers import Tokenizer, decoders, models
+
     if path.stat().st_size > MAX_TOKENIZER_BYTES:
         raise FileError(f"{path} is larger than {MAX_TOKENIZER_BYTES:,} bytes, the limit for a tokenizer")
     try:
-        return _words(read_json(path))
-    except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
-        raise FileError(f"{path} is not a tokenizer with a vocabulary; save the model again") from error
-
-
-def _words(content: Any) -> Tokens:
-    special = {token["content"] for token in content.get("added_tokens") or [] if token.get("special")}
-    tokens = [
+        tokenizer = Tokenizer.from_file(str(path))
+    except Exception as error:  # the library raises nothing more specific
+        raise FileError(f"{path} is not a valid tokenizer ({first_line(error)[:200]}); save the model again") from error
+    special = {token.content for token in tokenizer.get_added_tokens_decoder().values() if token.special}
+    vocabulary = tokenizer.get_vocab(with_added_tokens=False)
+    tokens = sorted(
         (token_id, token)
-        for token_id, token in sorted(_numbered(content["model"]["vocab"]))
+        for token, token_id in vocabulary.items()
         if token not in special and not SPECIAL_TOKEN.fullmatch(token)
-    ]
-    if (content.get("decoder") or {}).get("type") == "ByteLevel":
-        tokens = [(token_id, _decode_bytes(token)) for token_id, token in tokens]
+    )
+    if isinstance(tokenizer.decoder, decoders.ByteLevel):  # "ĠcafÃ©" is " café"; a part of a character is no word
+        decoded = [(token_id, tokenizer.decoder.decode([token])) for token_id, token in tokens]
+        tokens = [(token_id, token) for token_id, token in decoded if "\ufffd" not in token]
     # A WordPiece vocabulary marks only continuations ("##ing"); "Ġ" is an ordinary letter there.
-    if content["model"].get("type") != "WordPiece":
+    if not isinstance(tokenizer.model, models.WordPiece):
         tokens = _strip_word_starts(tokens)
     return [(token_id, token) for token_id, token in tokens if token.strip() and not token.startswith("##")]
-
-
-def _numbered(vocabulary: Any) -> Iterator[tuple[int, str]]:
-    """Yield the ids and tokens of a vocabulary, which maps tokens to ids or is a list of (token, score)."""
-    is_map = isinstance(vocabulary, dict)
-    pairs = vocabulary.items() if is_map else ((entry[0], i) for i, entry in enumerate(vocabulary))
-    for token, token_id in pairs:
-        if not isinstance(token, str) or type(token_id) is not int or not 0 <= token_id < 1 << 62:
-            raise TypeError("a vocabulary maps texts to whole numbers")
-        yield token_id, token
-
-
-def _decode_bytes(token: str) -> str:
-    """Return the text of a byte-level token ("ĠcafÃ©" is " café"), or "" for a part of a character."""
-    if not set(token) <= BYTE_OF_LETTER.keys():
-        return token
-    try:
-        return bytes(BYTE_OF_LETTER[letter] for letter in token).decode()
-    except UnicodeDecodeError:
-        return ""
 
 
 def _strip_word_starts(tokens: Tokens) -> Tokens:

@@ -1,6 +1,5 @@
 """Buffered reading of a plain file, a .gz file, or one file of a .zip archive, with limits on what is decompressed."""
 
-import errno
 import gzip
 import io
 import os
@@ -14,8 +13,6 @@ from typing import IO, Any, cast
 
 from softset.errors import FileError
 
-__all__ = ["CHUNK_BYTES", "FileStream", "archive_error", "open_stream"]
-
 CHUNK_BYTES = 1 << 20
 MAX_LINE_BYTES = 2_000_000
 MAX_CONTENT_BYTES = 64 << 30
@@ -25,12 +22,6 @@ GZIP_MAGIC = b"\x1f\x8b"
 ZIP_MAGICS = (b"PK\x03\x04", b"PK\x05\x06")
 DOCUMENTATION_NAMES = {"changelog", "copying", "license", "notice", "readme"}
 DOCUMENTATION_SUFFIXES = {".htm", ".html", ".md", ".pdf", ".rst"}
-
-
-def archive_error(name: str, error: Exception) -> FileError:
-    """Return the error for an archive that cannot be read to its end."""
-    reason = str(error)[:100].rstrip(".") or "it ends too early"
-    return FileError(f"{name} is a truncated or damaged archive ({reason}); download it again")
 
 
 class _LimitedReader(io.RawIOBase):
@@ -47,35 +38,20 @@ class _LimitedReader(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Fill the buffer; it is filled partly only at the end of the file."""
-        view, filled = memoryview(buffer), 0
-        while filled < len(view) and (data := self._read(len(view) - filled)):
-            view[filled : filled + len(data)] = data
-            filled += len(data)
-        return filled
-
-    def _read(self, size: int) -> bytes:
         try:
-            data = self._content.read(size)
-        except (EOFError, zlib.error, zipfile.BadZipFile) as error:
-            raise archive_error(self.name, error) from error
-        except OSError as error:
-            if error.errno is not None:  # an error of the disk, not of the file's content
-                raise
-            raise archive_error(self.name, error) from error
+            data = self._content.read(len(buffer))
+        except (EOFError, zlib.error, zipfile.BadZipFile, gzip.BadGzipFile) as error:
+            raise _archive_error(self.name, error) from error
+        buffer[: len(data)] = data
         self._size += len(data)
-        self._check_size()
-        return data
-
-    def _check_size(self) -> None:
-        if self._compressed_size is None:
-            return
-        is_bomb = self._size > RATIO_FREE_BYTES and self._size > MAX_RATIO * self._compressed_size
-        if is_bomb or self._size > MAX_CONTENT_BYTES:
-            raise FileError(
-                f"{self.name} has {self._compressed_size:,} bytes but decompresses to more than {self._size - 1:,}, "
-                "which no file of vectors does; if you trust it, extract it first"
-            )
+        if self._compressed_size is not None:
+            is_bomb = self._size > RATIO_FREE_BYTES and self._size > MAX_RATIO * self._compressed_size
+            if is_bomb or self._size > MAX_CONTENT_BYTES:
+                raise FileError(
+                    f"{self.name} has {self._compressed_size:,} bytes but decompresses to more than "
+                    f"{self._size - 1:,}, which no file of vectors does; if you trust it, extract it first"
+                )
+        return len(data)
 
     def close(self) -> None:
         self._resources.close()
@@ -116,24 +92,16 @@ def open_stream(path: str | os.PathLike[str], member: str | None = None) -> File
             content = cast("IO[bytes]", resources.enter_context(gzip.GzipFile(fileobj=file)))
             compressed_size = os.fstat(file.fileno()).st_size
         elif magic in ZIP_MAGICS:
-            content, compressed_size = _open_zip_member(name, file, member, resources)
+            try:
+                archive = resources.enter_context(zipfile.ZipFile(file))
+                info = _select_member(name, archive.infolist(), member)
+                content = resources.enter_context(archive.open(info))
+            except FileError:
+                raise
+            except (zipfile.BadZipFile, EOFError, NotImplementedError, OSError, ValueError, struct.error) as error:
+                raise _archive_error(name, error) from error
+            compressed_size = info.compress_size
         return FileStream(name, content, compressed_size, resources.pop_all())
-
-
-def _open_zip_member(name: str, file: IO[bytes], member: str | None, resources: ExitStack) -> tuple[IO[bytes], int]:
-    """Return the content of one file in a zip archive and its compressed size."""
-    try:
-        archive = resources.enter_context(zipfile.ZipFile(file))
-        info = _select_member(name, archive.infolist(), member)
-        return resources.enter_context(archive.open(info)), info.compress_size
-    except FileError:
-        raise
-    except OSError as error:
-        if error.errno != errno.EINVAL:  # EINVAL: a directory that points to before the start of the file
-            raise
-        raise archive_error(name, error) from error
-    except (zipfile.BadZipFile, EOFError, NotImplementedError, OverflowError, ValueError, struct.error) as error:
-        raise archive_error(name, error) from error
 
 
 def _select_member(name: str, files: list[zipfile.ZipInfo], member: str | None) -> zipfile.ZipInfo:
@@ -145,9 +113,9 @@ def _select_member(name: str, files: list[zipfile.ZipInfo], member: str | None) 
         if info.flag_bits & 1 or info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise FileError(f"{name} holds an encrypted file, or one not compressed by deflate; extract it first")
         return info
-    names = ", ".join(repr(info.filename[:100]) for info in candidates[:5]) + (", ..." if len(candidates) > 5 else "")
-    content = f"{len(candidates)} files ({names})" if candidates else "no file"
+    names = ", ".join(repr(info.filename[:100]) for info in candidates[:5]) or "none"
     expected = f"exactly one file named {member!r}" if member else "exactly one file of vectors"
+    content = f"{len(candidates)} files ({names}{', ...' if len(candidates) > 5 else ''})"
     raise FileError(f"{name} holds {content}, but {expected} was expected; choose one with member (--member)")
 
 
@@ -155,3 +123,8 @@ def _is_documentation(name: str) -> bool:
     path = PurePosixPath(name)
     hidden = path.name.startswith(".") or "__MACOSX" in path.parts
     return hidden or path.stem.lower() in DOCUMENTATION_NAMES or path.suffix.lower() in DOCUMENTATION_SUFFIXES
+
+
+def _archive_error(name: str, error: Exception) -> FileError:
+    reason = str(error)[:100].rstrip(".") or "it ends too early"
+    return FileError(f"{name} is a truncated or damaged archive ({reason}); download it again")

@@ -11,8 +11,6 @@ from softset.vectors.formats import checks
 from softset.vectors.formats.checks import Block, Fault, RowChecker, VectorStream, check_dimensions, quoted
 from softset.vectors.formats.streams import FileStream
 
-__all__ = ["parse_header", "read_text"]
-
 Line = tuple[int, bytes]  # the line number and the line
 HEADER = re.compile(rb"[ \t]*([0-9]{1,18})[ \t]+([0-9]{1,18})\s*")
 LINES_AHEAD = 16  # lines that are inspected to find the number of dimensions
