@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from softset import TokenSets, cli, load_encoder
-from softset.cli.output import read_lines
+from softset.cli.output import TextFile
 from softset.errors import FileError
 
 TEXTS = ["A red book.", "", "line\u2028separator\x0cfeed", "unbelievably red 𓀀"]
@@ -94,7 +94,7 @@ def test_only_line_feeds_end_a_line(tmp_path) -> None:
         (b"\xef\xbb\xbfa\xe2\x80\xa8b\x0bc\n", ["a\u2028b\x0bc"]),
     ):
         path.write_bytes(content)
-        assert read_lines(str(path)) == lines
+        assert list(TextFile(str(path))) == lines
     path.write_bytes(b"\xff\n")
     with pytest.raises(FileError, match="not UTF-8 in line 1"):
-        read_lines(str(path))
+        list(TextFile(str(path)))

@@ -88,7 +88,7 @@ def test_page_and_image_replace_existing_files(run) -> None:
     [
         (("", "b"), "the candidate is empty"),
         (("a", " \n"), "the reference is empty"),
-        (("a", "b\udcff"), "the reference is not UTF-8 at character 1"),
+        (("a", "b\udcff"), "reference 0 has a lone surrogate"),
         (("a", "𓀀"), "the model knows no token of the reference"),
         (("a",), "Missing argument 'REFERENCE'"),
         (("a", "b", "--metric", "fuzzy"), "there is no metric 'fuzzy'"),
@@ -113,7 +113,7 @@ def test_bad_input_gives_one_sentence_and_exit_code_2(run, arguments, sentence) 
         (("--html", "no/such.html"), "no/such.html: No such file or directory"),
         (("--png", "no/such.png"), "no/such.png: No such file or directory"),
         (("--html", "folder"), "folder: Is a directory"),
-        (("--html", "file/x"), "file/x: Not a directory"),
+        (("--html", "file/x"), "file/x: No such file or directory"),
         (("--png", os.devnull), f"{os.devnull} is not a regular file"),
         (("--html", "x", "--png", "./x"), "x is given for --html and for --png"),
     ],

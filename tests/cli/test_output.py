@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from softset.cli import output
-from softset.cli.output import ProgressBar, TextFile, warn_of_flags
+from softset.cli.output import ProgressBar, TextFile, note, warn_of_flags
 
 
 def pretend_terminal(monkeypatch: pytest.MonkeyPatch, delay: float = 0.0) -> None:
@@ -19,7 +19,7 @@ def test_progress_shows_count_and_total_on_a_terminal(capsys, monkeypatch) -> No
     pretend_terminal(monkeypatch)
     with ProgressBar("texts") as progress:
         progress(12, 50)
-        progress.note("halfway")
+        note("halfway")
         progress(50, 50)
     shown = capsys.readouterr()
     assert "50/50" in shown.err and "texts" in shown.err and "softset: halfway" in shown.err and shown.out == ""

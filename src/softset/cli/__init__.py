@@ -10,37 +10,30 @@ import click
 from softset import __version__
 from softset.errors import SoftsetError
 
-__all__ = ["LazyGroup", "main"]
-
-# The module softset.cli.VERB holds a command of the same name.
 VERBS = (
     *("find", "membership", "score", "compare", "explain", "fit", "index", "add", "delete", "encode"),
     *("vectors", "models", "jobs", "serve", "eval", "demo"),
 )
+# Modules that hold several verbs; each other verb has a module of its own name.
+MODULES = {"membership": "find", "index": "collections", "add": "collections", "delete": "collections"}
 
 
 class LazyGroup(click.Group):
-    """A group that imports a command when it is called, so that `--version` and `--help` are fast."""
-
-    def __init__(self, *arguments: Any, module: str = "", names: tuple[str, ...] = (), **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        self.module, self.names = module, names
+    """A group that imports a command when it is called, so that `softset --version` is fast."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click's signature)
-        """Return the names in the order of the help text."""
-        return list(self.names)
+        """Return the verbs in the order of the help text."""
+        return list(VERBS)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:  # noqa: ARG002 (click's signature)
-        """Return a command, or None for an unknown name."""
-        if name not in self.names:
+        """Return the command of a verb, or None for an unknown one."""
+        if name not in VERBS:
             return None
-        command: click.Command = getattr(import_module(self.module.format(name)), name)
+        command: click.Command = getattr(import_module(f"softset.cli.{MODULES.get(name, name)}"), name)
         return command
 
 
-@click.command(
-    cls=LazyGroup, module="softset.cli.{}", names=VERBS, context_settings={"help_option_names": ["-h", "--help"]}
-)
+@click.command(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="softset")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 def softset(debug: bool) -> None:
@@ -93,12 +86,14 @@ def _without_debug(arguments: list[str]) -> tuple[list[str], bool]:
 
 def _report(error: Exception) -> int:
     """Print an error as one sentence and return the exit code."""
-    if isinstance(error, SoftsetError | OSError):
-        named = isinstance(error, OSError) and error.filename is not None
-        click.echo(f"softset: {error.filename}: {error.strerror}" if named else f"softset: {error}", err=True)  # type: ignore[union-attr]
-        return 2
-    click.echo(f"softset: unexpected {type(error).__name__}: {error} (add --debug for the traceback)", err=True)
-    return 1
+    if isinstance(error, OSError) and error.filename is not None:
+        click.echo(f"softset: {error.filename}: {error.strerror}", err=True)
+    elif isinstance(error, SoftsetError | OSError):
+        click.echo(f"softset: {error}", err=True)
+    else:
+        click.echo(f"softset: unexpected {type(error).__name__}: {error} (add --debug for the traceback)", err=True)
+        return 1
+    return 2
 
 
 def _usage_sentence(error: click.ClickException) -> str:

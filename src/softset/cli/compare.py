@@ -1,7 +1,6 @@
 """`softset compare`: compare systems with a baseline, with significance tests."""
 
 from collections import Counter
-from collections.abc import Sequence
 from typing import Any, Literal
 
 import click
@@ -9,10 +8,11 @@ import click
 from softset.cli import options as opt
 from softset.cli.output import ProgressBar, note, read_columns, warn_of_flags
 from softset.errors import InputError
+from softset.io.text import counted
 
 
 @click.command(short_help="Compare systems, with significance tests.")
-@click.argument("systems", nargs=-1, type=click.Path(allow_dash=True))
+@click.argument("systems", nargs=-1, type=opt.TEXT_FILE)
 @opt.REFERENCES
 @opt.metrics("softset")
 @opt.option(
@@ -25,9 +25,14 @@ from softset.errors import InputError
 @opt.scorer_options
 @opt.encoder_options
 @opt.SAMPLES
-@opt.option("--swaps", type=int, default=10_000, help="Samples of the randomisation test.")
+@opt.option("--swaps", type=click.IntRange(1), default=10_000, help="Samples of the randomisation test.")
 @opt.seed(12345)
-@opt.option("--confidence", type=float, default=0.95, help="Confidence level of the intervals.")
+@opt.option(
+    "--confidence",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.95,
+    help="Confidence level of the intervals.",
+)
 @opt.JSON
 @opt.option("--latex", "as_latex", is_flag=True, help="Print a LaTeX table for the package booktabs.")
 def compare(
@@ -53,15 +58,16 @@ def compare(
     """
     from softset.evaluation.compare import compare as compare_systems
     from softset.evaluation.compare import score_systems
-    from softset.evaluation.significance import check_confidence, check_draws
 
     if as_json and as_latex:
         raise click.UsageError("give --json or --latex, not both")
     tests = {name: options.pop(name) for name in ("samples", "swaps", "seed", "confidence")}
-    check_draws(tests["samples"], tests["seed"])
-    check_draws(tests["swaps"], tests["seed"], "swaps")
-    check_confidence(tests["confidence"])
-    _check_systems(systems)
+    if len(systems) < 2:
+        given = counted(len(systems), "system")
+        raise InputError(f"{given} given: name the files of the baseline and of at least one other system")
+    repeated = [name for name in systems if systems.count(name) > 1]
+    if repeated:
+        raise InputError(f"{repeated[0]} is given twice: name each system once")
     columns = [list(file) for file in read_columns((*references, *systems))]
     scorers = opt.open_scorers(metrics, **options)
     texts = dict(zip(systems, columns[len(references) :], strict=True))
@@ -75,13 +81,3 @@ def compare(
     for signature in signatures.values():
         note(signature)
     warn_of_flags(flags)
-
-
-def _check_systems(systems: Sequence[str]) -> None:
-    """Raise InputError for fewer than two systems and for a repeated one."""
-    if len(systems) < 2:
-        given = f"only {systems[0]} was given" if systems else "no system was given"
-        raise InputError(f"{given}: name the files of the baseline and of at least one other system")
-    repeated = [name for name, count in Counter(systems).items() if count > 1]
-    if repeated:
-        raise InputError(f"{repeated[0]} is given twice: name each system once")

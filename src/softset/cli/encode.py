@@ -9,12 +9,18 @@ from typing import Any
 import click
 
 from softset.cli import options as opt
-from softset.cli.output import ProgressBar, note, read_lines
+from softset.cli.output import ProgressBar, TextFile, note
 from softset.io.text import counted
+
+NOTES = {
+    "empty": ("text", "with an empty set"),
+    "truncated": ("token", "truncated: --overflow window encodes whole texts"),
+    "unknown": ("token", "unknown to the model and ignored"),
+}
 
 
 @click.command(short_help="Encode texts as sets of token vectors.")
-@click.argument("texts", type=click.Path(allow_dash=True))
+@click.argument("texts", type=opt.TEXT_FILE)
 @opt.option("--out", required=True, type=click.Path(), help="Output: a new folder, or a .safetensors file.")
 @opt.encoder_options
 @opt.option("--float16", is_flag=True, help="Store vectors in half precision.")
@@ -31,26 +37,17 @@ def encode(texts: str, out: str, float16: bool, as_json: bool, model: str, **opt
     from softset.encoders.loading import load_encoder
 
     _check_output(Path(out))
-    lines = read_lines(texts)
+    lines = list(TextFile(texts))
     encoder = load_encoder(model, **options)
     with ProgressBar("texts") as progress:
         sets = encoder.encode(lines, progress=progress)
     (sets.astype("float16") if float16 else sets).save(out)
-    counts = {name: int(getattr(sets, name).sum()) for name in ("empty", "truncated", "unknown")}
-    facts = {
-        "signature": sets.signature,
-        "texts": len(sets),
-        "tokens": len(sets.vectors),
-        "dimensions": sets.dimensions,
-        **counts,
-    }
-    click.echo(json.dumps(facts) if as_json else f"{out}: {sets}")
-    if counts["truncated"]:
-        note(f"{counted(counts['truncated'], 'token')} truncated: --overflow window encodes whole texts")
-    if counts["unknown"]:
-        note(f"{counted(counts['unknown'], 'token')} unknown to the model and ignored")
-    if counts["empty"]:
-        note(f"{counted(counts['empty'], 'text')} with an empty set")
+    counts = {name: int(getattr(sets, name).sum()) for name in NOTES}
+    size = {"texts": len(sets), "tokens": len(sets.vectors), "dimensions": sets.dimensions}
+    click.echo(json.dumps({"signature": sets.signature, **size, **counts}) if as_json else f"{out}: {sets}")
+    for name, (noun, sentence) in NOTES.items():
+        if counts[name]:
+            note(f"{counted(counts[name], noun)} {sentence}")
 
 
 def _check_output(out: Path) -> None:

@@ -1,19 +1,25 @@
 """`softset eval`: evaluate metrics and sets on data with human judgements."""
 
+from pathlib import Path
+from typing import Any
+
 import click
 
-from softset.cli import LazyGroup
+from softset.cli import options as opt
+from softset.cli.eval_options import EvalOptions, eval_options
+from softset.cli.output import ProgressBar, note
+from softset.errors import MissingExtraError
 
-# The module softset.cli.eval_TASK holds a command of the same name.
-TASKS = ("sts", "sets", "wmt", "lengths", "words", "figure")
-
-
-@click.command(
-    cls=LazyGroup,
-    module="softset.cli.eval_{}",
-    names=TASKS,
-    short_help="Evaluate metrics and sets on human judgements.",
+COLUMNS = ("R@10", "R@100", "R@1k", "median", "nDCG", "A outside B", "leak", "difference", "seconds")
+DATASETS = opt.option("--dataset", "datasets", multiple=True, help="Dataset, such as STS12; repeat for more.")
+TEXT_FORM = opt.option(
+    "--text-form", type=click.Choice(["raw", "tokenised"]), default="raw", help="Form of the sentences."
 )
+TRANSPORT = opt.option("--transport", is_flag=True, help="Include the slow metrics wmd and wrd in the metric list all.")
+VECTORS = opt.option("--vectors", "names", multiple=True, help="Word vectors, by name or folder; repeat for more.")
+
+
+@click.group(short_help="Evaluate metrics and sets on human judgements.")
 def eval() -> None:  # noqa: A001 (the verb's name)
     """Evaluate metrics and sets on data with human judgements.
 
@@ -23,3 +29,291 @@ def eval() -> None:  # noqa: A001 (the verb's name)
       softset eval sets --data DIR --json
       softset eval wmt --data DIR --pair cs-en
     """
+
+
+@eval.command(short_help="Evaluate on sentence similarity: STS12 to STS16, STS-B, SICK-R.")
+@DATASETS
+@TEXT_FORM
+@opt.metrics(note="  [default: all]")
+@TRANSPORT
+@opt.option("--all-correlations", is_flag=True, help="Also compute Pearson's r and the mean over sub-datasets.")
+@opt.option("--table", type=click.Choice(["1", "6"]), default="1", help="Table of the paper.")
+@opt.option(
+    "--paper-code",
+    type=click.IntRange(1),
+    metavar="BATCH",
+    help="Also score as the paper's code does: in batches of this size, with special tokens and padding.",
+)
+@opt.encoder_options
+@eval_options
+def sts(
+    datasets: tuple[str, ...],
+    text_form: Any,
+    metrics: tuple[str, ...],
+    transport: bool,
+    all_correlations: bool,
+    table: str,
+    paper_code: int | None,
+    shared: EvalOptions,
+    **options: Any,
+) -> None:
+    """Correlate metrics with human judgements of sentence pairs: Spearman's rho over all pairs of a dataset.
+
+    DIR holds sts/raw/STS12.tsv and so on, with the columns score, sentence1, sentence2 and source. "METRIC P" and
+    "METRIC R" are precision and recall; METRIC+chance is rescaled from the chance level. Marks show paired tests
+    against bertscore.
+
+    \b
+    Examples:
+      softset eval sts --data DIR
+      softset eval sts --data DIR --dataset STSB-dev --metric bertscore --metric subspace+chance
+      softset eval sts --data DIR --out results --resume
+      softset eval sts --data DIR --metric bertscore --metric subspace --paper-code 32
+      softset eval sts --data DIR --table 6
+    """
+    from softset.encoders.loading import load_encoder
+    from softset.evaluation.methods import choose_methods
+    from softset.evaluation.sts import LAYER_METHODS, LAYERS, StsEvaluation, compare_layers
+
+    layers = LAYERS if table == "6" else [options["layer"]]
+    data, facts = _read_sts(shared.data, datasets or (["STS-B"] if table == "6" else []), text_form, shared.limit)
+    facts["limit"] = shared.limit
+    if table == "6" and len(data) > 1:
+        raise click.UsageError("--table 6 is for one dataset: name it with --dataset")
+    if table == "6" and options["layer"] != "last":
+        raise click.UsageError("--table 6 compares two fixed layers: leave out --layer")
+    methods = choose_methods(metrics or (LAYER_METHODS if table == "6" else ["all"]), transport=transport, note=note)
+    with ProgressBar("sentences") as progress:
+        settings = (shared.samples, shared.seed, note, progress, all_correlations, paper_code)
+        encoders = [load_encoder(**{**options, "layer": layer}) for layer in layers]
+        evaluations = [StsEvaluation(encoder, methods, *settings) for encoder in encoders]
+        made_by = {
+            "evaluations": [evaluation.settings(facts) for evaluation in evaluations],
+            "datasets": [dataset.name for dataset in data],
+        }
+        if table == "1":
+            shared.run("sts", made_by, lambda parts: evaluations[0].table(data, parts=parts, facts=facts))
+        else:
+            shared.run(
+                "sts-layers", made_by, lambda parts: compare_layers(evaluations, data[0], parts=parts, facts=facts)
+            )
+
+
+def _read_sts(path: str | None, datasets: Any, text_form: Any, limit: int | None) -> tuple[Any, dict[str, Any]]:
+    """Return the datasets with these names, which may be separated by commas, and the facts about their files."""
+    from softset.evaluation.data import DataFolder
+    from softset.evaluation.sts_data import choose_datasets, read_datasets
+
+    folder = DataFolder(path)
+    names = choose_datasets([part.strip() for value in datasets for part in value.split(",")])
+    data = read_datasets(folder, names, text_form, limit)
+    return data, {"text": text_form, "data": dict(sorted(folder.checksums.items()))}
+
+
+@eval.command(short_help="Evaluate on word sets: expansion, union, intersection, difference.")
+@VECTORS
+@opt.option(
+    "--split",
+    type=click.Choice(["test", "val", "train"]),
+    default="test",
+    help="Split of the data; tune on val or train.",
+)
+@opt.option("--method", "patterns", multiple=True, help="Method or pattern, such as 'none/crisp/*'; repeat for more.")
+@opt.option("--against", help="Baseline method of the significance tests.  [default: the paper's]")
+@opt.option("--column", "columns", type=click.Choice(COLUMNS), multiple=True, help="Column to print; repeat for more.")
+@opt.option("--ranks", type=click.Path(), help="Write a chart of the ranks for single sets to an image file.")
+@eval_options
+def sets(
+    names: tuple[str, ...],
+    split: str,
+    patterns: tuple[str, ...],
+    against: str | None,
+    columns: tuple[str, ...],
+    ranks: str | None,
+    shared: EvalOptions,
+) -> None:
+    """Evaluate word sets on text concept set retrieval (LDA-1k).
+
+    A query gives 5 words of a set, and the other words must be found among 17,016. Methods are called
+    preprocessing/leaf/logic: the transformation of the vectors, how a set is built, and how sets are combined. Recall
+    counts all words of a set, including words without a vector. A difference A BUT NOT B has three columns: recall of
+    A outside B, leak of B, and their difference.
+
+    \b
+    Examples:
+      softset eval sets --data DIR
+      softset eval sets --data DIR --vectors glove-6b-100d --method '*/crisp/*' --column R@100
+      softset eval sets --data DIR --split val --out results
+    """
+    from softset.evaluation.data import DataFolder
+    from softset.evaluation.plots import save_ranks
+    from softset.evaluation.tables import ResultRow, ResultTable
+    from softset.evaluation.word_sets.data import read_concepts
+    from softset.evaluation.word_sets.evaluation import WordSetEvaluation
+    from softset.evaluation.word_sets.methods import BASELINE, choose_methods
+    from softset.search.words import load_words
+
+    if ranks and shared.resume:
+        raise click.UsageError("--ranks needs all ranks, which an interrupted run has lost: leave out --resume")
+    baseline, folder = choose_methods([against or BASELINE.name])[0], DataFolder(shared.data)
+    methods = choose_methods(patterns, baseline=baseline)
+    concepts = read_concepts(folder)
+    vectors = [load_words(name) for name in names or [None]]
+    options: dict[str, Any] = {"split": split, "limit": shared.limit, "seed": shared.seed, "samples": shared.samples}
+    facts = {
+        "vectors": [source.signature for source in vectors],
+        **options,
+        "test": "intervals by bootstrap, p by approximate randomisation, both over queries",
+        "data": dict(folder.checksums),
+    }
+    ranks_by_method: dict[str, Any] = {}
+
+    def compute(parts: Any) -> ResultTable:
+        rows: list[ResultRow] = []
+        for source in vectors:
+            title = source.name if len(vectors) > 1 else ""
+            evaluation = WordSetEvaluation(source, concepts, title=title, baseline=baseline, **options)
+            rows += evaluation.rows(methods, parts, progress)
+            for name, values in evaluation.ranks("Set").items():
+                ranks_by_method[f"{title}: {name}" if title else name] = values
+        return ResultTable(f"Text concept set retrieval on LDA-1k, {split} sets", tuple(rows), baseline.name, facts)
+
+    made_by = {**facts, "methods": [method.name for method in methods], "baseline": baseline.name}
+    with ProgressBar("methods") as progress:
+        shared.run("sets", made_by, compute, columns)
+    if ranks:
+        save_ranks(ranks_by_method, Path(ranks))
+        note(f"wrote {ranks}")
+
+
+@eval.command(short_help="Evaluate on judgements of translations: WMT18 to English.")
+@opt.option("--pair", "pairs", multiple=True, required=True, help="Language pair such as cs-en, or all.")
+@opt.metrics(note="  [default: variants of bertscore and subspace, and average]")
+@TRANSPORT
+@opt.encoder_options
+@eval_options
+def wmt(pairs: tuple[str, ...], metrics: tuple[str, ...], transport: bool, shared: EvalOptions, **options: Any) -> None:
+    """Measure the agreement of metrics with human judgements of translations into English by Kendall's tau.
+
+    tau is 1 if a metric always scores the better of two translations higher, and -1 if it never does. Each metric has
+    rows for its score, its precision P and its recall R; METRIC+chance is rescaled from the chance level. DIR holds
+    wmt18/cs-en/ref.txt, hyp/SYSTEM.txt, darr.tsv and so on. Marks show paired tests against bertscore.
+
+    \b
+    Examples:
+      softset eval wmt --data DIR --pair cs-en
+      softset eval wmt --data DIR --pair cs-en --pair tr-en --metric bertscore --metric 'subspace(weights=l2)'
+      softset eval wmt --data DIR --pair all --out results --resume
+    """
+    from importlib.metadata import version
+
+    from softset.encoders.loading import load_encoder
+    from softset.evaluation.data import DataFolder
+    from softset.evaluation.methods import choose_methods
+    from softset.evaluation.translations import CHRF, METRICS, TranslationEvaluation, all_parts, sentence_chrf
+    from softset.evaluation.translations_data import choose_pairs, read_pair
+
+    methods = all_parts(choose_methods(metrics or METRICS, transport=transport, note=note))
+    folder = DataFolder(shared.data)
+    data = [read_pair(folder, name, shared.limit) for name in choose_pairs(folder, pairs)]
+    facts: dict[str, Any] = {"data": dict(sorted(folder.checksums.items()))}
+    if shared.limit:
+        facts["limit"] = shared.limit
+    try:
+        chrf, facts["sacrebleu"] = sentence_chrf(), version("sacrebleu")
+    except MissingExtraError as error:
+        chrf = None
+        note(f"left out: {CHRF} ({error})")
+    with ProgressBar("translations") as progress:
+        settings = (shared.samples, shared.seed, note, progress)
+        evaluation = TranslationEvaluation(load_encoder(**options), methods, *settings, chrf=chrf)
+        made_by = evaluation.settings(facts)
+        shared.run("wmt", made_by, lambda parts: evaluation.table(data, parts=parts, facts=facts))
+
+
+@eval.command(short_help="Measure how scores depend on the length of texts.")
+@DATASETS
+@TEXT_FORM
+@opt.metrics(note="  [default: softset, subspace, bertscore, average]")
+@TRANSPORT
+@opt.encoder_options
+@eval_options
+def lengths(
+    datasets: tuple[str, ...],
+    text_form: Any,
+    metrics: tuple[str, ...],
+    transport: bool,
+    shared: EvalOptions,
+    **options: Any,
+) -> None:
+    """Correlate scores with the number of tokens of the references and of the candidates.
+
+    Pairs are unrelated (random sentences of the STS datasets) or alike (pairs that people scored 4 or more of 5).
+    Means are given for references of 1-8, 9-16, 17-32, and 33 or more tokens. --limit is the number of pairs of each
+    kind. "METRIC P" and "METRIC R" are precision and recall; METRIC+chance is rescaled from the chance level.
+
+    \b
+    Examples:
+      softset eval lengths --data DIR
+      softset eval lengths --data DIR --metric 'bertscore R' --metric 'subspace+chance R' --limit 3000
+      softset eval lengths --data DIR --out results --resume
+    """
+    from softset.encoders.loading import load_encoder
+    from softset.evaluation.lengths import METRICS, LengthEvaluation
+    from softset.evaluation.methods import choose_methods
+
+    methods = choose_methods(metrics or METRICS, transport=transport, note=note)
+    data, facts = _read_sts(shared.data, datasets, text_form, None)
+    facts["datasets"] = [dataset.name for dataset in data]
+    with ProgressBar("sentences") as progress:
+        settings = (shared.samples, shared.seed, note, progress)
+        evaluation = LengthEvaluation(load_encoder(**options), methods, *settings, limit=shared.limit)
+        made_by = evaluation.settings(facts)
+        shared.run("lengths", made_by, lambda parts: evaluation.table(data, parts=parts, facts=facts))
+
+
+@eval.command(short_help="Measure the coverage and speed of word vectors.")
+@VECTORS
+@eval_options
+def words(names: tuple[str, ...], shared: EvalOptions) -> None:
+    """Compute the share of the data's words that have vectors, and the speed of lookup and search.
+
+    LDA-1k: the vocabulary, the words in the test queries, and the words to be found. STS: all occurrences of words in
+    the test pairs.
+
+    \b
+    Example:
+      softset eval words --data DIR --vectors glove-840b-300d --vectors glove-6b-100d
+    """
+    from softset.evaluation.data import DataFolder
+    from softset.evaluation.tables import ResultTable
+    from softset.evaluation.word_sets.coverage import coverage, sts_words
+    from softset.evaluation.word_sets.data import read_concepts
+    from softset.search.words import load_words
+
+    folder = DataFolder(shared.data)
+    concepts, texts = read_concepts(folder), sts_words(folder)
+    vectors = [load_words(name) for name in names or [None]]
+    rows = [row for source in vectors for row in coverage(source, concepts, texts, limit=shared.limit)]
+    signatures = [source.signature for source in vectors]
+    facts = {"vectors": signatures, "limit": shared.limit, "data": dict(folder.checksums)}
+    table = ResultTable("Word vectors: share of words with a vector, and speed", tuple(rows), facts=facts)
+    shared.run("words", facts, lambda _: table)
+
+
+@eval.command(short_help="Draw figure 1 of the paper from two tables.")
+@opt.option("--sts-table", type=click.Path(), required=True, help="File sts.json of `softset eval sts --out`.")
+@opt.option("--sets-table", type=click.Path(), required=True, help="File sets.json of `softset eval sets --out`.")
+@opt.option("--out", type=click.Path(), required=True, help="Output file: .png, .svg or .pdf.")
+def figure(sts_table: str, sets_table: str, out: str) -> None:
+    """Draw single vectors and subspaces side by side, on text similarity and on set retrieval (figure 1 of the paper).
+
+    \b
+    Example:
+      softset eval figure --sts-table results/sts.json --sets-table results/sets.json --out figure-1.png
+    """
+    from softset.evaluation.plots import save_figure_1
+    from softset.evaluation.tables import ResultTable
+
+    save_figure_1(ResultTable.load(sts_table), ResultTable.load(sets_table), Path(out))
+    note(f"wrote {out}")

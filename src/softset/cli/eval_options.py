@@ -1,7 +1,7 @@
 """The options that all tasks of `softset eval` share, and the output of their tables."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,32 +14,10 @@ from softset.cli.output import note
 if TYPE_CHECKING:
     from softset.evaluation.tables import ResultTable
 
-__all__ = ["DATASETS", "TEXT_FORM", "TRANSPORT", "VECTORS", "EvalOptions", "eval_options", "split_commas"]
-
-DATASETS = opt.option("--dataset", "datasets", multiple=True, help="Dataset, such as STS12; repeat for more.")
-TEXT_FORM = opt.option(
-    "--text-form", type=click.Choice(["raw", "tokenised"]), default="raw", help="Form of the sentences."
-)
-TRANSPORT = opt.option("--transport", is_flag=True, help="Include wmd and wrd in all, although they are slow.")
-VECTORS = opt.option("--vectors", "names", multiple=True, help="Word vectors, by name or folder; repeat for more.")
-
-_options = opt.add_options(
-    opt.option("--data", type=click.Path(), help="Folder of evaluation data.  [default: SOFTSET_DATA]"),
-    opt.option("--limit", type=click.IntRange(1), help="Use only the first N rows of each dataset."),
-    opt.SAMPLES,
-    opt.seed(12345),
-    opt.option("--json", "form", flag_value="json", help="Print JSON."),
-    opt.option("--markdown", "form", flag_value="markdown", help="Print a Markdown table."),
-    opt.option("--latex", "form", flag_value="latex", help="Print a LaTeX table for the package booktabs."),
-    opt.option("--plot", type=click.Path(), help="Write a chart to a .png, .svg or .pdf file."),
-    opt.option("--out", type=click.Path(), help="Output folder for NAME.json and NAME.md."),
-    opt.option("--resume", is_flag=True, help="Continue an interrupted run with the same --out."),
-)
-
 
 @dataclass(frozen=True)
 class EvalOptions:
-    """The values of the shared options."""
+    """The values of the options that all tasks share."""
 
     data: str | None
     limit: int | None
@@ -58,26 +36,22 @@ class EvalOptions:
         if self.resume and not self.out:
             raise click.UsageError("--resume continues a folder: name it with --out")
 
-    def run(self, name: str, settings: dict[str, Any], compute: "Callable[[Any], ResultTable]") -> None:
-        """Compute a table with a checkpoint in the output folder, save it and print it."""
-        with self.checkpoint(name, settings) as parts:
-            table = compute(parts)
-            self.save(table, name)
-        self.show(table)
-
-    def checkpoint(self, name: str, settings: dict[str, Any]) -> Any:
-        """Return the checkpoint of a table; nothing is stored without --out."""
+    def run(
+        self,
+        name: str,
+        settings: dict[str, Any],
+        compute: "Callable[[Any], ResultTable]",
+        columns: tuple[str, ...] = (),
+    ) -> None:
+        """Compute a table with a checkpoint in the output folder, save it, and print it or some of its columns."""
         from softset.io.checkpoint import checkpoint
 
-        return checkpoint(Path(self.out, f"{name}.partial") if self.out else None, settings, resume=self.resume)
-
-    def save(self, table: "ResultTable", name: str) -> None:
-        """Write a table to the output folder, if there is one."""
-        for path in table.save(self.out, name) if self.out else []:
-            note(f"wrote {path}")
-
-    def show(self, table: "ResultTable") -> None:
-        """Print a table, and write its chart if --plot is given."""
+        with checkpoint(Path(self.out, f"{name}.partial") if self.out else None, settings, resume=self.resume) as parts:
+            table = compute(parts)
+            for path in table.save(self.out, name) if self.out else []:
+                note(f"wrote {path}")
+        if columns:
+            table = replace(table, rows=tuple(row for row in table.rows if row.metric in columns))
         if self.plot:
             from softset.evaluation.plots import save_plot
 
@@ -87,16 +61,22 @@ class EvalOptions:
 
 
 def eval_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the shared options; the command gets them as one argument `shared`."""
+    """Add the options that all tasks share; the command gets them as one argument `shared`."""
 
     @wraps(command)
     def with_shared(**options: Any) -> Any:
         shared = EvalOptions(**{field.name: options.pop(field.name) for field in fields(EvalOptions)})
         return command(shared=shared, **options)
 
-    return _options(with_shared)
-
-
-def split_commas(values: tuple[str, ...]) -> list[str]:
-    """Return the parts of comma-separated values."""
-    return [part.strip() for value in values for part in value.split(",")]
+    return opt.add_options(
+        opt.option("--data", type=click.Path(), help="Folder of evaluation data.  [default: $SOFTSET_DATA]"),
+        opt.option("--limit", type=click.IntRange(1), help="Use only the first N rows of each dataset."),
+        opt.SAMPLES,
+        opt.seed(12345),
+        opt.option("--json", "form", flag_value="json", help="Print JSON."),
+        opt.option("--markdown", "form", flag_value="markdown", help="Print a Markdown table."),
+        opt.option("--latex", "form", flag_value="latex", help="Print a LaTeX table for the package booktabs."),
+        opt.option("--plot", type=click.Path(), help="Write a chart to a .png, .svg or .pdf file."),
+        opt.option("--out", type=click.Path(), help="Output folder for the table as .json and .md."),
+        opt.option("--resume", is_flag=True, help="Continue an interrupted run with the same --out."),
+    )(with_shared)

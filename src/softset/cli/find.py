@@ -1,8 +1,7 @@
-"""`softset find`: the words or items with the highest membership in a query."""
+"""`softset find` and `softset membership`: search words or items by query, and compute memberships."""
 
 import json
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 from typing import IO, Any
 
 import click
@@ -11,14 +10,14 @@ from softset.cli import options as opt
 from softset.cli.output import note
 from softset.errors import SoftsetError
 
-RECALL_OPTIONS = ("logic", "alpha", "aperture", "floor", "preprocessing", "sets", "skip_unknown")
+PLAN_OPTIONS = ("logic", "alpha", "aperture", "floor", "preprocessing", "sets", "skip_unknown")
 QUERY_BATCH = 256  # queries that are searched together
 
 
 @click.command(short_help="Find the words or items that belong to a query.")
 @click.argument("query", nargs=-1)
 @opt.TOP
-@opt.option("--min-score", type=float, default=0.0, help="Minimum membership of a result.")
+@opt.option("--min-score", type=float, default=0.0, help="Minimum membership of a result, from 0 to 1.")
 @opt.query_options
 @opt.source_options
 @opt.option("--restrict-vocab", type=click.IntRange(1), help="Search only the first N words, the most frequent ones.")
@@ -34,9 +33,6 @@ QUERY_BATCH = 256  # queries that are searched together
 def find(
     query: tuple[str, ...],
     queries: IO[str] | None,
-    collection: str | None,
-    vectors: str | None,
-    where: str | None,
     plan: bool,
     recall_check: bool,
     percentile: bool,
@@ -62,29 +58,33 @@ def find(
         raise click.UsageError("give --json or --tsv, not both")
     if recall_check and options["restrict_vocab"]:
         raise click.UsageError("--recall-check searches all items: leave out --restrict-vocab")
-    located = _read_queries(query, queries)
-    source = opt.open_source(collection, vectors, where)
+    if bool(query) == bool(queries):
+        raise click.UsageError("give a QUERY, or --queries FILE with one query per line, and not both")
+    located = [("", " ".join(query))] if queries is None else _read_queries(queries)
+    source = opt.open_source(options)
     options = opt.read_query_options(**options)
+    plan_options = {name: options[name] for name in PLAN_OPTIONS if name in options}
     if plan:
-        _print_plans(source, [text for _, text in located], options, as_json=as_json)
+        plans = [source.plan(text, **plan_options) for _, text in located]
+        lines = "\n".join(json.dumps(plan.to_dict(), ensure_ascii=False) for plan in plans)
+        click.echo(lines if as_json else "\n\n".join(map(str, plans)))
         return
-    printer = ResultPrinter(as_json=as_json, as_tsv=as_tsv, percentile=percentile, from_file=queries is not None)
-    for start in range(0, len(located), QUERY_BATCH):
-        printer.search(located[start : start + QUERY_BATCH], partial(source.find_many, **options))
-    if recall_check and printer.answered:
-        recall_options = {name: value for name, value in options.items() if name in RECALL_OPTIONS}
-        recall = source.recall(printer.answered, options["top"], **recall_options)
+    answered: list[str] = []
+    for (location, text), result in _search(source, located, options, from_file=queries is not None):
+        if isinstance(result, SoftsetError):
+            _print_error(location, text, result, as_json=as_json)
+        else:
+            answered.append(text)
+            _print_result(result, percentile, as_json=as_json, as_tsv=as_tsv, from_file=queries is not None)
+    if recall_check and answered:
+        recall = source.recall(answered, options["top"], **plan_options)
         note(f"the approximate search finds {recall:.1%} of the exact top {options['top']}")
-    if printer.failed:
+    if len(answered) < len(located):
         raise click.exceptions.Exit(2)
 
 
-def _read_queries(query: Sequence[str], file: IO[str] | None) -> list[tuple[str, str]]:
-    """Return (location, query) of the command line, or of the lines of a file that are not comments."""
-    if bool(query) == bool(file):
-        raise click.UsageError("give a QUERY, or --queries FILE with one query per line, and not both")
-    if file is None:
-        return [("", " ".join(query))]
+def _read_queries(file: IO[str]) -> list[tuple[str, str]]:
+    """Return (location, query) of each line of a file that is not a comment."""
     try:
         lines = [line.strip() for line in file]
     except UnicodeDecodeError as error:
@@ -97,68 +97,83 @@ def _read_queries(query: Sequence[str], file: IO[str] | None) -> list[tuple[str,
     return queries
 
 
-def _print_plans(source: Any, queries: Sequence[str], options: dict[str, Any], *, as_json: bool) -> None:
-    names = ("logic", "preprocessing", "sets", "skip_unknown", "alpha", "aperture", "floor")
-    plans = [source.plan(query, **{name: options[name] for name in names if name in options}) for query in queries]
-    lines = "\n".join(json.dumps(plan.to_dict(), ensure_ascii=False) for plan in plans)
-    click.echo(lines if as_json else "\n\n".join(map(str, plans)))
-
-
-class ResultPrinter:
-    """Prints results in the order of the queries; an invalid query of a file is reported, and the others go on."""
-
-    def __init__(self, *, as_json: bool, as_tsv: bool, percentile: bool, from_file: bool) -> None:
-        self.as_json, self.as_tsv, self.percentile, self.from_file = as_json, as_tsv, percentile, from_file
-        self.failed = False
-        self.answered: list[str] = []
-
-    def search(self, located: Sequence[tuple[str, str]], find_many: Any) -> None:
-        """Search all queries together, or one by one if one of them is invalid."""
+def _search(
+    source: Any, located: Sequence[tuple[str, str]], options: dict[str, Any], *, from_file: bool
+) -> Iterator[tuple[tuple[str, str], Any]]:
+    """Yield each query with its result; an invalid query of a file gives its error, and the others are searched."""
+    batches = [located[start : start + QUERY_BATCH] for start in range(0, len(located), QUERY_BATCH)]
+    while batches:
+        batch = batches.pop(0)
         try:
-            results = find_many([query for _, query in located])
+            results: list[Any] = list(source.find_many([text for _, text in batch], **options))
         except SoftsetError as error:
-            if not self.from_file:
+            if not from_file:
                 raise
-            if len(located) > 1:
-                for pair in located:
-                    self.search([pair], find_many)
-                return
-            self._fail(*located[0], error)
-        else:
-            for result in results:
-                self._print(result)
+            if len(batch) > 1:
+                batches = [[query] for query in batch] + batches
+                continue
+            results = [error]
+        yield from zip(batch, results, strict=True)
 
-    def _fail(self, location: str, query: str, error: SoftsetError) -> None:
-        self.failed = True
-        note(f"{location}{error}")
-        if self.as_json:
-            click.echo(json.dumps({"query": query, "error": str(error)}, ensure_ascii=False))
 
-    def _print(self, result: Any) -> None:
-        """Print one result, and notes about it to standard error."""
-        self.answered.append(result.query)
-        resolved = [f"{text} is {how}" for text, how in result.plan.resolved_as.items() if how.startswith("the ")]
-        for sentence in [*result.notes, *resolved]:
-            note(sentence)
-        if result.unknown:
-            note(f"{len(result.unknown)} without a vector, left out: {', '.join(result.unknown)}")
-        if self.as_json:
-            click.echo(result.to_json(percentile=self.percentile))
-        elif self.as_tsv:
-            click.echo(self._tsv(result), nl=False)
-        else:
-            table = result.to_text(percentile=self.percentile) or "(no item has this much membership)"
-            click.echo(f"{result.query}\n{table}\n" if self.from_file else table)
+def _print_error(location: str, query: str, error: SoftsetError, *, as_json: bool) -> None:
+    note(f"{location}{error}")
+    if as_json:
+        click.echo(json.dumps({"query": query, "error": str(error)}, ensure_ascii=False))
 
-    def _tsv(self, result: Any) -> str:
-        """Return tab-separated lines; tabs, line breaks and backslashes in a field are escaped with a backslash."""
-        rows = [[result.query, hit.id, f"{hit.membership:.6f}"] for hit in result]
-        if self.percentile:
-            rows = [[*row, f"{hit.percentile:.4f}"] for row, hit in zip(rows, result, strict=True)]
-        return "".join("\t".join(map(_escape, row)) + "\n" for row in rows)
+
+def _print_result(result: Any, percentile: bool, *, as_json: bool, as_tsv: bool, from_file: bool) -> None:
+    _print_notes(result, result.plan.resolved_as)
+    if as_json:
+        click.echo(result.to_json(percentile=percentile))
+    elif as_tsv:
+        click.echo(_tsv(result, percentile=percentile), nl=False)
+    else:
+        table = result.to_text(percentile=percentile) or "(no item has this much membership)"
+        click.echo(f"{result.query}\n{table}\n" if from_file else table)
+
+
+def _tsv(result: Any, *, percentile: bool) -> str:
+    """Return tab-separated lines; tabs, line breaks and backslashes in a field are escaped with a backslash."""
+    rows = [[result.query, hit.id, f"{hit.membership:.6f}"] for hit in result]
+    if percentile:
+        rows = [[*row, f"{hit.percentile:.4f}"] for row, hit in zip(rows, result, strict=True)]
+    return "".join("\t".join(map(_escape, row)) + "\n" for row in rows)
 
 
 def _escape(field: str) -> str:
     for character, code in (("\\", "\\\\"), ("\t", "\\t"), ("\n", "\\n"), ("\r", "\\r")):
         field = field.replace(character, code)
     return "".join(char if char.isprintable() else f"\\u{ord(char):04x}" for char in field)
+
+
+def _print_notes(result: Any, resolved_as: dict[str, Any]) -> None:
+    """Print notes about a result: warnings, texts that are resolved as several words, and unknown texts."""
+    for sentence in result.notes:
+        note(sentence)
+    for text, how in resolved_as.items():
+        if how is not None and how.startswith("the "):
+            note(f"{text} is {how}")
+    if result.unknown:
+        note(f"{len(result.unknown)} without a vector: {', '.join(result.unknown)}")
+
+
+@click.command(short_help="Compute the membership of words or texts in a query.")
+@click.argument("query")
+@click.argument("texts", nargs=-1, required=True)
+@opt.query_options
+@opt.source_options
+@opt.JSON
+def membership(query: str, texts: tuple[str, ...], as_json: bool, **options: Any) -> None:
+    """Compute the membership of each of TEXTS in a QUERY, from 0 to 1.
+
+    \b
+    Examples:
+      softset membership '{red, blue, green} & {apple, peach}' orange dog
+      softset membership '{dog, cat} BUT NOT {wolf, lion}' hamster --explain
+      softset membership --collection books.softset '{sea, ship} - war' 'a voyage' --json
+    """
+    source = opt.open_source(options)
+    result = source.membership(query, texts, **opt.read_query_options(**options))
+    _print_notes(result, {item.id: item.resolved_as for item in result})
+    click.echo(result.to_json() if as_json else str(result))

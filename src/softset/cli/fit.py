@@ -5,9 +5,9 @@ from typing import Any
 import click
 
 from softset.cli import options as opt
-from softset.cli.output import TextFile, read_lines
+from softset.cli.output import TextFile
 
-OUT = opt.option("--out", required=True, type=click.Path(), help="Output file (opt.JSON).")
+OUT = opt.option("--out", required=True, type=click.Path(), help="Output file (JSON).")
 
 
 @click.group(short_help="Compute idf weights or calibrations on texts.")
@@ -22,14 +22,14 @@ def fit() -> None:
 
 
 @fit.command(short_help="Compute idf weights.")
-@click.argument("texts", type=click.Path(allow_dash=True))
+@click.argument("texts", type=opt.TEXT_FILE)
 @OUT
 @opt.encoder_options
 def idf(texts: str, out: str, model: str, **options: Any) -> None:
     """Count the document frequency of each token in TEXTS, one text per line.
 
     \b
-    Example:
+    Examples:
       softset fit idf corpus.txt --out idf.json
       softset score -c system.txt -r reference.txt --metric 'subspace(weights=idf)' --idf idf.json
     """
@@ -41,7 +41,7 @@ def idf(texts: str, out: str, model: str, **options: Any) -> None:
 
 
 @fit.command(short_help="Measure the scores of unrelated texts.")
-@click.argument("texts", type=click.Path(allow_dash=True))
+@click.argument("texts", type=opt.TEXT_FILE)
 @OUT
 @opt.METRIC
 @opt.option("--rounds", type=int, default=4, help="Number of random partners of each text.")
@@ -51,13 +51,13 @@ def calibration(texts: str, out: str, model: str, **options: Any) -> None:
     """Score TEXTS, one per line, against random other lines, which are unrelated to them.
 
     \b
-    Example:
+    Examples:
       softset fit calibration corpus.txt --metric bertscore --out level.json
       softset score -c system.txt -r reference.txt --metric bertscore --rescale level.json
     """
     from softset.similarity.calibration import Calibration
 
-    fitted = Calibration.fit(read_lines(texts), model=model, **options)
+    fitted = Calibration.fit(list(TextFile(texts)), model=model, **options)
     fitted.save(out)
     numbers = f"P {fitted.precision:.4f}  R {fitted.recall:.4f}  F {fitted.score:.4f}"
     click.echo(f"{out}: {numbers} of {fitted.pairs:,} pairs")

@@ -11,12 +11,13 @@ from softset.cli.output import ProgressBar, note
 
 INPUT = opt.option("--input", "pattern", required=True, help="Parquet files, such as 'pairs/*.parquet'.")
 OUT = opt.option("--out", required=True, type=click.Path(), help="Output folder.")
+ID_FIELD = opt.option("--id-field", default="id", help="Column with the ids.")
 cluster_options = opt.add_options(
     opt.option("--workers", type=int, default=2, help="Number of worker processes."),
     opt.option("--address", help="Address of a Ray cluster, HOST:PORT or auto.  [default: start one on this machine]"),
 )
 block_options = opt.add_options(
-    opt.option("--block-size", type=int, default=4_096, help="Rows in one output file."),
+    opt.option("--block-size", "block", type=int, default=4_096, help="Rows in one output file."),
     opt.option("--drop", is_flag=True, help="Delete results of rows that are no longer in the input."),
 )
 
@@ -37,7 +38,7 @@ def jobs() -> None:
 @INPUT
 @OUT
 @cluster_options
-@opt.ID_FIELD
+@ID_FIELD
 @opt.option("--candidate-field", default="candidate", help="Column with the candidates.")
 @opt.option("--reference-field", default="reference", help="Column with references or lists of them.")
 @block_options
@@ -46,15 +47,7 @@ def jobs() -> None:
 @opt.encoder_options
 @opt.JSON
 def score(
-    pattern: str,
-    out: str,
-    id_field: str | None,
-    candidate_field: str,
-    reference_field: str,
-    block_size: int,
-    as_json: bool,
-    threads: int | None,
-    **options: Any,
+    pattern: str, out: str, id_field: str, candidate_field: str, reference_field: str, as_json: bool, **options: Any
 ) -> None:
     """Score the pairs in Parquet files.
 
@@ -69,16 +62,10 @@ def score(
     """
     from softset.jobs.scoring import score_files
 
+    columns = (id_field, candidate_field, reference_field)
+    options["threads"] = options["threads"] or 1
     with ProgressBar("tasks") as progress:
-        report = score_files(
-            pattern,
-            out,
-            columns=(id_field or "id", candidate_field, reference_field),
-            block=block_size,
-            progress=progress,
-            threads=threads or 1,
-            **opt.read_scorer_options(**options),
-        )
+        report = score_files(pattern, out, columns=columns, progress=progress, **opt.read_scorer_options(**options))
     _print_report(report, out, as_json=as_json)
 
 
@@ -87,8 +74,8 @@ def score(
 @OUT
 @opt.option("--collection-out", type=click.Path(), help="Output folder of a collection, for softset find --collection.")
 @cluster_options
-@opt.ID_FIELD
-@opt.TEXT_FIELD
+@ID_FIELD
+@opt.option("--text-field", default="text", help="Column with the texts.")
 @block_options
 @opt.REPLACE
 @opt.option("--model", default="minilm", help="Model: a name, a folder or a hub name.")
@@ -97,9 +84,8 @@ def index(
     pattern: str,
     out: str,
     collection_out: str | None,
-    id_field: str | None,
-    text_field: str | None,
-    block_size: int,
+    id_field: str,
+    text_field: str,
     replace: bool,
     model: str,
     as_json: bool,
@@ -119,9 +105,9 @@ def index(
 
     if collection_out is not None:
         check_target(collection_out, replace=replace)
-    columns = (id_field or "id", text_field or "text")
+    columns = (id_field, text_field)
     with ProgressBar("tasks") as progress:
-        report = embed_files(pattern, out, columns=columns, model=model, block=block_size, progress=progress, **options)
+        report = embed_files(pattern, out, columns=columns, model=model, progress=progress, **options)
     _print_report(report, out, as_json=as_json)
     if collection_out is not None:
         collection = build_collection(out, collection_out, model=model, replace=replace)
@@ -134,7 +120,7 @@ def index(
 @INPUT
 @opt.TOP
 @cluster_options
-@opt.ID_FIELD
+@ID_FIELD
 @opt.option("--vector-field", default="vector", help="Column with the vectors.")
 @opt.option("--model", help="Model: a name, a folder or a hub name.  [default: none; examples are ids]")
 @opt.INCLUDE_EXAMPLES
@@ -146,7 +132,7 @@ def find(
     top: int,
     address: str | None,
     workers: int,
-    id_field: str | None,
+    id_field: str,
     vector_field: str,
     model: str | None,
     as_json: bool,
@@ -166,7 +152,7 @@ def find(
     options = opt.read_query_options(**options)
     embed, name = text_encoder(model or "none")
     with cluster(address, workers) as ray:
-        columns = (id_field or "id", vector_field)
+        columns = (id_field, vector_field)
         items = ParquetCollection(ray, pattern, columns=columns, embed=embed, encoder=name, workers=workers)
         result = items.find(" ".join(query), top, **options)
     for sentence in result.notes:

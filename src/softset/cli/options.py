@@ -1,4 +1,4 @@
-"""The command-line options that several verbs share; each flag is declared once, so it means the same everywhere."""
+"""Command-line options that several verbs share; each is declared once, so that it means the same everywhere."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,9 +10,8 @@ from softset.query.logic import Logic
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 PATH = click.Path()
+TEXT_FILE = click.Path(allow_dash=True)  # - is standard input
 LOGIC = Logic()  # for its defaults
-BEST_MEAN_UNION = click.Choice(["best", "mean", "union"])
-OVERFLOW = click.Choice(["window", "truncate", "error"])
 
 
 def add_options(*options: Decorator) -> Decorator:
@@ -46,33 +45,37 @@ def seed(default: int) -> Decorator:
 
 JSON = option("--json", "as_json", is_flag=True, help="Print JSON.")
 TOP = option("--top", type=int, default=10, help="Number of items to print.")
-EXPLAIN = option("--explain", is_flag=True, help="Show the membership in each set and the nearest examples.")
 INCLUDE_EXAMPLES = option("--include-examples", is_flag=True, help="Include the query's examples in the results.")
 THREADS = option("--threads", type=click.IntRange(1), help="Number of threads.  [default: all cores]")
 SAMPLES = option("--samples", type=click.IntRange(1), default=1000, help="Samples of the bootstrap.")
 METRIC = option("--metric", default="softset", help="Metric, such as 'subspace(weights=l2)'.")
-CANDIDATES_TYPE = click.Path(allow_dash=True)
+CANDIDATES = option(
+    "-c", "--candidates", type=TEXT_FILE, required=True, help="Candidate file, one text per line; - is standard input."
+)
 REFERENCES = option(
     *("-r", "--references"),
-    type=CANDIDATES_TYPE,
+    type=TEXT_FILE,
     multiple=True,
     required=True,
     help="Reference file, one text per line; repeat for more references.",
 )
 ID_FIELD = option("--id-field", help="Column or field with the ids.  [default: id, or the row number]")
 TEXT_FIELD = option("--text-field", help="Column or field with the texts.  [default: text]")
-NAME = option("--name", required=True, help="Name under which it can be used afterwards.")
-REPLACE = option("--replace", is_flag=True, help="Replace an existing one of the same name.")
+NAME = option("--name", required=True, help="Name for later use.")
+REPLACE = option("--replace", is_flag=True, help="Replace what exists under the same name.")
 VERIFY = option("--verify", is_flag=True, help="Check every file against its SHA-256.")
 
 # The arguments of `softset.load_encoder`.
 encoder_options = add_options(
     option("--model", default="minilm", help="Model: a name, a folder or a hub name."),
-    option("--layer", default="last", help="Layer: a number, a fraction, or last."),
+    option("--layer", default="last", help="Layer: a number, a fraction of the depth, or last."),
     option("--unit", type=click.Choice(["token", "word"]), default="token", help="Build sets from tokens or words."),
     option("--special-tokens", is_flag=True, help="Include special tokens such as [CLS] in the sets."),
     option(
-        "--overflow", type=OVERFLOW, default="window", help="Encode long texts in windows, or truncate or refuse them."
+        "--overflow",
+        type=click.Choice(["window", "truncate", "error"]),
+        default="window",
+        help="Encode long texts in windows, truncate them, or report an error.",
     ),
     option("--max-length", type=int, help="Maximum number of tokens in a window.  [default: the model's limit]"),
     option("--batch-tokens", type=int, default=512, help="Tokens in a batch; affects speed and memory."),
@@ -82,10 +85,19 @@ encoder_options = add_options(
     option("--cache", type=PATH, help="Folder in which encoded texts are cached."),
 )
 
-# The arguments of `softset.Scorer`; `open_scorer` takes them.
+# The arguments of `softset.Scorer`; `open_scorers` takes them.
 scorer_options = add_options(
-    option("--rescale", metavar="chance|FILE", help="Rescale from the chance level: closed form, or a calibration."),
-    option("--multi-reference", type=BEST_MEAN_UNION, default="best", help="How to combine several references."),
+    option(
+        "--rescale",
+        metavar="chance|FILE",
+        help="Rescale scores so that unrelated texts score 0: by the closed form, or by a file of `softset fit`.",
+    ),
+    option(
+        "--multi-reference",
+        type=click.Choice(["best", "mean", "union"]),
+        default="best",
+        help="How to combine several references.",
+    ),
     option("--idf", type=PATH, help="File of idf weights for weights=idf.  [default: computed on the references]"),
 )
 
@@ -93,7 +105,9 @@ scorer_options = add_options(
 query_options = add_options(
     option("--logic", type=click.Choice(Logic.NAMES), help=f"Logic that combines sets.  [default: {LOGIC.name}]"),
     option("--alpha", type=float, help=f"Tolerance of AND in the lattice.  [default: {LOGIC.alpha:g}]"),
-    option("--aperture", type=float, help=f"Aperture of graded sets.  [default: {LOGIC.aperture:g}]"),
+    option(
+        "--aperture", type=float, help=f"Aperture of graded sets; inf makes them crisp.  [default: {LOGIC.aperture:g}]"
+    ),
     option("--floor", type=float, help=f"Minimum grade in intersections.  [default: {LOGIC.floor:g}]"),
     option(
         "--preprocessing",
@@ -102,19 +116,14 @@ query_options = add_options(
     ),
     option("--named-sets", type=PATH, help="File of sets for @name: TOML, JSON, or a folder of .txt files."),
     option("--skip-unknown", is_flag=True, help="Skip words that have no vector, and report them."),
-    EXPLAIN,
+    option("--explain", is_flag=True, help="Show the membership in each set and the nearest examples."),
 )
 
 # What is searched; `open_source` takes them.
 source_options = add_options(
     option("--collection", help="Collection: a folder, milvus://FILE_OR_URL#NAME or lance://FOLDER#NAME."),
     option("--where", help="Filter expression, in the store's own syntax."),
-    option("--vectors", help="Word vectors, by name or folder (see vectors list)."),
-)
-
-# What a file of items holds.
-item_options = add_options(
-    TEXT_FIELD, ID_FIELD, option("--vectors-file", type=PATH, help="File .npy with one vector for each item.")
+    option("--vectors", help="Word vectors, by name or folder; `softset vectors list` shows the names."),
 )
 
 
@@ -160,8 +169,9 @@ def read_query_options(
     return {"logic": logic, "preprocessing": preprocessing, "sets": sets, **given, **options}
 
 
-def open_source(collection: str | None, vectors: str | None, where: str | None = None) -> Any:
-    """Return what is searched: a collection in a folder or in a store, or word vectors."""
+def open_source(options: dict[str, Any]) -> Any:
+    """Remove the source options from `options` and return what they name: a collection or word vectors."""
+    collection, vectors, where = (options.pop(name) for name in ("collection", "vectors", "where"))
     in_store = collection is not None and "://" in collection
     if where is not None and not in_store:
         raise click.UsageError("--where is for collections in a store: --collection milvus://FILE_OR_URL#NAME")

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 from io import BytesIO
 from itertools import chain
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 import click
@@ -19,8 +18,6 @@ from softset.io.text import counted, printable
 
 if TYPE_CHECKING:
     from rich.progress import Progress
-
-__all__ = ["FLAGS", "ProgressBar", "TextFile", "note", "print_facts", "read_columns", "read_lines", "warn_of_flags"]
 
 PROGRESS_DELAY = 2.0  # seconds: shorter work shows no progress bar
 FLAGS = {
@@ -71,33 +68,22 @@ class ProgressBar:
     def __call__(self, done: int, total: int | None = None) -> None:
         """Show how much is done."""
         if self.bar is None and self.terminal and time.monotonic() - self.start >= PROGRESS_DELAY:
-            self.bar = _rich_progress(self.unit)
+            self._start()
         if self.bar is not None:
             self.bar.update(self.bar.task_ids[0], completed=done, total=total)
 
-    def note(self, sentence: str) -> None:
-        """Print a sentence above the bar."""
-        if self.bar is None:
-            note(sentence)
-        else:
-            self.bar.console.print(f"softset: {sentence}", markup=False, highlight=False)
+    def _start(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+        columns: Any = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
+        self.bar = Progress(*columns, console=Console(stderr=True), transient=True)  # notes are printed above it
+        self.bar.add_task(self.unit, total=None)
+        self.bar.start()
+
+    def __exit__(self, *error: object) -> None:
         if self.bar is not None:
             self.bar.stop()
-
-
-def _rich_progress(unit: str) -> "Progress":
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns: Any = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
-    progress = Progress(*columns, console=Console(stderr=True), transient=True)
-    progress.add_task(unit, total=None)
-    progress.start()
-    return progress
 
 
 def read_columns(paths: tuple[str, ...]) -> "list[TextFile]":
@@ -112,11 +98,6 @@ def read_columns(paths: tuple[str, ...]) -> "list[TextFile]":
         counts = ", ".join(f"{file.name} has {len(file):,}" for file in files)
         raise InputError(f"the files differ in their number of lines: {counts}")
     return files
-
-
-def read_lines(path: str) -> list[str]:
-    """Return the lines of a UTF-8 file, or of standard input for "-"."""
-    return list(TextFile(path))
 
 
 class TextFile:

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from softset.cli import options as opt
-from softset.cli.output import FLAGS, ProgressBar, TextFile, note, read_columns, warn_of_flags
+from softset.cli.output import FLAGS, ProgressBar, note, read_columns, warn_of_flags
 from softset.errors import InputError
 from softset.io.text import counted
 
@@ -19,20 +19,15 @@ NUMBERS = ("precision", "recall", "score")
 
 
 @click.command(short_help="Score texts against references.")
-@opt.option(
-    *("-c", "--candidates"),
-    type=click.Path(allow_dash=True),
-    required=True,
-    help="Candidate file, one text per line; - is standard input.",
-)
+@opt.CANDIDATES
 @opt.REFERENCES
 @opt.option("--inline", is_flag=True, help="Take the values of -c and -r as texts, not as files.")
 @opt.METRIC
 @opt.scorer_options
 @opt.encoder_options
-@opt.option("--jsonl", "as_jsonl", is_flag=True, help="Print one opt.JSON object per pair.")
+@opt.option("--jsonl", "as_jsonl", is_flag=True, help="Print one JSON object per pair.")
 @opt.JSON
-@opt.option("--only-summary", is_flag=True, help="Print only the means.")
+@opt.option("--only-summary", is_flag=True, help="Print only the mean scores.")
 @opt.option("--out", type=click.Path(), help="Output file; it appears when it is complete.")
 @opt.option("--resume", is_flag=True, help="Continue an interrupted run with the same --out.")
 def score(
@@ -60,7 +55,14 @@ def score(
       softset score --inline -c 'A red book.' -r 'The book is red.'
       softset score -c system.txt -r reference.txt --out scores.tsv --resume
     """
-    _check_options(as_jsonl=as_jsonl, as_json=as_json, only_summary=only_summary, out=out, resume=resume)
+    from softset.io.checkpoint import resumable_file
+
+    if as_jsonl and as_json:
+        raise click.UsageError("give --json or --jsonl, not both")
+    if resume and not out:
+        raise click.UsageError("--resume continues a file: name it with --out")
+    if out and (only_summary or as_json):
+        raise click.UsageError("--out writes rows: leave out --json and --only-summary")
     paths = (candidates, *references)
     columns: list[Any] = [[text] for text in paths] if inline else list(read_columns(paths))
     if out:
@@ -70,8 +72,11 @@ def score(
     several = len(references) > 1
     signature = scorer.signature(idf=weights, multiple_references=several)
     printer = ScorePrinter(signature, several=several, as_jsonl=as_jsonl, as_json=as_json, only_summary=only_summary)
-    made_by = {"signature": signature, "format": "jsonl" if as_jsonl else "tsv", **_checksums(columns)}
-    with _output_file(out, made_by, resume=resume) as file, ProgressBar("pairs") as progress:
+    keys = [repr(column) if inline else column.checksum for column in columns]
+    made_by = {"signature": signature, "format": "jsonl" if as_jsonl else "tsv"}
+    made_by |= {"candidates": keys[0], "references": " ".join(keys[1:])}
+    output = resumable_file(out, made_by, resume=resume) if out else nullcontext()
+    with output as file, ProgressBar("pairs") as progress:
         printer.resume(file, len(columns[0]))
         pairs = islice(_pairs(columns), printer.count, None)
         rows = scorer.with_options(idf=weights).stream(pairs, block=PAIR_BLOCK)
@@ -79,15 +84,6 @@ def score(
             printer.print_rows(block, file)
             progress(printer.count, len(columns[0]))
     printer.print_summary()
-
-
-def _check_options(*, as_jsonl: bool, as_json: bool, only_summary: bool, out: str | None, resume: bool) -> None:
-    if as_jsonl and as_json:
-        raise click.UsageError("give --json or --jsonl, not both")
-    if resume and not out:
-        raise click.UsageError("--resume continues a file: name it with --out")
-    if out and (only_summary or as_json):
-        raise click.UsageError("--out writes rows: leave out --json and --only-summary")
 
 
 def _check_output(out: str, paths: Sequence[str]) -> None:
@@ -103,18 +99,6 @@ def _pairs(columns: Sequence[Any]) -> Iterator[tuple[str, Any]]:
     """Yield (candidate, reference), or (candidate, list of references)."""
     for candidate, *references in zip(*columns, strict=True):
         yield candidate, references[0] if len(references) == 1 else references
-
-
-def _checksums(columns: Sequence[Any]) -> dict[str, str]:
-    keys = [column.checksum if isinstance(column, TextFile) else repr(column) for column in columns]
-    return {"candidates": keys[0], "references": " ".join(keys[1:])}
-
-
-def _output_file(out: str | None, made_by: dict[str, str], *, resume: bool) -> Any:
-    """Return a context manager of the output file, or of None."""
-    from softset.io.checkpoint import resumable_file
-
-    return resumable_file(out, made_by, resume=resume) if out else nullcontext()
 
 
 class ScorePrinter:

@@ -24,25 +24,21 @@ def _limit(limit: Field[Any]) -> opt.Decorator:
 @click.command(short_help="Serve the web page and the HTTP API.")
 @opt.option("--host", default=Settings.host, help="Address to listen on.")
 @opt.option("--port", default=Settings.port, help="Port; 0 takes a free one.")
-@opt.option("--key-file", type=click.Path(), help="File with the API key.  [default: SOFTSET_API_KEY, or no key]")
+@opt.option("--key-file", type=click.Path(), help="File with the API key.  [default: $SOFTSET_API_KEY, or no key]")
 @opt.option("--collection", "collections", multiple=True, help="Collection: a folder, or NAME=FOLDER; repeat for more.")
-@opt.option("--vectors", multiple=True, help="Word vectors, NAME or NAME=FOLDER; repeat for more.  [default: all]")
+@opt.option("--vectors", multiple=True, help="Word vectors: NAME or NAME=FOLDER; repeat for more.  [default: all]")
 @opt.option("--model", "models", multiple=True, help="Model: NAME or NAME=FOLDER; repeat for more.  [default: all]")
 @opt.option("--host-name", "hosts", multiple=True, help="Additional host name, such as that of a proxy.")
 @opt.THREADS
 @opt.add_options(*(_limit(limit) for limit in fields(ServerLimits) if limit.metadata["flag"]))
 @opt.option("--quiet", is_flag=True, help="Print only warnings and errors.")
 def serve(
-    host: str,
-    port: int,
     key_file: str | None,
     collections: tuple[str, ...],
     vectors: tuple[str, ...],
     models: tuple[str, ...],
-    hosts: tuple[str, ...],
-    threads: int | None,
     quiet: bool,
-    **limits: Any,
+    **options: Any,
 ) -> None:
     """Serve a web page for sets and sentences, and the same functions as an HTTP API under /v1.
 
@@ -56,16 +52,14 @@ def serve(
       softset serve --host 0.0.0.0 --key-file key.txt
       curl localhost:8000/v1/find -H 'content-type: application/json' -d '{"query": "{red, blue} & fruit"}'
     """
+    limits = {field.name: options.pop(field.name) for field in fields(ServerLimits) if field.name in options}
     settings = Settings(
-        host=host,
-        port=port,
         key=_key(key_file),
         vectors=_named(vectors) if vectors else None,
         models=_named(models) if models else None,
         collections={name: Path(folder).resolve() for name, folder in _named(collections).items()},
-        hosts=hosts,
-        threads=threads,
         limits=ServerLimits(**limits),
+        **options,
     )
     try:
         from softset.server.uvicorn_runner import serve as run

@@ -1,4 +1,4 @@
-"""`softset index`: build a collection of items."""
+"""`softset index`, `softset add` and `softset delete`: collections of items."""
 
 import shutil
 from collections.abc import Callable, Sequence
@@ -11,14 +11,18 @@ from softset.cli.output import ProgressBar, note
 from softset.errors import FileError, InputError
 from softset.io.text import counted
 
-__all__ = ["count_blank", "index", "note_blank", "read_vectors_file"]
+item_options = opt.add_options(
+    opt.TEXT_FIELD,
+    opt.ID_FIELD,
+    opt.option("--vectors-file", type=click.Path(), help="Array file (.npy) with one vector for each item."),
+)
 
 
 @click.command(short_help="Build a collection of your own items.")
 @click.argument("items", type=click.Path())
 @opt.option("--out", required=True, type=click.Path(), help="Output: a new folder, or the address of a store.")
 @opt.option("--model", help="Model: a name, a folder or a hub name.  [default: minilm; none with --vectors-file]")
-@opt.item_options
+@item_options
 def index(
     items: str, out: str, model: str | None, text_field: str | None, id_field: str | None, vectors_file: str | None
 ) -> None:
@@ -46,38 +50,35 @@ def index(
     with ProgressBar("texts") as progress:
         embed = embed and _with_progress(embed, progress)
         if "://" in out:
-            _add_to_store(out, records, embed, name, vectors_file)
+            if vectors_file is not None or embed is None:
+                raise click.UsageError("a store needs a --model that encodes texts, and takes no --vectors-file")
+            _add_to_store(out, records, embed, name)
         else:
-            _create_collection(out, records, embed, name, vectors_file, items)
+            _create_collection(out, records, embed, name, vectors_file)
 
 
-def _create_collection(out: str, records: Any, embed: Any, name: str, vectors_file: str | None, items: str) -> None:
+def _create_collection(out: str, records: Any, embed: Any, name: str, vectors_file: str | None) -> None:
     from softset.collections.collection import Collection
 
-    vectors = read_vectors_file(vectors_file)
+    vectors = _read_vectors_file(vectors_file)
     collection = Collection.create(out, records, vectors=vectors, embed=embed, encoder=name)
-    blank = count_blank(collection)
+    blank = _count_blank(collection)
     if blank == collection.size:
         shutil.rmtree(out)
-        raise InputError(
-            f"none of the {collection.size} items of {items} has a word with a vector: name the column with the texts "
-            "with --text-field"
-        )
+        raise InputError("no item has a word with a vector: name the column with the texts with --text-field")
     click.echo(f"{out}: {collection.size} items, {collection.dimensions} dimensions, encoder {collection.encoder}")
-    note_blank(blank)
+    _note_blank(blank)
 
 
-def _add_to_store(out: str, records: Any, embed: Any, name: str, vectors_file: str | None) -> None:
+def _add_to_store(out: str, records: Any, embed: Any, name: str) -> None:
     from softset.stores import create_store
     from softset.stores.ingest import ingest
 
-    if vectors_file is not None or embed is None:
-        raise click.UsageError("a store needs a --model that encodes texts, and takes no --vectors-file")
     store = create_store(out, embed(["word"]).shape[1], name)
     done = ingest(store, records, embed)
     before = f", {done.unchanged:,} were there already" if done.unchanged else ""
     click.echo(f"{out}: {counted(done.added, 'item')} added{before}; {len(store):,} in all, encoder {store.encoder}")
-    note_blank(done.without_vector)
+    _note_blank(done.without_vector)
 
 
 def _with_progress(embed: Any, progress: ProgressBar) -> Callable[[Sequence[str]], Any]:
@@ -92,7 +93,44 @@ def _with_progress(embed: Any, progress: ProgressBar) -> Callable[[Sequence[str]
     return embed_with_progress
 
 
-def read_vectors_file(path: str | None) -> Any:
+@click.command(short_help="Add items to a collection.")
+@click.argument("collection", type=click.Path())
+@click.argument("items", type=click.Path())
+@item_options
+def add(collection: str, items: str, text_field: str | None, id_field: str | None, vectors_file: str | None) -> None:
+    """Add ITEMS to a COLLECTION; an id that the collection already has is an error.
+
+    \b
+    Example:
+      softset add books.softset more.tsv
+    """
+    from softset.collections.collection import open_collection
+    from softset.collections.items import read_items
+
+    before = open_collection(collection)
+    records = read_items(items, text_column=text_field, id_column=id_field, first=before.next_number())
+    after = before.add(records, vectors=_read_vectors_file(vectors_file))
+    click.echo(f"{collection}: {after.size} items, {after.size - before.size} of them new")
+    _note_blank(_count_blank(after) - _count_blank(before))
+
+
+@click.command(short_help="Delete items from a collection.")
+@click.argument("collection", type=click.Path())
+@click.argument("ids", nargs=-1, required=True)
+def delete(collection: str, ids: tuple[str, ...]) -> None:
+    """Delete the items with these IDS from a COLLECTION; if an id is missing, nothing is deleted.
+
+    \b
+    Example:
+      softset delete books.softset 17 23
+    """
+    from softset.collections.collection import Collection
+
+    left = Collection.open(collection).delete(ids)
+    click.echo(f"{collection}: {left.size} items left")
+
+
+def _read_vectors_file(path: str | None) -> Any:
     """Return the memory-mapped array of a .npy file, or None without a path."""
     if path is None:
         return None
@@ -105,12 +143,11 @@ def read_vectors_file(path: str | None) -> Any:
         raise FileError(f"{path} is not a complete .npy file of numbers: {reason}") from error
 
 
-def count_blank(collection: Any) -> int:
-    """Count the items whose vector is zero."""
+def _count_blank(collection: Any) -> int:
     return int((collection.norms == 0).sum())
 
 
-def note_blank(blank: int) -> None:
-    """Report items that no search can find."""
-    if blank:
-        note(f"{counted(blank, 'item')} without a word that has a vector: no search finds them")
+def _note_blank(count: int) -> None:
+    """Report items whose vector is zero."""
+    if count > 0:
+        note(f"{counted(count, 'item')} without a word that has a vector: no search finds them")
