@@ -28,9 +28,9 @@ if TYPE_CHECKING:  # the same names as in _MODULES, for type checkers; tests/tes
     from softset.similarity.idf import Idf as Idf
     from softset.similarity.metrics.registry import metric as metric
     from softset.similarity.scorer import Scorer as Scorer
+    from softset.similarity.scorer import pairwise as pairwise
+    from softset.similarity.scorer import score as score
     from softset.similarity.scores import Scores as Scores
-    from softset.similarity.scoring import pairwise as pairwise
-    from softset.similarity.scoring import score as score
 
 __version__ = "0.6.0"
 
@@ -49,8 +49,8 @@ _MODULES = {
     "load_encoder": "softset.encoders.loading",
     "load_words": "softset.search.words",
     "metric": "softset.similarity.metrics.registry",
-    "pairwise": "softset.similarity.scoring",
-    "score": "softset.similarity.scoring",
+    "pairwise": "softset.similarity.scorer",
+    "score": "softset.similarity.scorer",
 }
 __all__ = list(_MODULES)
 

@@ -17,8 +17,6 @@ from softset.similarity.idf import Idf
 from softset.similarity.inputs import read_side
 from softset.similarity.metrics import DEFAULT, Metric
 
-__all__ = ["Calibration"]
-
 
 @dataclass(frozen=True)
 class Calibration:

@@ -21,8 +21,6 @@ from softset.io.atomic import write_atomically
 from softset.io.json_files import read_json
 from softset.io.text import counted
 
-__all__ = ["Idf", "encoder_signature"]
-
 
 class Idf:
     """Token weights log((N + 1) / (df + 1)), where df is the number of the N texts with the token, as in bert_score.

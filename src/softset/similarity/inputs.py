@@ -11,8 +11,6 @@ from softset.encoders.tokensets import TokenSets
 from softset.errors import InputError, ShapeError
 from softset.io.text import counted, there_are
 
-__all__ = ["ScoringInput", "TextsOrSets", "read_input", "read_side"]
-
 TextsOrSets = list[str] | TokenSets
 
 

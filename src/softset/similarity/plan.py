@@ -13,8 +13,6 @@ from softset.similarity.idf import Idf, encoder_signature
 from softset.similarity.metrics import Metric
 from softset.similarity.rescaling import Rescale
 
-__all__ = ["MultiReference", "ScoringPlan", "check_multi_reference", "resolve_plan"]
-
 MultiReference = Literal["best", "mean", "union"]
 
 

@@ -16,8 +16,6 @@ from softset.similarity.metrics.pairs import Pairs
 from softset.similarity.metrics.softset import SoftsetScore
 from softset.similarity.metrics.subspace import Johnson, SubspaceBertScore
 
-__all__ = ["ChanceLevels", "Rescale", "chance_levels", "check_rescale", "pair_levels", "rescale_scores"]
-
 Rescale = Literal["chance"] | Calibration | None
 
 MIN_RANGE = 1e-6  # a level within this of the maximum leaves no range to rescale to

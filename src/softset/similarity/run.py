@@ -25,8 +25,6 @@ from softset.similarity.plan import MultiReference, ScoringPlan
 from softset.similarity.rescaling import chance_levels, pair_levels, rescale_scores
 from softset.similarity.scores import ScoreMatrix, Scores
 
-__all__ = ["TEXT_PAIRS", "check_same_space", "encode_input", "score_matrix", "score_pairs"]
-
 TEXT_PAIRS = 1_024  # pairs of texts that are encoded together: 60 MB of vectors for sentences of 20 tokens
 VECTOR_PAIRS = 16_384  # pairs of given vectors in a block: threads wait for each other only between blocks
 

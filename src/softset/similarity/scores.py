@@ -11,8 +11,6 @@ from softset.errors import InputError
 from softset.io.text import counted
 from softset.similarity.metrics.base import ScoreKind
 
-__all__ = ["ScoreMatrix", "ScoreRow", "Scores"]
-
 NUMBERS = ("precision", "recall", "score")
 
 

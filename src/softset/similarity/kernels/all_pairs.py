@@ -16,8 +16,6 @@ from softset.algebra.rank import independent_stack
 from softset.runtime.threads import in_threads, on_one_thread
 from softset.similarity.kernels.gram import graded_factor
 
-__all__ = ["expected_min", "mean_max_cosine", "mean_membership", "set_factors"]
-
 BLOCK_ROWS = 2_048  # of each side in one product: 16 MB in float32
 STACK_BYTES = 32 << 20  # of rows that are factored together
 

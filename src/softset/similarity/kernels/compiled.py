@@ -10,8 +10,6 @@ import numpy as np
 
 from softset.runtime.jit import compiled
 
-__all__ = ["pair_memberships"]
-
 TILE = 4  # rows of a square tile: its 16 sums stay in registers, and each number that is read is used four times
 LANES = 8  # rows are padded to multiples of this many numbers, the width of a vector register
 

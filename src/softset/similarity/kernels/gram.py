@@ -33,8 +33,6 @@ from softset.algebra.arrays import unit_rows
 from softset.algebra.rank import independent
 from softset.runtime.jit import can_compile
 
-__all__ = ["PairRows", "graded_factor", "memberships", "relative_memberships"]
-
 TRACE_LIMITS = {"float32": 1e2, "float64": 1e10}  # the largest |L^-1|^2 by type of the products: pivots of .1 and 1e-5
 MAX_GRADED_ROWS = 512  # above this, and above d, a graded set uses directions: they need less memory and time
 MAX_COMPILED_ROWS = 128  # up to this many rows a side the compiled loop is faster than LAPACK

@@ -10,21 +10,8 @@ from softset.encoders.tokensets import TokenSets
 from softset.errors import InputError
 from softset.runtime.threads import on_one_thread
 from softset.similarity.idf import Idf
-from softset.similarity.metrics.pairs import Pairs, pair_blocks, same_text_matrix, unpaired
+from softset.similarity.metrics.pairs import Pairs, pair_blocks, unpaired
 from softset.similarity.metrics.weights import WEIGHTS, Weights, token_weights
-
-__all__ = [
-    "PRF",
-    "MembershipMetric",
-    "Metric",
-    "ScoreKind",
-    "SimilarityMetric",
-    "SumMetric",
-    "WeightedMetric",
-    "check_choice",
-    "harmonic_mean",
-    "membership_contributions",
-]
 
 ScoreKind = Literal["f1", "mean", "sum", "similarity"]
 
@@ -82,8 +69,10 @@ class Metric(ABC):
     ) -> PRF:
         """Return precision, recall and score of every candidate with every reference, (n, m)."""
         A, B = unpaired(candidates, idf, moment), unpaired(references, idf, moment)
-        empty = A.empty[::2, None], B.empty[None, ::2]
-        return self._score_empty(self._compute_matrix(A, B), *empty, same_text_matrix(candidates, references))
+        may_match = (candidates.unknown[:, None] + references.unknown[None, :]) == 0
+        if candidates is references:
+            may_match |= np.eye(len(candidates), dtype=bool)
+        return self._score_empty(self._compute_matrix(A, B), A.empty[::2, None], B.empty[None, ::2], may_match)
 
     def _compute_matrix(self, A: Pairs, B: Pairs) -> PRF:
         """Return the numbers (n, m) of unpaired sets, pair by pair; metrics with a faster way override this."""

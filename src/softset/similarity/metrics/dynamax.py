@@ -8,8 +8,6 @@ import numpy as np
 from softset.similarity.metrics.base import SimilarityMetric, check_choice
 from softset.similarity.metrics.pairs import Pairs
 
-__all__ = ["DynaMax"]
-
 
 @dataclass(frozen=True, repr=False)
 class DynaMax(SimilarityMetric):

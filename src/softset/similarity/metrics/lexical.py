@@ -11,8 +11,6 @@ from softset.similarity.idf import Idf
 from softset.similarity.metrics.base import PRF, Metric, SimilarityMetric, SumMetric, check_choice
 from softset.similarity.metrics.pairs import Pairs
 
-__all__ = ["Jaccard", "JohnsonSymbolic", "Symbolic", "TfIdf"]
-
 
 @dataclass(frozen=True, repr=False)
 class Symbolic(Metric):

@@ -13,13 +13,11 @@ from softset.encoders.tokensets import TokenSets
 from softset.errors import InputError, NotFiniteError
 from softset.similarity.idf import Idf
 from softset.similarity.kernels.gram import PairRows
-from softset.similarity.metrics.magnitudes import are_extreme, rescale_sets, row_norms
 from softset.vectors.rows import l2_l1_norms
-
-__all__ = ["DistinctRows", "Pairs", "block_slices", "pair_blocks", "same_text_matrix", "unpaired"]
 
 BLOCK_BYTES = 16 << 20  # of token vectors in float32: 10,922 of 384 dimensions; larger blocks were slower
 MAX_BLOCK_ROWS = 16_384
+MIN_NORM, MAX_NORM = 1e-15, 1e15  # squares of these neither vanish nor overflow in float32
 
 
 class PairSide(NamedTuple):
@@ -28,41 +26,31 @@ class PairSide(NamedTuple):
     Attributes:
         sets: the token sets.
         texts: (n,) the index of each pair's text in them.
+        starts: (n,) where the rows of each text begin in the token sets.
+        counts: (n,) the number of rows of each text.
         begins: (n,) where the rows of each text begin among the rows of all pairs.
     """
 
     sets: TokenSets
     texts: np.ndarray
+    starts: np.ndarray
+    counts: np.ndarray
     begins: np.ndarray
-
-    @property
-    def starts(self) -> np.ndarray:
-        """Where the rows of each text begin in the token sets, (n,)."""
-        starts: np.ndarray = self.sets.offsets[:-1][self.texts]
-        return starts
-
-    @property
-    def counts(self) -> np.ndarray:
-        """The number of rows of each text, (n,)."""
-        counts: np.ndarray = self.sets.counts[self.texts]
-        return counts
 
     def runs(self) -> Iterator[tuple[int, int, int]]:
         """Yield the first and last row of each text in the token sets, and its first row among all rows."""
-        starts, begins = self.starts, self.begins
-        return zip(starts.tolist(), (starts + self.counts).tolist(), begins.tolist(), strict=True)
+        return zip(self.starts.tolist(), (self.starts + self.counts).tolist(), self.begins.tolist(), strict=True)
 
     def measure(self, norms: np.ndarray) -> None:
         """Write the lengths of the rows to their positions in `norms` (all rows,)."""
-        if not len(self.texts):
-            return
-        first, last = int(self.starts.min()), int((self.starts + self.counts).max())
+        first, last = int(self.starts.min(initial=0)), int((self.starts + self.counts).max(initial=0))
         dense = last - first <= 2 * int(self.counts.sum())  # one call for all rows, even if some are not needed
-        measured = row_norms(self.sets.vectors[first:last]) if dense else None
+        measured = _row_norms(self.sets.vectors[first:last]) if dense else None
         for start, stop, begin in self.runs():
-            rows = slice(start - first, stop - first)
             norms[begin : begin + stop - start] = (
-                row_norms(self.sets.vectors[start:stop]) if measured is None else measured[rows]
+                _row_norms(self.sets.vectors[start:stop])
+                if measured is None
+                else measured[start - first : stop - first]
             )
 
 
@@ -70,15 +58,15 @@ class PairSide(NamedTuple):
 class Pairs:
     """n pairs as 2n sets of rows: set 2i is the candidate of pair i, set 2i + 1 is its reference.
 
-    Vectors of length zero have no direction and are left out. Sets with extremely long or short vectors are scaled by a
-    power of two when they enter, so that no product overflows or vanishes.
+    Vectors of length zero have no direction and are left out. Extremely long or short vectors are scaled to length 1
+    when they enter, so that no product overflows or vanishes.
 
     Attributes:
         sides: the candidates and the references.
         offsets: (2n + 1,) where each set begins.
         norms: (rows,) the vectors' lengths, in float64.
         nonzero: (all rows,) which rows of the sides are not zero; None if there are no zero rows.
-        rescaled: (all rows, d) the scaled vectors if some are extreme, otherwise None.
+        rescaled: (all rows, d) the vectors if some of them were scaled, otherwise None.
         idf: token weights, if the metric needs them.
         moment: (d, d) the second moment of the encoder's unit vectors, if it is known.
     """
@@ -101,26 +89,24 @@ class Pairs:
         idf: Idf | None = None,
         moment: np.ndarray | None = None,
     ) -> "Pairs":
-        """Return the pairs of candidates[left[i]] and references[right[i]]; all of them in order by default.
-
-        >>> A = TokenSets.from_arrays([[[1.0, 0.0]], [[0.0, 2.0], [0.0, 0.0]]])
-        >>> Pairs.of(A, A).offsets.tolist()
-        [0, 1, 2, 3, 4]
-        """
+        """Return the pairs of candidates[left[i]] and references[right[i]]; all of them in order by default."""
         left = np.arange(len(candidates)) if left is None else left
         right = np.arange(len(references)) if right is None else right
-        counts = np.empty(2 * len(left), dtype=np.int64)
-        counts[0::2], counts[1::2] = candidates.counts[left], references.counts[right]
+        counts = np.stack([candidates.counts[left], references.counts[right]], axis=1)
         offsets = np.concatenate([[0], np.cumsum(counts)])
-        sides = PairSide(candidates, left, offsets[0:-1:2]), PairSide(references, right, offsets[1:-1:2])
-        norms = np.empty(offsets[-1])
+        sides = (
+            PairSide(candidates, left, candidates.offsets[:-1][left], counts[:, 0], offsets[0:-1:2]),
+            PairSide(references, right, references.offsets[:-1][right], counts[:, 1], offsets[1:-1:2]),
+        )
+        norms, rescaled = np.empty(offsets[-1]), None
         for side in sides:
             side.measure(norms)
-        _check_finite(sides, norms, offsets)
-        rescaled = None
-        if are_extreme(norms).any():
-            rescaled = rescale_sets(_gather_vectors(sides), norms, offsets)
-            norms = row_norms(rescaled)
+        extreme = ~((norms > MIN_NORM) & (norms < MAX_NORM))  # zero and not finite ones too
+        if extreme.any():
+            rescaled = _gather_vectors(sides)
+            _check_finite(sides, rescaled, offsets)
+            rescaled[extreme] = unit_rows(rescaled[extreme])
+            norms[extreme] = _row_norms(rescaled[extreme])
         nonzero = None if norms.all() else norms > 0
         if nonzero is not None:
             offsets, norms = np.concatenate([[0], np.cumsum(nonzero)])[offsets], norms[nonzero]
@@ -146,6 +132,12 @@ class Pairs:
         tokens = [side.sets.tokens for side in self.sides if side.sets.tokens is not None]
         return self._drop_zeros(_gather(self.sides, tokens, object)) if len(tokens) == 2 else None
 
+    def required_tokens(self) -> np.ndarray:
+        """Return the text of each row's token (rows,), or raise an error if it is unknown."""
+        if self.tokens is None:
+            raise InputError("this metric compares tokens, but the vectors have none: give tokens=... to from_arrays")
+        return self.tokens
+
     @cached_property
     def original_norms(self) -> np.ndarray | None:
         """The l2 and l1 norms (rows, 2) that the model gave, if preprocessing has changed the vectors of a side."""
@@ -158,17 +150,11 @@ class Pairs:
     def _drop_zeros(self, rows: np.ndarray) -> np.ndarray:
         return rows if self.nonzero is None else rows[self.nonzero]
 
-    def required_tokens(self) -> np.ndarray:
-        """Return the text of each row's token (rows,), or raise an error if it is unknown."""
-        if self.tokens is None:
-            raise InputError("this metric compares tokens, but the vectors have none: give tokens=... to from_arrays")
-        return self.tokens
-
     def kernel_rows(self, rows: "DistinctRows") -> PairRows:
         """Return the rows for the Gram kernel; the token sets are read in place if all of their rows are used."""
         if not rows.complete:
             return PairRows.consecutive(self.vectors[rows.indices], rows.offsets, self.norms[rows.indices])
-        if self.nonzero is not None or self.rescaled is not None or "vectors" in self.__dict__:
+        if self.rescaled is not None or "vectors" in self.__dict__:
             return PairRows.consecutive(self.vectors, self.offsets, self.norms)
         left, right = self.sides
         starts = np.stack([left.starts, right.starts], axis=1)
@@ -198,8 +184,7 @@ class Pairs:
     @property
     def empty(self) -> np.ndarray:
         """Which sets have no rows, (2n,) booleans."""
-        empty: np.ndarray = self.counts == 0
-        return empty
+        return np.equal(self.counts, 0)
 
     @property
     def may_match_empty(self) -> np.ndarray:
@@ -279,9 +264,16 @@ class DistinctRows(NamedTuple):
         return values if self.complete else values[np.searchsorted(self.indices, self.first)]
 
 
-def _check_finite(sides: tuple[PairSide, PairSide], norms: np.ndarray, offsets: np.ndarray) -> None:
+def _row_norms(vectors: np.ndarray) -> np.ndarray:
+    """Return the lengths (rows,) of vectors in float64, computed in at least float32."""
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        squares = np.vecdot(vectors, vectors, dtype=np.result_type(vectors.dtype, np.float32))
+        return np.sqrt(squares.astype(np.float64))
+
+
+def _check_finite(sides: tuple[PairSide, PairSide], vectors: np.ndarray, offsets: np.ndarray) -> None:
     """Reject NaN and infinity: token sets from a file are mapped, and not read when they are opened."""
-    bad = np.flatnonzero(~np.isfinite(norms))
+    bad = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
     if len(bad):
         index = int(np.searchsorted(offsets, bad[0], side="right")) - 1
         text = sides[index % 2].texts[index // 2]
@@ -310,12 +302,6 @@ def unpaired(sets: TokenSets, idf: Idf | None, moment: np.ndarray | None = None)
     """Return token sets as pairs with an empty set: for computations on each set alone, at the even positions."""
     nothing = TokenSets.from_arrays([[]], dimensions=sets.dimensions, tokens=[[]], signature=sets.signature)
     return Pairs.of(sets, nothing, right=np.zeros(len(sets), dtype=np.int64), idf=idf, moment=moment)
-
-
-def same_text_matrix(candidates: TokenSets, references: TokenSets) -> np.ndarray:
-    """Return `Pairs.may_match_empty` of every candidate with every reference, (n, m)."""
-    known: np.ndarray = (candidates.unknown[:, None] + references.unknown[None, :]) == 0
-    return known | np.eye(len(candidates), dtype=bool) if candidates is references else known
 
 
 def pair_blocks(

@@ -13,8 +13,6 @@ from softset.similarity.metrics.base import PRF, SimilarityMetric, WeightedMetri
 from softset.similarity.metrics.pairs import Pairs
 from softset.similarity.metrics.weights import token_weights
 
-__all__ = ["Average", "Cls"]
-
 
 class _Pooled(SimilarityMetric):
     """The cosine of two pooled vectors."""

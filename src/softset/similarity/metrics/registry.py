@@ -9,14 +9,11 @@ from softset.errors import InputError
 from softset.similarity.metrics.base import Metric
 from softset.similarity.metrics.bertscore import BertScore
 from softset.similarity.metrics.dynamax import DynaMax
-from softset.similarity.metrics.grassmann import Grassmann
 from softset.similarity.metrics.lexical import Jaccard, JohnsonSymbolic, Symbolic, TfIdf
 from softset.similarity.metrics.pooled import Average, Cls
 from softset.similarity.metrics.softset import SoftsetScore
-from softset.similarity.metrics.subspace import Johnson, SubspaceBertScore
+from softset.similarity.metrics.subspace import Grassmann, Johnson, SubspaceBertScore
 from softset.similarity.metrics.transport import Wmd, Wrd
-
-__all__ = ["DEFAULT", "METRICS", "metric"]
 
 METRICS: dict[str, type[Metric]] = {
     kind.NAME: kind

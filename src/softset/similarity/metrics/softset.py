@@ -19,8 +19,6 @@ from softset.similarity.metrics.base import PRF, MembershipMetric, ScoreKind, ch
 from softset.similarity.metrics.pairs import Pairs
 from softset.similarity.metrics.weights import WEIGHTS, Weights, token_weights
 
-__all__ = ["SoftsetScore"]
-
 MIN_SQUARE = 1e-30
 MIN_RIDGE, MAX_RIDGE = 1e-3, 1e4  # with a larger ridge, the membership of a row in its own set has no digits left
 

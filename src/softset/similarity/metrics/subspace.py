@@ -1,19 +1,19 @@
-"""SubspaceBERTScore: the membership of each token in the span of the other text's tokens."""
+"""Metrics of the span of a text's tokens: SubspaceBERTScore and the geodesic distance on the Grassmannian."""
 
 from collections import Counter
 from dataclasses import dataclass
+from math import pi, sqrt
 from typing import ClassVar, Literal
 
 import numpy as np
 
+from softset.algebra import Subspace
 from softset.algebra.graded import SMALLEST_APERTURE
 from softset.errors import InputError
 from softset.similarity.kernels.all_pairs import mean_membership, set_factors
 from softset.similarity.kernels.gram import memberships
-from softset.similarity.metrics.base import PRF, MembershipMetric, SumMetric, membership_contributions
+from softset.similarity.metrics.base import PRF, MembershipMetric, SimilarityMetric, SumMetric, membership_contributions
 from softset.similarity.metrics.pairs import DistinctRows, Pairs
-
-__all__ = ["Johnson", "SubspaceBertScore"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -81,3 +81,25 @@ class Johnson(SumMetric, SubspaceBertScore):
 
     NAME: ClassVar[str] = "johnson"
     ABOUT: ClassVar[str] = "subspace precision plus recall, from 0 to 2 (the sum form of the paper's code)"
+
+
+@dataclass(frozen=True, repr=False)
+class Grassmann(SimilarityMetric):
+    """1 - the geodesic distance of the two subspaces over the largest possible distance.
+
+    Subspaces of k and l dimensions have |k - l| right angles, so texts of different lengths are never very similar.
+    `Subspace.distance` has other distances.
+    """
+
+    NAME: ClassVar[str] = "grassmann"
+    ABOUT: ClassVar[str] = "1 - geodesic distance of the two subspaces over the largest possible"
+
+    def similarity(self, pairs: Pairs) -> np.ndarray:
+        """Return the similarity of each pair."""
+        values = np.zeros(len(pairs))
+        ends = pairs.offsets.tolist()
+        for pair in np.flatnonzero(~pairs.empty[0::2] & ~pairs.empty[1::2]).tolist():
+            start, middle, stop = ends[2 * pair : 2 * pair + 3]
+            A, B = Subspace.span(pairs.vectors[start:middle]), Subspace.span(pairs.vectors[middle:stop])
+            values[pair] = 1 - A.distance(B, "geodesic") / (sqrt(max(A.dim, B.dim)) * pi / 2)
+        return np.clip(values, 0.0, 1.0)

@@ -12,8 +12,6 @@ from softset.similarity.metrics.base import SimilarityMetric, check_choice
 from softset.similarity.metrics.pairs import Pairs
 from softset.similarity.metrics.weights import token_weights
 
-__all__ = ["Wmd", "Wrd", "require_transport"]
-
 CLOSE = 1e-6  # relative squared distance below which a product of matrices has lost half of its digits
 MAX_ITERATIONS = 100_000  # POT's own default
 OPTIMAL = 1  # the solver's status code for success

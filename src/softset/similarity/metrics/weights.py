@@ -15,8 +15,6 @@ import numpy as np
 from softset.errors import InputError
 from softset.similarity.metrics.pairs import Pairs
 
-__all__ = ["WEIGHTS", "Weights", "token_weights"]
-
 Weights = Literal["none", "l2", "l1", "idf", "rare"]
 WEIGHTS = ("none", "l2", "l1", "idf", "rare")
 MIN_COMMONNESS = 1e-12  # of u' S u: a direction that no token ever had is not infinitely rare
