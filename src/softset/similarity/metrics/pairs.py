@@ -43,7 +43,9 @@ class PairSide(NamedTuple):
 
     def measure(self, norms: np.ndarray) -> None:
         """Write the lengths of the rows to their positions in `norms` (all rows,)."""
-        first, last = int(self.starts.min(initial=0)), int((self.starts + self.counts).max(initial=0))
+        if not len(self.texts):
+            return
+        first, last = int(self.starts.min()), int((self.starts + self.counts).max())
         dense = last - first <= 2 * int(self.counts.sum())  # one call for all rows, even if some are not needed
         measured = _row_norms(self.sets.vectors[first:last]) if dense else None
         for start, stop, begin in self.runs():
