@@ -167,7 +167,7 @@ def test_cls_requires_special_tokens() -> None:
 
 
 def test_missing_pot_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "ot", None)
+    monkeypatch.setitem(__import__("sys").modules, "ot.lp.emd_wrap", None)
     with pytest.raises(softset.errors.MissingExtraError, match=r"pip install 'softset\[transport\]'"):
         Scorer(None, metric="wmd").score([A], [A])
 

@@ -1,8 +1,5 @@
 """The metrics agree with other programs: POT, SciPy, gensim, scikit-learn, bert_score and the published DynaMax."""
 
-import sys
-import warnings
-
 import numpy as np
 import pytest
 from scipy.spatial import distance as spatial_distance
@@ -29,19 +26,6 @@ def test_wmd_matches_pot() -> None:
         assert result[at] == pytest.approx(expected, abs=1e-9)
         assert rms[at] == pytest.approx(expected / np.sqrt(6), abs=1e-9)
     assert np.abs(Wmd().compute(PAIRS).score - 1 / (1 + result)).max() < 1e-12
-
-
-def test_transport_by_emd2_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where its solver gives up, or another version of POT has it elsewhere."""
-    pytest.importorskip("ot")
-    result = Wmd().distances(PAIRS)
-    monkeypatch.setattr(transport, "MAX_ITERATIONS", 1)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the solver's own complaint
-        assert Wmd().distances(PAIRS) == pytest.approx(result, abs=1e-9)
-    monkeypatch.undo()
-    monkeypatch.setitem(sys.modules, "ot.lp.emd_wrap", None)
-    assert Wmd().distances(PAIRS) == pytest.approx(result, abs=1e-9)
 
 
 def test_distances_of_nearly_equal_rows() -> None:

@@ -122,19 +122,6 @@ class Calibration:
             raise FileError(f"{path} does not hold a valid calibration: fit and save it again")
         return cls(facts["precision"], facts["recall"], facts["score"], facts["pairs"], facts["signature"])
 
-    def check_signature(self, signature: str) -> None:
-        """Raise an error for scores of another model or metric.
-
-        >>> Calibration(0.4, 0.4, 0.4, 100, "metric:subspace|encoder:a").check_signature("metric:subspace|encoder:b")
-        Traceback (most recent call last):
-        softset.errors.InputError: this calibration was fitted with metric:subspace|encoder:a, but ...
-        """
-        if signature != self.signature:
-            raise InputError(
-                f"this calibration was fitted with {self.signature}, but the scores have {signature}: fit it with "
-                "the same model, metric and options (and idf weights, if the metric uses them)"
-            )
-
     @property
     def levels(self) -> tuple[float, float, float]:
         """The mean precision, recall and score of unrelated texts."""

@@ -72,7 +72,7 @@ class Idf:
         counts: Counter[str] = Counter()
         documents, encoder = 0, "own"
         for sets in batches:
-            documents, encoder = documents + len(sets), _tokenizer_of(sets.signature)
+            documents, encoder = documents + len(sets), tokenizer_of(sets.signature)
             for index in range(len(sets)):
                 counts.update(set(sets.tokens_of(index)))
         return cls(documents, counts, encoder)
@@ -87,22 +87,7 @@ class Idf:
         [0.0, 0.69]
         """
         frequencies = np.array([self.counts.get(token, 0) for token in tokens], dtype=np.float64)
-        weights: np.ndarray = np.log((self.documents + 1) / (frequencies + 1))
-        return weights
-
-    def check_encoder(self, signature: str) -> None:
-        """Raise an error for token sets of another encoder, because its tokens differ.
-
-        >>> Idf(1, {"a": 1}, "minilm@ab12").check_encoder("encoder:words@cd34")
-        Traceback (most recent call last):
-        softset.errors.InputError: the idf weights were fitted with minilm@ab12, but the texts are encoded with ...
-        """
-        encoder = _tokenizer_of(signature)
-        if encoder != self.encoder:
-            raise InputError(
-                f"the idf weights were fitted with {self.encoder}, but the texts are encoded with {encoder}: fit them "
-                "with the same model"
-            )
+        return np.asarray(np.log((self.documents + 1) / (frequencies + 1)))
 
     @cached_property
     def checksum(self) -> str:
@@ -152,7 +137,7 @@ def _is_count(value: Any, limit: int) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 < value <= limit
 
 
-def _tokenizer_of(signature: str) -> str:
+def tokenizer_of(signature: str) -> str:
     """Return the model and unit of a signature; the layers of a model have the same tokens."""
     facts = parse_signature(encoder_signature(signature))
     unit = facts.get("unit", "token")
@@ -160,11 +145,7 @@ def _tokenizer_of(signature: str) -> str:
 
 
 def encoder_signature(signature: str) -> str:
-    """Return the signature of token sets in a form that can be parsed; any other name becomes the encoder's.
-
-    >>> encoder_signature("mine|yours")
-    'encoder:mine%7Cyours'
-    """
+    """Return the signature of token sets in a form that can be parsed; any other name becomes the encoder's."""
     try:
         named = "encoder" in parse_signature(signature)
     except InputError:

@@ -1,7 +1,7 @@
 """The scoring plan: all options of a scorer, resolved for one encoder and one set of references."""
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from softset.encoders.base import Encoder
 from softset.encoders.signature import format_signature
 from softset.errors import InputError
 from softset.similarity.calibration import Calibration
-from softset.similarity.idf import Idf, encoder_signature
+from softset.similarity.idf import Idf, encoder_signature, tokenizer_of
 from softset.similarity.metrics import Metric
 from softset.similarity.rescaling import Rescale
 
@@ -50,23 +50,25 @@ def resolve_plan(
     multi_reference: MultiReference = "best",
     multiple_references: bool = False,
 ) -> ScoringPlan:
-    """Return the plan for token sets with the signature `source`; `multiple_references` if a candidate has several.
-
-    >>> from softset.similarity.metrics import metric
-    >>> plan = resolve_plan("own", metric("softset"))
-    >>> plan.metric, plan.signature.partition("|")[2]
-    (softset(weights=none), 'metric:softset(weights=none)|encoder:own')
-    """
+    """Return the plan for token sets with the signature `source`; `multiple_references` if a candidate has several."""
     from softset import __version__
 
-    if idf is not None:
-        idf.check_encoder(source)
+    tokenizer = tokenizer_of(source)
+    if idf is not None and idf.encoder != tokenizer:
+        raise InputError(
+            f"the idf weights were fitted with {idf.encoder}, but the texts are encoded with {tokenizer}: fit them "
+            "with the same model"
+        )
     resolved = metric.resolve(has_moment=moment is not None)
     weights = None if idf is None else idf.checksum
     base = f"{format_signature({'metric': resolved, 'idf': weights})}|{encoder_signature(source)}"
     level: str | None = None
     if isinstance(rescale, Calibration):
-        rescale.check_signature(base)
+        if rescale.signature != base:
+            raise InputError(
+                f"this calibration was fitted with {rescale.signature}, but the scores have {base}: fit it with "
+                "the same model, metric and options (and idf weights, if the metric uses them)"
+            )
         level = "measured({:.6g},{:.6g},{:.6g})".format(*rescale.levels)
     elif rescale is not None:
         level = "chance"
@@ -77,13 +79,3 @@ def resolve_plan(
     }
     signature = f"{format_signature(facts)}|{base}"
     return ScoringPlan(encoder, resolved, idf, moment, rescale, multi_reference, signature)
-
-
-def check_multi_reference(choice: object) -> None:
-    """Raise an error unless a choice is one of "best", "mean" and "union".
-
-    >>> check_multi_reference("best")
-    """
-    choices = get_args(MultiReference)
-    if not isinstance(choice, str) or choice not in choices:
-        raise InputError(f"multi_reference is {choice!r}, but one of {', '.join(choices)} was expected")

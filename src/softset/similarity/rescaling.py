@@ -34,11 +34,6 @@ def chance_levels(metric: Metric, pairs: Pairs, moment: np.ndarray | None) -> Ch
 
     A pair is saturated if a set spans more than half of the space, or if its chance level is above .95. Metrics that
     are not based on subspaces have no levels and are never saturated.
-
-    >>> from softset.encoders.tokensets import TokenSets
-    >>> sets = TokenSets.from_arrays([[[1.0, 0, 0, 0]]])
-    >>> chance_levels(SubspaceBertScore(), Pairs.of(sets, sets), np.eye(4) / 4).of_sets
-    array([0.5, 0.5])
     """
     if not isinstance(metric, SubspaceBertScore | SoftsetScore):
         return ChanceLevels(None, np.zeros(len(pairs), dtype=bool))
@@ -65,19 +60,12 @@ def _levels(factors: np.ndarray, offsets: np.ndarray, moment: np.ndarray) -> np.
 
 
 def pair_levels(of_candidates: np.ndarray, of_references: np.ndarray) -> PRF:
-    """Return the chance levels of precision, recall and F1: precision uses the reference's set, recall the candidate's.
-
-    >>> pair_levels(np.array([0.5]), np.array([1.0])).precision
-    array([1.])
-    """
+    """Return the chance levels of precision (of the reference's set), recall (of the candidate's) and F1."""
     return PRF(of_references, of_candidates, harmonic_mean(of_references, of_candidates))
 
 
 def check_rescale(rescale: Any, metric: Metric) -> None:
-    """Raise an error unless the scores of a metric can be rescaled this way.
-
-    >>> check_rescale("chance", SubspaceBertScore())
-    """
+    """Raise an error unless the scores of a metric can be rescaled this way."""
     if rescale is None or isinstance(rescale, Calibration):
         return
     if not isinstance(rescale, str) or rescale != "chance":
@@ -93,10 +81,6 @@ def rescale_scores(numbers: PRF, levels: Sequence[np.ndarray | float], max_score
     """Return (x - c) / (1 - c) for precision, recall and score; x itself where c is so close to 1 that it says nothing.
 
     `max_score` is the score of identical texts: 2 for sums of precision and recall.
-
-    >>> numbers = PRF(np.array([0.7]), np.array([1.0]), np.array([0.4]))
-    >>> [float(values[0].round(3)) for values in rescale_scores(numbers, (0.4, 0.4, 0.4))]
-    [0.5, 1.0, 0.0]
     """
     rescaled = []
     for x, c, best in zip(numbers, levels, (1.0, 1.0, max_score), strict=True):

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 
@@ -44,11 +43,7 @@ def score_pairs(
 
 
 def _even_blocks(n: int, size: int) -> Iterator[tuple[int, int]]:
-    """Yield the bounds of equal blocks of about `size`; there is no small last block.
-
-    >>> list(_even_blocks(10, 4)), list(_even_blocks(5, 4)), list(_even_blocks(0, 4))
-    ([(0, 5), (5, 10)], [(0, 5)], [(0, 0)])
-    """
+    """Yield the bounds of equal blocks of about `size`; there is no small last block."""
     count = max(round(n / size), 1)
     return pairwise(n * index // count for index in range(count + 1))
 
@@ -115,28 +110,21 @@ def _compute(plan: ScoringPlan, block: ScoringInput) -> tuple[PRF, dict[str, np.
     """Return the numbers (p,) of each pair of an encoded block, and whether it is empty and saturated."""
     (A, B), left, right = block.token_sets, block.left[block.owner], block.right
     numbers, empty, saturated = np.zeros((3, len(left))), *np.zeros((2, len(left)), dtype=bool)
-    for result in in_threads(partial(_compute_slice, plan, A, B, left, right), block_slices(A, B, left, right)):
-        numbers[:, result.rows] = result.numbers
-        empty[result.rows], saturated[result.rows] = result.empty, result.saturated
+    compute_slice = partial(_compute_slice, plan, A, B, left, right)
+    for rows, scores, is_empty, is_saturated in in_threads(compute_slice, block_slices(A, B, left, right)):
+        numbers[:, rows], empty[rows], saturated[rows] = scores, is_empty, is_saturated
     return PRF(*numbers), {"empty": empty, "saturated": saturated}
-
-
-class _SliceResult(NamedTuple):
-    rows: slice
-    numbers: PRF
-    empty: np.ndarray
-    saturated: np.ndarray
 
 
 def _compute_slice(
     plan: ScoringPlan, A: TokenSets, B: TokenSets, left: np.ndarray, right: np.ndarray, rows: slice
-) -> _SliceResult:
+) -> tuple[slice, PRF, np.ndarray, np.ndarray]:
     pairs = Pairs.of(A, B, left[rows], right[rows], plan.idf, plan.moment)
     numbers = plan.metric.compute(pairs)
     levels = chance_levels(plan.metric, pairs, plan.moment if plan.rescale == "chance" else None)
     empty = pairs.empty[0::2] | pairs.empty[1::2]
     chance = None if levels.of_sets is None else pair_levels(levels.of_sets[0::2], levels.of_sets[1::2])
-    return _SliceResult(rows, _rescale(plan, numbers, empty, chance), empty, levels.saturated)
+    return rows, _rescale(plan, numbers, empty, chance), empty, levels.saturated
 
 
 def _rescale(plan: ScoringPlan, numbers: PRF, empty: np.ndarray, chance: PRF | None) -> PRF:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import islice
-from typing import Any, Literal, Unpack
+from typing import Any, Literal, Unpack, get_args
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from softset.similarity.idf import Idf
 from softset.similarity.inputs import ScoringInput, TextsOrSets, read_input, read_side
 from softset.similarity.metrics import DEFAULT, Metric
 from softset.similarity.metrics import metric as parse_metric
-from softset.similarity.plan import MultiReference, ScoringPlan, check_multi_reference, resolve_plan
+from softset.similarity.plan import MultiReference, ScoringPlan, resolve_plan
 from softset.similarity.rescaling import Rescale, check_rescale
 from softset.similarity.run import TEXT_PAIRS, encode_input, score_matrix, score_pairs
 from softset.similarity.scores import ScoreMatrix, ScoreRow, Scores
@@ -51,7 +51,9 @@ class Scorer:
         idf: Idf | None = None,
         **options: Unpack[EncoderOptions],
     ) -> None:
-        check_multi_reference(multi_reference)
+        if not isinstance(multi_reference, str) or multi_reference not in get_args(MultiReference):
+            choices = ", ".join(get_args(MultiReference))
+            raise InputError(f"multi_reference is {multi_reference!r}, but one of {choices} was expected")
         if idf is not None and not isinstance(idf, Idf):
             raise InputError(f"idf is of type {type(idf).__name__}, but softset.Idf.fit(texts) was expected")
         self.metric = parse_metric(metric)
@@ -331,5 +333,4 @@ def pairwise(
     if Y is None:
         values = (values + values.T) / 2
         np.fill_diagonal(values, 1.0)
-    distances: np.ndarray = np.maximum(1 - values, 0.0)
-    return distances
+    return np.asarray(np.maximum(1 - values, 0.0))

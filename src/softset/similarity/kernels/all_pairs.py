@@ -34,10 +34,6 @@ def set_factors(
         offsets: (n + 1,) where each set begins.
         cut: the sine up to which a row counts as dependent on others.
         ridge: (rows,) as in `gram.memberships`.
-
-    >>> F, offsets = set_factors(np.array([[1.0, 0], [1, 0], [0, 1]]), np.array([0, 2, 3]), cut=1e-7)
-    >>> offsets.tolist(), np.abs(F).tolist()
-    ([0, 1, 2], [[1.0, 0.0], [0.0, 1.0]])
     """
     counts, d = np.diff(offsets), rows.shape[1]
     factors: list[np.ndarray] = [np.zeros((0, d))] * len(counts)
@@ -64,12 +60,7 @@ def _factors(stack: np.ndarray, indices: np.ndarray, cut: float, ridge: np.ndarr
 def mean_membership(
     factors: np.ndarray, factor_offsets: np.ndarray, units: np.ndarray, offsets: np.ndarray, weights: np.ndarray
 ) -> np.ndarray:
-    """Return (n, m): the weighted mean membership of set j's unit rows in set i, given by its factor.
-
-    >>> F, rows = np.array([[1.0, 0]]), np.array([[1.0, 0], [0.6, 0.8]])
-    >>> mean_membership(F, np.array([0, 1]), rows, np.array([0, 2]), np.array([0.5, 0.5]))
-    array([[0.8]])
-    """
+    """Return (n, m): the weighted mean membership of set j's unit rows in set i, given by its factor."""
     means = np.zeros((len(factor_offsets) - 1, len(offsets) - 1))
 
     def fill(left: _Block, right: _Block) -> None:
@@ -91,10 +82,6 @@ def expected_min(
     """Return (n, m): the expected smaller membership in set i of two rows of set j, drawn by their weights.
 
     Memberships are divided by `in_own` (rows,), the membership in a row's own set, and are at most 1.
-
-    >>> F, rows = np.array([[1.0, 0]]), np.array([[1.0, 0], [0.6, 0.8]])
-    >>> expected_min(F, np.array([0, 1]), rows, np.array([0, 2]), np.array([0.5, 0.5]), np.ones(2)).round(3)
-    array([[0.7]])
     """
     means = np.zeros((len(factor_offsets) - 1, len(offsets) - 1))
     counts = np.diff(offsets)
@@ -117,8 +104,7 @@ def _memberships(factors: np.ndarray, units: np.ndarray, starts: np.ndarray) -> 
     np.multiply(S, S, out=S)
     squares = np.add.reduceat(S, starts, axis=0)
     np.minimum(squares, 1.0, out=squares)
-    m: np.ndarray = np.sqrt(squares, out=squares)
-    return m
+    return np.asarray(np.sqrt(squares, out=squares))
 
 
 def _min_of_two(m: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -126,14 +112,12 @@ def _min_of_two(m: np.ndarray, weights: np.ndarray) -> np.ndarray:
     if m.shape[2] > 1 and np.ptp(weights, axis=1).max() == 0:  # equal weights: sorting is enough
         ranked = np.sort(m, axis=2)
         of_rank = (2 * np.arange(m.shape[2], 0, -1) - 1).astype(m.dtype) / m.shape[2] ** 2
-        even: np.ndarray = ranked @ of_rank
-        return even
+        return np.asarray(ranked @ of_rank)
     order = np.argsort(-m, axis=2)
     w = np.take_along_axis(np.broadcast_to(weights.astype(m.dtype), m.shape), order, axis=2)
     total = np.cumsum(w, axis=2)
     terms = np.take_along_axis(m, order, axis=2) * w * (2 * total - w)  # (c + w)^2 - c^2 = w (2 (c + w) - w)
-    mean: np.ndarray = terms.sum(axis=2)
-    return mean
+    return np.asarray(terms.sum(axis=2))
 
 
 def mean_max_cosine(
@@ -144,12 +128,7 @@ def mean_max_cosine(
     other_offsets: np.ndarray,
     other_weights: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return two (n, m): the mean largest cosine of set i's rows with set j, and of set j's rows with set i.
-
-    >>> A, B = np.array([[1.0, 0]]), np.array([[0.6, 0.8], [0, 1]])
-    >>> mean_max_cosine(A, np.array([0, 1]), np.ones(1), B, np.array([0, 2]), np.full(2, 0.5))
-    (array([[0.6]]), array([[0.3]]))
-    """
+    """Return two (n, m): the mean largest cosine of set i's rows with set j, and of set j's rows with set i."""
     P, R = (np.zeros((len(offsets) - 1, len(other_offsets) - 1)) for _ in range(2))
 
     def fill(left: _Block, right: _Block) -> None:

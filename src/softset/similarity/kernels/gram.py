@@ -92,19 +92,13 @@ def memberships(
     array([0.6, 0.6])
     """
     in_other, _ = _GramKernel(rows, cut, ridge, tally).run()
-    bounded: np.ndarray = np.minimum(in_other, 1.0)
-    return bounded
+    return np.asarray(np.minimum(in_other, 1.0))
 
 
 def relative_memberships(
     rows: PairRows, *, cut: float, ridge: np.ndarray, tally: Counter[str] | None = None
 ) -> np.ndarray:
-    """Return the membership of each row in the other side, divided by the membership in its own side; at most 1.
-
-    >>> rows = PairRows.consecutive(np.array([[1.0, 0], [0.6, 0.8]]), np.array([0, 1, 2]))
-    >>> relative_memberships(rows, cut=1e-7, ridge=np.ones(2)).round(6)
-    array([0.6, 0.6])
-    """
+    """Return the membership of each row in the other side, divided by the membership in its own side; at most 1."""
     in_other, in_own = _GramKernel(rows, cut, ridge, tally).run()
     positive = in_own > 0
     return np.where(positive, np.minimum(in_other / np.where(positive, in_own, 1.0), 1.0), 0.0)
@@ -159,8 +153,7 @@ class _GramKernel:
         )
         sure = self._is_sure(traces, counts, TRACE_LIMITS[str(self.rows.dtype)]).all(axis=1)
         self.tally["fast"] += int(sure.sum())
-        unsure: np.ndarray = pairs[~sure]
-        return unsure
+        return np.asarray(pairs[~sure])
 
     def _stacked(self, path: Literal["fast", "wide"], pairs: np.ndarray) -> np.ndarray:
         """Run a path by stacks of Gram matrices; return the pairs whose error bound does not hold."""
@@ -171,8 +164,7 @@ class _GramKernel:
             for sides, G, C in _stacks(self.counts, products):
                 sure[sides[~self._solve(sides, G, C, limit)] // 2] = False
         self.tally[path] += int(sure[pairs].sum())
-        unsure: np.ndarray = pairs[~sure[pairs]]
-        return unsure
+        return np.asarray(pairs[~sure[pairs]])
 
     def _cosines(self, pair: int, *, exact: bool) -> np.ndarray:
         """Return the cosines (k + l, k + l) of a pair's rows: in the rows' type, or exactly in float64."""
@@ -200,8 +192,7 @@ class _GramKernel:
             squares = M[stack, row, row] - 2 * D + D * D * diagonals[stack, row]
             self.in_own[own] = np.sqrt(np.maximum(squares, 0.0))
         traces = diagonals.sum(axis=1) - (M.shape[1] - counts)  # without the padding
-        sure: np.ndarray = exists & self._is_sure(traces, counts, limit)
-        return sure
+        return np.asarray(exists & self._is_sure(traces, counts, limit))
 
     def _indices(self, sides: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return, for all rows of some sides, the indices of the side, of the row in it, and in the results."""
@@ -211,8 +202,7 @@ class _GramKernel:
     def _is_sure(self, traces: np.ndarray, counts: np.ndarray, limit: float) -> np.ndarray:
         """Return which sets have a small enough error, by the trace of M^-1, and a certain rank."""
         full_rank = traces * counts * self.cut**2 < 1  # the rule of algebra.rank would accept every row
-        sure: np.ndarray = (traces <= limit) & full_rank
-        return sure
+        return np.asarray((traces <= limit) & full_rank)
 
     def _rank_revealing(self, pair: int) -> None:
         """Fill in the memberships of one pair by orthonormal directions of its sides."""
@@ -248,10 +238,6 @@ def _stacks(counts: np.ndarray, products: dict[int, np.ndarray]) -> Iterator[tup
     """Yield sides of nearly the same size with their Gram matrices G (b, K, K) and cross products C (b, K, L).
 
     Side 2i + s is side s of pair i. Padding has ones on the diagonal of G and zeros in C, so it changes nothing.
-
-    >>> [(sides, G, C)] = _stacks(np.array([1, 2]), {0: np.ones((3, 3))})
-    >>> sides.tolist(), G.shape, C.shape
-    ([0, 1], (2, 8, 8), (2, 8, 2))
     """
     sides = np.array([2 * pair + side for pair in products for side in (0, 1)])
     sizes = -(-counts[sides] // SIZE_STEP) * SIZE_STEP
@@ -270,9 +256,6 @@ def _cholesky(G: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the Cholesky factors of a stack (b, n, n) and which of them exist; the others are the identity.
 
     NumPy rejects a whole stack for one bad matrix: the stack is halved until the bad matrix is alone.
-
-    >>> _cholesky(np.array([[[4.0]], [[-1.0]]]))[1].tolist()
-    [True, False]
     """
     try:
         return np.linalg.cholesky(G), np.ones(len(G), dtype=bool)
@@ -288,9 +271,6 @@ def _lower_inverse(L: np.ndarray) -> np.ndarray:
     """Return the inverses of lower triangular matrices (b, n, n), by recursion on the two halves.
 
     A general solver would take several times as long, because it ignores that half of the matrix is zero.
-
-    >>> _lower_inverse(np.array([[[2.0, 0.0], [1.0, 1.0]]])).tolist()
-    [[[0.5, 0.0], [-0.5, 1.0]]]
     """
     n = L.shape[-1]
     if n <= INVERSE_ROWS:
@@ -308,13 +288,9 @@ def graded_factor(units: np.ndarray, ridge: np.ndarray, cut: float) -> np.ndarra
 
     The membership of a unit vector v is |F v|. With T the rows over the roots of their ridges, the grades are
     s^2 / (s^2 + 1) for the singular values s of T. The rank is cut before grading, as in `GradedSubspace.of`.
-
-    >>> graded_factor(np.array([[0.0, 1.0]]), np.array([1.0]), 1e-7).round(4)
-    array([[0.    , 0.7071]])
     """
     directions = independent(units, cut).directions
     T = (units @ directions.T) / np.sqrt(ridge)[:, None]
     _, s, Vt = np.linalg.svd(T, full_matrices=False)
     roots = 1 / np.sqrt(1 + s**-2)  # s / sqrt(s^2 + 1) without squares that overflow
-    factor: np.ndarray = (roots[:, None] * Vt) @ directions
-    return factor
+    return np.asarray((roots[:, None] * Vt) @ directions)

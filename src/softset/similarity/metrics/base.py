@@ -150,8 +150,7 @@ class SumMetric(Metric):
 
     def combine(self, P: np.ndarray, R: np.ndarray) -> np.ndarray:
         """Return the sum of precision and recall."""
-        total: np.ndarray = P + R
-        return total
+        return np.asarray(P + R)
 
 
 class SimilarityMetric(Metric):
@@ -160,32 +159,24 @@ class SimilarityMetric(Metric):
     SCORE_KIND: ClassVar[ScoreKind] = "similarity"
 
     @abstractmethod
-    def similarity(self, pairs: Pairs) -> np.ndarray:
+    def _similarity(self, pairs: Pairs) -> np.ndarray:
         """Return the similarity of each pair, (n,); the values of pairs with an empty side are ignored."""
 
     def _compute(self, pairs: Pairs) -> PRF:
-        value = self.similarity(pairs)
+        value = self._similarity(pairs)
         return PRF(value, value.copy(), value.copy())
 
 
 def harmonic_mean(P: np.ndarray, R: np.ndarray) -> np.ndarray:
-    """Return 2 P R / (P + R); 0 if one of them is 0, or if their signs differ, where the formula has no bound.
-
-    >>> harmonic_mean(np.array([1.0, 0.0, 0.2]), np.array([0.5, 0.0, -0.19])).round(4).tolist()
-    [0.6667, 0.0, 0.0]
-    """
+    """Return 2 P R / (P + R); 0 if one of them is 0, or if their signs differ, where the formula has no bound."""
     same_sign = P * R > 0
-    F: np.ndarray = np.minimum(np.where(same_sign, 2 * P * R / np.where(same_sign, P + R, 1.0), 0.0), 1.0)
-    return F
+    return np.asarray(np.minimum(np.where(same_sign, 2 * P * R / np.where(same_sign, P + R, 1.0), 0.0), 1.0))
 
 
 def membership_contributions(rows: np.ndarray, others: np.ndarray, ridge: float) -> np.ndarray:
     """Return (k, l): the share of each of l other unit rows in the squared memberships of k unit rows.
 
     The squared membership is the sum of coefficient times cosine over the others; the shares of a row sum to 1.
-
-    >>> membership_contributions(np.array([[0.6, 0.8]]), np.eye(2), 0.0).round(2).tolist()
-    [[0.36, 0.64]]
     """
     if not len(rows) or not len(others):
         return np.zeros((len(rows), len(others)))
@@ -193,8 +184,7 @@ def membership_contributions(rows: np.ndarray, others: np.ndarray, ridge: float)
     # Copies make G singular, unless there is a ridge.
     terms = (np.linalg.pinv(G + ridge * np.eye(len(G)), rtol=1e-10, hermitian=True) @ C * C).T
     total = terms.sum(axis=1, keepdims=True)
-    shares: np.ndarray = terms / np.where(total > 0, total, 1)
-    return shares
+    return np.asarray(terms / np.where(total > 0, total, 1))
 
 
 def check_choice(metric: Metric, name: str, choices: tuple[str, ...]) -> None:

@@ -27,8 +27,7 @@ class BertScore(MembershipMetric):
 
     def links(self, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
         """Return the cosines."""
-        cosines: np.ndarray = rows @ others.T
-        return cosines
+        return np.asarray(rows @ others.T)
 
     def _compute_matrix(self, A: Pairs, B: Pairs) -> PRF:
         left, right = (

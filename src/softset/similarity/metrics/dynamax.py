@@ -25,8 +25,7 @@ class DynaMax(SimilarityMetric):
     def __post_init__(self) -> None:
         check_choice(self, "index", ("jaccard", "otsuka", "dice"))
 
-    def similarity(self, pairs: Pairs) -> np.ndarray:
-        """Return the fuzzy similarity of each pair."""
+    def _similarity(self, pairs: Pairs) -> np.ndarray:
         values = np.zeros(len(pairs))
         ends = pairs.offsets.tolist()
         for pair in np.flatnonzero(~pairs.empty[0::2] & ~pairs.empty[1::2]).tolist():

@@ -6,8 +6,6 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from softset.errors import InputError
-from softset.similarity.idf import Idf
 from softset.similarity.metrics.base import PRF, Metric, SimilarityMetric, SumMetric, check_choice
 from softset.similarity.metrics.pairs import Pairs
 
@@ -32,7 +30,7 @@ class Symbolic(Metric):
     def _share(self, pairs: Pairs, tokens: set[str], others: set[str]) -> float:
         """Return the share of the tokens' weight that the other text has too."""
         if self.weights == "idf":
-            idf = _required_idf(pairs)
+            idf = pairs.required_idf()
             total = sum(idf[token] for token in tokens)
             if total > 0:
                 return sum(idf[token] for token in tokens & others) / total
@@ -54,8 +52,7 @@ class Jaccard(SimilarityMetric):
     NAME: ClassVar[str] = "jaccard"
     ABOUT: ClassVar[str] = "common tokens over all distinct tokens of both texts"
 
-    def similarity(self, pairs: Pairs) -> np.ndarray:
-        """Return |A and B| / |A or B| of each pair."""
+    def _similarity(self, pairs: Pairs) -> np.ndarray:
         return np.array([len(A & B) / max(1, len(A | B)) for A, B in _distinct_tokens(pairs)], dtype=np.float64)
 
 
@@ -71,9 +68,8 @@ class TfIdf(SimilarityMetric):
         """Whether the metric weights tokens by idf: always."""
         return True
 
-    def similarity(self, pairs: Pairs) -> np.ndarray:
-        """Return the cosine of each pair."""
-        idf, tokens = _required_idf(pairs), pairs.required_tokens()
+    def _similarity(self, pairs: Pairs) -> np.ndarray:
+        idf, tokens = pairs.required_idf(), pairs.required_tokens()
         cosines = np.zeros(len(pairs))
         for index, (left, right) in enumerate(_ranges(pairs)):
             names, token = np.unique(tokens[left.start : right.stop], return_inverse=True)
@@ -98,9 +94,3 @@ def _distinct_tokens(pairs: Pairs) -> Iterator[tuple[set[str], set[str]]]:
     tokens = pairs.required_tokens()
     for left, right in _ranges(pairs):
         yield set(tokens[left]), set(tokens[right])
-
-
-def _required_idf(pairs: Pairs) -> Idf:
-    if pairs.idf is None:
-        raise InputError("this metric needs idf weights: give idf=softset.Idf.fit(texts), or score with references")
-    return pairs.idf

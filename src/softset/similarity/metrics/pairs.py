@@ -125,14 +125,19 @@ class Pairs:
     @cached_property
     def units(self) -> np.ndarray:
         """The rows scaled to length 1, in their own type, (rows, d)."""
-        units: np.ndarray = self.vectors / self.norms.astype(self.vectors.dtype)[:, None]
-        return units
+        return np.asarray(self.vectors / self.norms.astype(self.vectors.dtype)[:, None])
 
     @cached_property
     def tokens(self) -> np.ndarray | None:
         """The text of each row's token (rows,), if both sides have it."""
         tokens = [side.sets.tokens for side in self.sides if side.sets.tokens is not None]
         return self._drop_zeros(_gather(self.sides, tokens, object)) if len(tokens) == 2 else None
+
+    def required_idf(self) -> Idf:
+        """Return the idf weights, or raise an error if there are none."""
+        if self.idf is None:
+            raise InputError("this metric needs idf weights: give idf=softset.Idf.fit(texts), or score with references")
+        return self.idf
 
     def required_tokens(self) -> np.ndarray:
         """Return the text of each row's token (rows,), or raise an error if it is unknown."""
@@ -164,8 +169,7 @@ class Pairs:
 
     def exact_units(self) -> np.ndarray:
         """Return the rows scaled to length 1 in float64, without the rounding of `units`."""
-        units: np.ndarray = unit_rows(self.vectors)
-        return units
+        return np.asarray(unit_rows(self.vectors))
 
     @property
     def dimensions(self) -> int:
@@ -186,7 +190,7 @@ class Pairs:
     @property
     def empty(self) -> np.ndarray:
         """Which sets have no rows, (2n,) booleans."""
-        return np.equal(self.counts, 0)
+        return np.asarray(self.counts == 0)
 
     @property
     def may_match_empty(self) -> np.ndarray:
@@ -210,8 +214,7 @@ class Pairs:
         if zero.any():
             weights = np.where(np.repeat(zero, self.counts), 1.0, weights)
             total = np.where(zero, self.counts, total)
-        normalized: np.ndarray = weights / np.repeat(total, self.counts)
-        return normalized
+        return np.asarray(weights / np.repeat(total, self.counts))
 
     def distinct_rows(self) -> "DistinctRows":
         """Return the distinct rows of each set.
@@ -258,8 +261,7 @@ class DistinctRows(NamedTuple):
     @property
     def copies(self) -> np.ndarray:
         """How often each distinct row occurs in its set, (distinct,)."""
-        counts: np.ndarray = np.bincount(self.first, minlength=len(self.first))[self.indices]
-        return counts
+        return np.asarray(np.bincount(self.first, minlength=len(self.first))[self.indices])
 
     def expand(self, values: np.ndarray) -> np.ndarray:
         """Return values of the distinct rows (distinct,) for every row, (rows,)."""
@@ -270,7 +272,7 @@ def _row_norms(vectors: np.ndarray) -> np.ndarray:
     """Return the lengths (rows,) of vectors in float64, computed in at least float32."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         squares = np.vecdot(vectors, vectors, dtype=np.result_type(vectors.dtype, np.float32))
-        return np.sqrt(squares.astype(np.float64))
+        return np.asarray(np.sqrt(squares, dtype=np.float64))
 
 
 def _check_finite(sides: tuple[PairSide, PairSide], vectors: np.ndarray, offsets: np.ndarray) -> None:

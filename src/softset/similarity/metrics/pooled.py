@@ -18,17 +18,15 @@ class _Pooled(SimilarityMetric):
     """The cosine of two pooled vectors."""
 
     @abstractmethod
-    def pooled(self, pairs: Pairs) -> np.ndarray:
+    def _pooled(self, pairs: Pairs) -> np.ndarray:
         """Return one vector a set, (2n, d)."""
 
-    def similarity(self, pairs: Pairs) -> np.ndarray:
-        """Return the cosine of the two sides' vectors."""
-        units = unit_rows(self.pooled(pairs))
-        cosines: np.ndarray = np.clip(np.einsum("ij,ij->i", units[0::2], units[1::2]), -1.0, 1.0)
-        return cosines
+    def _similarity(self, pairs: Pairs) -> np.ndarray:
+        units = unit_rows(self._pooled(pairs))
+        return np.asarray(np.clip(np.einsum("ij,ij->i", units[0::2], units[1::2]), -1.0, 1.0))
 
     def _compute_matrix(self, A: Pairs, B: Pairs) -> PRF:
-        cosines = unit_rows(self.pooled(A)[::2]) @ unit_rows(self.pooled(B)[::2]).T
+        cosines = unit_rows(self._pooled(A)[::2]) @ unit_rows(self._pooled(B)[::2]).T
         cosines = np.clip(cosines, -1.0, 1.0)
         return PRF(cosines, cosines.copy(), cosines.copy())
 
@@ -40,8 +38,7 @@ class Average(WeightedMetric, _Pooled):
     NAME: ClassVar[str] = "average"
     ABOUT: ClassVar[str] = "cosine of the mean token vectors (Avg-cos)"
 
-    def pooled(self, pairs: Pairs) -> np.ndarray:
-        """Return the weighted mean vector of each set."""
+    def _pooled(self, pairs: Pairs) -> np.ndarray:
         means = np.zeros((len(pairs.counts), pairs.dimensions))
         filled = ~pairs.empty
         if filled.any():
@@ -57,8 +54,7 @@ class Cls(_Pooled):
     NAME: ClassVar[str] = "cls"
     ABOUT: ClassVar[str] = "cosine of the vectors of the first special token, such as [CLS] (CLS-cos)"
 
-    def pooled(self, pairs: Pairs) -> np.ndarray:
-        """Return the vector of each text's first special token."""
+    def _pooled(self, pairs: Pairs) -> np.ndarray:
         vectors = np.zeros((len(pairs.counts), pairs.dimensions))
         for number, side in enumerate(pairs.sides):
             if not pairs.empty[number::2].all():

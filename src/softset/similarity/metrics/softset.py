@@ -52,8 +52,7 @@ class SoftsetScore(MembershipMetric):
 
     def combine(self, P: np.ndarray, R: np.ndarray) -> np.ndarray:
         """Return the mean of precision and recall."""
-        mean: np.ndarray = (P + R) / 2
-        return mean
+        return np.asarray((P + R) / 2)
 
     def memberships(self, pairs: Pairs) -> np.ndarray:
         """Return the membership of each row in the other side, divided by the membership in its own side."""

@@ -49,8 +49,7 @@ class SubspaceBertScore(MembershipMetric):
         if self.aperture**-2 == 0:
             return None
         sizes = np.repeat(pairs.counts, pairs.counts)[distinct.indices]
-        ridge: np.ndarray = self.aperture**-2 * sizes / distinct.copies
-        return ridge
+        return np.asarray(self.aperture**-2 * sizes / distinct.copies)
 
     def links(self, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
         """Return the share of each other row in the squared membership."""
@@ -94,8 +93,7 @@ class Grassmann(SimilarityMetric):
     NAME: ClassVar[str] = "grassmann"
     ABOUT: ClassVar[str] = "1 - geodesic distance of the two subspaces over the largest possible"
 
-    def similarity(self, pairs: Pairs) -> np.ndarray:
-        """Return the similarity of each pair."""
+    def _similarity(self, pairs: Pairs) -> np.ndarray:
         values = np.zeros(len(pairs))
         ends = pairs.offsets.tolist()
         for pair in np.flatnonzero(~pairs.empty[0::2] & ~pairs.empty[1::2]).tolist():

@@ -13,33 +13,31 @@ from softset.similarity.metrics.pairs import Pairs
 from softset.similarity.metrics.weights import token_weights
 
 CLOSE = 1e-6  # relative squared distance below which a product of matrices has lost half of its digits
-MAX_ITERATIONS = 100_000  # POT's own default
-OPTIMAL = 1  # the solver's status code for success
+MAX_ITERATIONS = 10_000_000  # a hundred times POT's default
 
 
 class _Transport(SimilarityMetric):
     """A similarity that falls with the cost of an exact optimal transport."""
 
     @abstractmethod
-    def masses(self, pairs: Pairs) -> np.ndarray:
+    def _masses(self, pairs: Pairs) -> np.ndarray:
         """Return the mass of each row, (rows,); the masses of a set sum to 1."""
 
     @abstractmethod
-    def costs(self, pairs: Pairs, left: slice, right: slice) -> np.ndarray:
+    def _costs(self, pairs: Pairs, left: slice, right: slice) -> np.ndarray:
         """Return the cost (k, l) of moving mass from the rows of one side to the rows of the other."""
 
     def distances(self, pairs: Pairs) -> np.ndarray:
         """Return the transport cost of each pair, (n,); NaN if a side is empty."""
-        solve = _solver()
-        masses, ends = self.masses(pairs), pairs.offsets.tolist()
+        solve = require_transport()
+        masses, ends = self._masses(pairs), pairs.offsets.tolist()
         distances = np.full(len(pairs), np.nan)
         for pair in np.flatnonzero(~pairs.empty[0::2] & ~pairs.empty[1::2]).tolist():
             left, right = slice(*ends[2 * pair : 2 * pair + 2]), slice(*ends[2 * pair + 1 : 2 * pair + 3])
-            costs = self.costs(pairs, left, right)
+            costs = self._costs(pairs, left, right)
             scale = float(costs.max())  # the solver's tolerances expect costs of about 1
             distances[pair] = scale * solve(masses[left], masses[right], costs / scale) if scale else 0.0
-        costs_of_pairs: np.ndarray = np.maximum(distances, 0.0)
-        return costs_of_pairs
+        return np.asarray(np.maximum(distances, 0.0))
 
 
 @dataclass(frozen=True, repr=False)
@@ -57,19 +55,15 @@ class Wmd(_Transport):
     def __post_init__(self) -> None:
         check_choice(self, "distance", ("euclidean", "rms"))
 
-    def masses(self, pairs: Pairs) -> np.ndarray:
-        """Return equal masses."""
+    def _masses(self, pairs: Pairs) -> np.ndarray:
         return pairs.normalized(np.ones(len(pairs.norms)))
 
-    def costs(self, pairs: Pairs, left: slice, right: slice) -> np.ndarray:
-        """Return the Euclidean distances of the vectors."""
+    def _costs(self, pairs: Pairs, left: slice, right: slice) -> np.ndarray:
         distances = _distances(pairs.vectors[left].astype(np.float64), pairs.vectors[right].astype(np.float64))
         return distances / np.sqrt(pairs.dimensions) if self.distance == "rms" else distances
 
-    def similarity(self, pairs: Pairs) -> np.ndarray:
-        """Return 1 for texts with the same words, falling with the distance."""
-        values: np.ndarray = 1 / (1 + np.nan_to_num(self.distances(pairs)))
-        return values
+    def _similarity(self, pairs: Pairs) -> np.ndarray:
+        return np.asarray(1 / (1 + np.nan_to_num(self.distances(pairs))))
 
 
 @dataclass(frozen=True, repr=False)
@@ -79,30 +73,15 @@ class Wrd(_Transport):
     NAME: ClassVar[str] = "wrd"
     ABOUT: ClassVar[str] = "1 - Word Rotator's Distance"
 
-    def masses(self, pairs: Pairs) -> np.ndarray:
-        """Return masses in proportion to the vectors' lengths."""
+    def _masses(self, pairs: Pairs) -> np.ndarray:
         return pairs.normalized(token_weights(pairs, "l2"))
 
-    def costs(self, pairs: Pairs, left: slice, right: slice) -> np.ndarray:
-        """Return 1 - cosine, which is at least 0."""
+    def _costs(self, pairs: Pairs, left: slice, right: slice) -> np.ndarray:
         cosines = pairs.units[left].astype(np.float64) @ pairs.units[right].astype(np.float64).T
-        costs: np.ndarray = np.maximum(1 - cosines, 0.0)
-        return costs
+        return np.asarray(np.maximum(1 - cosines, 0.0))
 
-    def similarity(self, pairs: Pairs) -> np.ndarray:
-        """Return 1 for texts with the same words, and at least -1."""
-        values: np.ndarray = 1 - np.nan_to_num(self.distances(pairs))
-        return values
-
-
-def require_transport() -> None:
-    """Raise an error if the package POT is missing, before any work is done.
-
-    >>> from importlib.util import find_spec
-    >>> find_spec("ot") is None or require_transport() is None
-    True
-    """
-    _solver()
+    def _similarity(self, pairs: Pairs) -> np.ndarray:
+        return np.asarray(1 - np.nan_to_num(self.distances(pairs)))
 
 
 def _distances(A: np.ndarray, B: np.ndarray) -> np.ndarray:
@@ -110,9 +89,6 @@ def _distances(A: np.ndarray, B: np.ndarray) -> np.ndarray:
 
     The product has an error of 1e-15 of the rows' squares, which is larger than a small distance: equal rows would not
     have distance 0.
-
-    >>> _distances(np.array([[3.0, 4.0]]), np.array([[0.0, 0.0], [3.0, 4.0]])).tolist()
-    [[5.0, 0.0]]
     """
     sizes = np.vecdot(A, A)[:, None] + np.vecdot(B, B)
     squares = sizes - 2 * (A @ B.T)
@@ -124,25 +100,16 @@ def _distances(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     return distances
 
 
-def _solver() -> Callable[[np.ndarray, np.ndarray, np.ndarray], float]:
+def require_transport() -> Callable[[np.ndarray, np.ndarray, np.ndarray], float]:
     """Return a function that finds the least cost for masses (k,) and (l,) and costs (k, l).
 
     POT's `emd2` checks its arguments ten times as long as it solves a problem of two sentences, so its solver is called
-    directly; `emd2` is used if the solver does not converge or cannot be imported.
+    directly. If the package POT is missing, the error says how to install it.
     """
     try:
-        from ot import emd2
+        from ot.lp.emd_wrap import emd_c
     except ImportError as error:
         raise MissingExtraError(
             "optimal transport needs the package POT: install it with pip install 'softset[transport]'"
         ) from error
-    try:
-        from ot.lp.emd_wrap import emd_c
-    except ImportError:
-        return lambda a, b, costs: float(emd2(a, b, costs))
-
-    def solve(a: np.ndarray, b: np.ndarray, costs: np.ndarray) -> float:
-        _, least, _, _, status = emd_c(a, b * (a.sum() / b.sum()), costs, MAX_ITERATIONS, 1)
-        return float(least if status == OPTIMAL else emd2(a, b, costs, numItermax=100 * MAX_ITERATIONS))
-
-    return solve
+    return lambda a, b, costs: float(emd_c(a, b * (a.sum() / b.sum()), costs, MAX_ITERATIONS, 1)[1])

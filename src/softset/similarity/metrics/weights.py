@@ -21,13 +21,7 @@ MIN_COMMONNESS = 1e-12  # of u' S u: a direction that no token ever had is not i
 
 
 def token_weights(pairs: Pairs, kind: Weights) -> np.ndarray:
-    """Return the weight of each row (rows,) in float64; l2 and l1 are norms of the vectors that the encoder gave.
-
-    >>> from softset.encoders.tokensets import TokenSets
-    >>> sets = TokenSets.from_arrays([[[3.0, 4.0], [1.0, 0.0]]])
-    >>> token_weights(Pairs.of(sets, sets), "l1").tolist()
-    [7.0, 1.0, 7.0, 1.0]
-    """
+    """Return the weight of each row (rows,) in float64; l2 and l1 are norms of the vectors that the encoder gave."""
     match kind:
         case "none":
             return np.ones(len(pairs.norms))
@@ -36,20 +30,13 @@ def token_weights(pairs: Pairs, kind: Weights) -> np.ndarray:
         case "rare":
             return _rarity(pairs)
         case "idf":
-            if pairs.idf is None:
-                raise InputError(
-                    "weights=idf needs idf weights: give idf=softset.Idf.fit(texts), or score with references"
-                )
-            return pairs.idf.weights(pairs.required_tokens())
+            return pairs.required_idf().weights(pairs.required_tokens())
 
 
 def _norms(pairs: Pairs, kind: Literal["l2", "l1"]) -> np.ndarray:
-    norms: np.ndarray
     if pairs.original_norms is not None:
-        norms = pairs.original_norms[:, 0 if kind == "l2" else 1]
-        return norms
-    norms = pairs.norms if kind == "l2" else np.abs(pairs.vectors).sum(axis=1, dtype=np.float64)
-    return norms
+        return np.asarray(pairs.original_norms[:, 0 if kind == "l2" else 1])
+    return pairs.norms if kind == "l2" else np.abs(pairs.vectors).sum(axis=1, dtype=np.float64)
 
 
 def _rarity(pairs: Pairs) -> np.ndarray:
@@ -60,5 +47,4 @@ def _rarity(pairs: Pairs) -> np.ndarray:
         )
     rows = pairs.vectors
     commonness = np.vecdot(rows @ pairs.moment.astype(rows.dtype), rows) / pairs.norms**2
-    rarity: np.ndarray = 1 / np.sqrt(np.maximum(commonness, MIN_COMMONNESS))
-    return rarity
+    return np.asarray(1 / np.sqrt(np.maximum(commonness, MIN_COMMONNESS)))
