@@ -62,9 +62,9 @@ Q = np.eye(4)[:2]
         (
             {"directions": Q.astype("complex64")},
             GOOD,
-            "numbers that are no softset Subspace|not a complete",
+            "directions that are no vectors|not a complete",
         ),
-        ({"directions": Q * np.nan}, GOOD, "numbers that are no softset Subspace: row 0, column 0 is nan"),
+        ({"directions": Q * np.nan}, GOOD, "directions that are no vectors: row 0, column 0 is nan"),
     ],
 )
 def test_a_file_of_another_kind_is_an_error(tensors, facts, sentence, tmp_path: Path) -> None:

@@ -14,8 +14,6 @@ from array_api_compat import device
 from softset.algebra.arrays import Array, detach, generic_vector, namespace, to_numpy, transpose
 from softset.errors import InputError
 
-__all__ = ["DISTANCES", "CanonicalAngles", "canonical_angles", "distance", "ordered", "residual"]
-
 DISTANCES = ("geodesic", "chordal", "projection", "binet-cauchy", "squared-angles")
 
 

@@ -5,34 +5,13 @@ the wide type here, because orthonormalising float32 rows in float32 multiplies 
 tokens at an angle of .001: errors of 1e-4 instead of 1e-7).
 """
 
+from math import inf
 from typing import Any
 
 import array_api_compat
 import numpy as np
 
 from softset.errors import AmbientError, InputError, LibraryError, NotFiniteError, ShapeError
-
-__all__ = [
-    "Array",
-    "Namespace",
-    "as_array",
-    "as_rows",
-    "as_stack",
-    "as_weights",
-    "attach",
-    "check_finite",
-    "coarser_type",
-    "detach",
-    "generic_vector",
-    "identity",
-    "namespace",
-    "row_norms",
-    "to_numpy",
-    "traces_gradient",
-    "transpose",
-    "unit_rows",
-    "widen",
-]
 
 # The array library is known only at run time.
 Array = Any
@@ -56,9 +35,8 @@ def as_rows(
     """Return vectors as floating-point rows (n, d), and whether a single (d,) vector was given."""
     array = as_array(vectors, like)
     if array.ndim not in (1, 2):
-        raise ShapeError(
-            f"vectors must be one (d,) vector or (n, d) rows, but an array of shape {_shape(array)} was given"
-        )
+        shape = tuple(array.shape)
+        raise ShapeError(f"vectors must be one (d,) vector or (n, d) rows, but an array of shape {shape} was given")
     _check_ambient(array, ambient)
     single = array.ndim == 1
     rows = array[None, :] if single else array
@@ -71,7 +49,7 @@ def as_stack(vectors: Array) -> Array:
     """Return a (b, k, d) stack of sets of equal size, checked to be finite."""
     stack = as_array(vectors)
     if stack.ndim != 3:
-        raise ShapeError(f"a stack of sets must have shape (sets, vectors, d), but {_shape(stack)} was given")
+        raise ShapeError(f"a stack of sets must have shape (sets, vectors, d), but {tuple(stack.shape)} was given")
     _check_ambient(stack, None)
     xp = namespace(stack)
     for i in range(stack.shape[0]) if not bool(xp.all(xp.isfinite(stack))) else ():
@@ -92,18 +70,13 @@ def as_array(vectors: Array, like: Array = None) -> Array:
     dtype = vectors.dtype
     if dtype in (xp.float32, xp.float64):
         return vectors
-    if _is_half(dtype):
+    if str(dtype).removeprefix("torch.") in ("float16", "bfloat16"):  # few libraries list them as floating types
         return xp.astype(vectors, xp.float32)
     if isinstance(dtype, np.dtype) and dtype.kind == "f":  # long double
         return vectors.astype(np.float64)
     if xp.isdtype(dtype, ("integral", "bool")):
         return xp.astype(vectors, _wide_type(vectors))
     raise LibraryError(f"vectors must be real numbers, but their type is {dtype}")
-
-
-def _is_half(dtype: Any) -> bool:
-    """Tell whether the type is float16 or bfloat16, which few libraries list among their floating types."""
-    return str(dtype).removeprefix("torch.") in ("float16", "bfloat16")
 
 
 def _from_nested(vectors: Any) -> Array:
@@ -119,7 +92,9 @@ def _from_nested(vectors: Any) -> Array:
     except ValueError:
         array = _ragged(rows)
     if array.dtype.kind in "OUS":
-        raise LibraryError(f"vectors must be numbers, but {_first_non_number(array)} was given")
+        values = array.reshape(-1).tolist()
+        culprit = next((value for value in values if not isinstance(value, int | float)), array.dtype)
+        raise LibraryError(f"vectors must be numbers, but {culprit!r} was given")
     return array
 
 
@@ -132,17 +107,11 @@ def _ragged(rows: list[Any]) -> Any:
     raise ShapeError(f"row {odd} has {sizes[odd]} numbers where row 0 has {sizes[0]}: vectors must be equally long")
 
 
-def _first_non_number(array: np.ndarray) -> str:
-    return repr(
-        next((value for value in array.reshape(-1).tolist() if not isinstance(value, int | float)), array.dtype)
-    )
-
-
 def _check_ambient(array: Array, ambient: int | None) -> None:
     d = int(array.shape[-1])
     if d == 0:
         raise ShapeError(
-            f"vectors need at least 1 dimension, but an array of shape {_shape(array)} was given; "
+            f"vectors need at least 1 dimension, but an array of shape {tuple(array.shape)} was given; "
             "the set of no vectors is Subspace.empty(d)"
         )
     if ambient is not None and d != ambient:
@@ -155,15 +124,9 @@ def check_finite(rows: Array, where: str = "") -> None:
     finite = xp.isfinite(rows)
     if bool(xp.all(finite)):
         return
-    bad = np.argwhere(~to_numpy(finite))[0]
-    row, column = int(bad[0]), int(bad[1])
-    raise NotFiniteError(
-        f"{where}row {row}, column {column} is {float(rows[row, column])}: every number must be finite"
-    )
-
-
-def _shape(array: Array) -> tuple[int, ...]:
-    return tuple(int(size) for size in array.shape)
+    row, column = np.argwhere(~to_numpy(finite))[0].tolist()
+    value = float(rows[row, column])
+    raise NotFiniteError(f"{where}row {row}, column {column} is {value}: every number must be finite")
 
 
 def unit_rows(rows: Array, dtype: Any = None) -> Array:
@@ -196,16 +159,12 @@ def as_weights(weights: Array, units: Array) -> Array:
 
 
 def _checked_weights(weights: Array, k: int) -> Array:
-    xp = namespace(weights)
-    if weights.ndim != 1 or weights.shape[0] != k:
-        raise ShapeError(
-            f"weights of shape {tuple(weights.shape)} were given for {k} vectors: give one number for each"
-        )
-    bad = to_numpy(xp.logical_or(weights < 0, ~xp.isfinite(weights))).nonzero()[0]
-    if bad.size:
-        raise InputError(
-            f"weight {int(bad[0])} is {float(weights[int(bad[0])])}: weights must be finite and not negative"
-        )
+    shape = tuple(weights.shape)
+    if shape != (k,):
+        raise ShapeError(f"weights of shape {shape} were given for {k} vectors: give one number for each")
+    for index, weight in enumerate(to_numpy(weights).tolist()):
+        if not 0 <= weight < inf:
+            raise InputError(f"weight {index} is {weight}: weights must be finite and not negative")
     return weights
 
 

@@ -1,7 +1,6 @@
 """Common parts of the two set types: immutability, membership, files; and the `SoftSet` protocol."""
 
 import os
-from collections.abc import Mapping
 from math import sqrt
 from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
@@ -13,8 +12,6 @@ from softset.algebra.membership import MeasuredRows, measure_rows
 from softset.algebra.rank import tolerance
 from softset.errors import AmbientError, FileError, InputError, ShapeError
 from softset.io.arrays import read_tensors, write_tensors
-
-__all__ = ["BaseSet", "SoftSet", "moved_to"]
 
 
 @runtime_checkable
@@ -87,9 +84,9 @@ class BaseSet:
     def __delattr__(self, name: str) -> None:
         raise AttributeError(f"a {type(self).__name__} never changes: {name} cannot be deleted")
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        names = [name for kind in type(self).__mro__ for name in getattr(kind, "__slots__", ())]
-        return _rebuild, (type(self), {name: getattr(self, name) for name in names})
+    def __setstate__(self, state: tuple[None, dict[str, Any]]) -> None:
+        for name, value in state[1].items():  # pickle gives the slots as the second part
+            object.__setattr__(self, name, value)
 
     def __copy__(self) -> Self:
         return self
@@ -133,6 +130,12 @@ class BaseSet:
         raise NotImplementedError
 
     def __invert__(self) -> Self:
+        raise NotImplementedError
+
+    def __and__(self, other: Any) -> Self:
+        raise NotImplementedError
+
+    def __le__(self, other: Any) -> bool:
         raise NotImplementedError
 
     def _memberships(self, measured: MeasuredRows) -> Array:
@@ -213,6 +216,17 @@ class BaseSet:
         part = self._project(xp.astype(rows, xp.result_type(rows.dtype, self._dtype), copy=False))
         return part[0, :] if single else part
 
+    def __sub__(self, other: Any) -> Self:
+        return self & ~other if isinstance(other, BaseSet) else NotImplemented
+
+    def __lt__(self, other: Any) -> bool:
+        return self <= other and not other <= self if isinstance(other, BaseSet) else NotImplemented
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, BaseSet):
+            return NotImplemented
+        return self.ambient == other.ambient and self <= other and other <= self
+
     def __contains__(self, v: Array) -> bool:
         rows, single = as_rows(v, ambient=self.ambient, like=self._frame)
         if not single:
@@ -265,13 +279,12 @@ class BaseSet:
         Traceback (most recent call last):
         FileNotFoundError: [Errno 2] No such file or directory: 'absent.safetensors'
         """
-        arrays, dtype, metadata = _read_set(path, cls.__name__, cls._ARRAYS)
-        return cls._from_file(os.fspath(path), arrays, dtype, metadata)
-
-
-def _rebuild(kind: type[BaseSet], slots: dict[str, Any]) -> BaseSet:
-    """Return a set from its parts, for unpickling in other processes."""
-    return kind._make(**slots)
+        tensors, metadata = read_tensors(path, cls.__name__)
+        dtype = {"float32": np.float32, "float64": np.float64}.get(metadata.get("dtype", ""))
+        if dtype is None or {name: tensor.ndim for name, tensor in tensors.items()} != cls._ARRAYS:
+            raise FileError(f"{path} lacks a part of a softset {cls.__name__}, or has one too many: save it again")
+        tensors["directions"] = _orthonormal_rows(path, tensors["directions"])
+        return cls._from_file(os.fspath(path), tensors, np.dtype(dtype), metadata)
 
 
 def moved_to(rows: Array, part: Array) -> Array:
@@ -282,22 +295,14 @@ def moved_to(rows: Array, part: Array) -> Array:
     return xp.asarray(to_numpy(part), dtype=widen(rows).dtype, device=device(rows))
 
 
-def _read_set(
-    path: str | os.PathLike[str], kind: str, ndims: Mapping[str, int]
-) -> tuple[dict[str, np.ndarray], Any, dict[str, str]]:
-    """Return the arrays, type and metadata that `BaseSet.save` wrote; `ndims` names the arrays that are expected."""
-    tensors, metadata = read_tensors(path, kind)
-    dtype = {"float32": np.float32, "float64": np.float64}.get(metadata.get("dtype", ""))
-    if dtype is None or {name: tensor.ndim for name, tensor in tensors.items()} != ndims:
-        raise FileError(f"{path} lacks a part of a softset {kind}, or has one too many: save it again")
+def _orthonormal_rows(path: str | os.PathLike[str], rows: np.ndarray) -> np.ndarray:
+    """Return the directions of a file in float64, after checking that they are orthonormal to rounding."""
     try:
-        Q = as_rows(tensors["directions"])[0].astype(np.float64)
+        Q = as_rows(rows)[0].astype(np.float64)
     except InputError as error:
-        raise FileError(f"{path} holds numbers that are no softset {kind}: {error}") from error
+        raise FileError(f"{path} holds directions that are no vectors: {error}") from error
     with np.errstate(over="ignore", invalid="ignore"):
         deviation = np.abs(Q @ Q.T - np.eye(len(Q))).max(initial=0.0)
     if not deviation <= 1e-6:  # also true for NaN
         raise FileError(f"{path} holds directions that are not orthonormal: it was changed since it was saved")
-    if deviation > 1e-13:  # saved in float32
-        Q = np.linalg.qr(Q.T)[0].T
-    return {**tensors, "directions": Q}, np.dtype(dtype), metadata
+    return np.linalg.qr(Q.T)[0].T if deviation > 1e-13 else Q  # saved in float32

@@ -14,8 +14,6 @@ from softset.algebra.graded_logic import regular_conjunction
 from softset.algebra.membership import MeasuredRows
 from softset.algebra.rank import Frame, differentiable_basis
 
-__all__ = ["DifferentiableForm"]
-
 
 class DifferentiableForm(NamedTuple):
     """A graded set as a differentiable function of its examples: D (r, d), H (r, r) and the grade of the rest."""

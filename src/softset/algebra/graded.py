@@ -32,8 +32,6 @@ from softset.algebra.rank import independent, tolerance
 from softset.algebra.subspace import Subspace
 from softset.errors import FileError, InputError
 
-__all__ = ["GradedSubspace"]
-
 SMALLEST_APERTURE = 1e-6  # smaller apertures give grades below rounding
 
 
@@ -245,12 +243,6 @@ class GradedSubspace(BaseSet):
     def __or__(self, other: SoftSet) -> Self:
         return NotImplemented if (B := _graded(other)) is None else ~(~self & ~B)
 
-    def __sub__(self, other: SoftSet) -> Self:
-        return NotImplemented if (B := _graded(other)) is None else self & ~B
-
-    def __rsub__(self, other: SoftSet) -> "GradedSubspace":
-        return NotImplemented if (B := _graded(other)) is None else B & ~self
-
     __rand__ = __and__
     __ror__ = __or__
 
@@ -281,22 +273,11 @@ class GradedSubspace(BaseSet):
             return NotImplemented
         cut = self._cut(B)
         J = lattice.join(self._frame, B._frame, cut)
-        smaller, larger = self._spectrum(J), B._spectrum(J)
-        largest_grade = max(smaller.largest_grade(), larger.largest_grade())
-        return smallest_difference(larger, smaller, self.ambient) >= -cut * largest_grade
+        largest_grade = max(float(grade) for C in (self, B) for grade in (C._rest, *C._grades[:1]))
+        return smallest_difference(B._spectrum(J), self._spectrum(J), self.ambient) >= -cut * largest_grade
 
     def __ge__(self, other: SoftSet) -> bool:
         return NotImplemented if (B := _graded(other)) is None else B <= self
-
-    def __lt__(self, other: SoftSet) -> bool:
-        return NotImplemented if (B := _graded(other)) is None else self <= B and not B <= self
-
-    def __gt__(self, other: SoftSet) -> bool:
-        return NotImplemented if (B := _graded(other)) is None else B < self
-
-    def __eq__(self, other: object) -> bool:
-        B = _graded(other)
-        return NotImplemented if B is None else self.ambient == B.ambient and self <= B and B <= self
 
     def similarity(self, other: SoftSet) -> float:
         """Return tr(C B) / sqrt(tr(C C) tr(B B)): 1 for sets that are equal up to a factor, 0 for orthogonal ones.

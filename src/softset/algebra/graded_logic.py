@@ -12,16 +12,6 @@ from typing import Any, NamedTuple
 from softset.algebra.arrays import Array, identity, namespace, to_numpy, transpose
 from softset.algebra.subspace import Subspace
 
-__all__ = [
-    "Spectrum",
-    "conjunction",
-    "grade_conjunction",
-    "grade_cut",
-    "regular_conjunction",
-    "smallest_difference",
-    "trace_of_product",
-]
-
 
 class Spectrum(NamedTuple):
     """A symmetric matrix: grades (r,) along orthonormal directions (r, j), and one grade for the rest of the space."""
@@ -36,27 +26,17 @@ class Spectrum(NamedTuple):
         directions = xp.astype(self.directions, dtype, copy=False)
         return Spectrum(directions, xp.astype(self.grades, dtype, copy=False), self.rest)
 
-    def largest_grade(self) -> float:
-        """Return the largest grade."""
-        return float(max([self.rest, *to_numpy(self.grades).tolist()]))
-
-    def matrix(self) -> Array:
-        """Return the matrix (j, j)."""
-        return _matrix(self.directions, self.grades, self.rest)
-
-    def root(self) -> Array:
-        """Return the symmetric square root of the matrix."""
-        return _matrix(self.directions, self.grades**0.5, self.rest**0.5)
+    def matrix(self, power: float = 1.0) -> Array:
+        """Return the matrix (j, j), or its square root for the power 0.5."""
+        grades, rest = self.grades**power, self.rest**power
+        inside = transpose(self.directions) @ (self.directions * (grades - rest)[:, None])
+        return inside + rest * identity(inside)
 
     def above(self, threshold: float, dtype: Any) -> Subspace:
         """Return the directions with a grade above the threshold, as a crisp set."""
         complemented = self.rest > threshold
         selected = self.grades <= threshold if complemented else self.grades > threshold
         return Subspace._of(self.directions[selected, :], dtype, complemented=complemented)
-
-    def range(self, dtype: Any) -> Subspace:
-        """Return the directions with a grade above rounding, as a crisp set."""
-        return self.above(grade_cut(self.grades), dtype)
 
 
 def trace_of_product(C: Spectrum, B: Spectrum) -> float:
@@ -75,14 +55,9 @@ def smallest_difference(C: Spectrum, B: Spectrum, d: int) -> float:
     return float(min([*to_numpy(namespace(X).linalg.eigvalsh(X)).tolist(), *outside]))
 
 
-def _matrix(directions: Array, grades: Array, rest: float) -> Array:
-    inside = transpose(directions) @ (directions * (grades - rest)[:, None])
-    return inside + rest * identity(inside)
-
-
 def conjunction(C: Spectrum, B: Spectrum, dtype: Any) -> tuple[Array, bool]:
     """Return C AND B as a matrix (j, j), and whether `regular_conjunction` applies to C and B."""
-    range_C, range_B = C.range(dtype), B.range(dtype)
+    range_C, range_B = (each.above(grade_cut(each.grades), dtype) for each in (C, B))
     common = range_C & range_B
     Z = common._wide_basis()
     conjoined = regular_conjunction(_shorted(C, range_C - common, Z), _shorted(B, range_B - common, Z))
@@ -107,7 +82,7 @@ def _shorted(C: Spectrum, outside: Subspace, Z: Array) -> Array:
     """Return the inverse of Z C^+ Z' by a QR of the square root of C, with its range outside Z first, then Z."""
     xp = namespace(Z)
     W = outside._wide_basis()
-    R = xp.linalg.qr(C.root() @ transpose(xp.concat([W, Z])))[1]
+    R = xp.linalg.qr(C.matrix(0.5) @ transpose(xp.concat([W, Z])))[1]
     corner = R[W.shape[0] :, W.shape[0] :]
     return transpose(corner) @ corner
 

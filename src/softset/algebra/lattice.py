@@ -10,8 +10,6 @@ from typing import NamedTuple
 from softset.algebra.angles import CanonicalAngles, canonical_angles, ordered, residual
 from softset.algebra.arrays import Array, namespace, transpose
 
-__all__ = ["Flat", "added", "angles_between", "is_subset", "join", "near_intersection", "union"]
-
 
 class Flat(NamedTuple):
     """The span of orthonormal rows, or with `complemented` everything orthogonal to them."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from softset.algebra.arrays import Array, as_rows, check_finite, detach, namespace, row_norms, traces_gradient
 
-__all__ = ["MeasuredRows", "measure_rows", "norm_ratio"]
+SAFE_NORMS = (1e-15, 1e15)  # their squares keep all digits in float32
 
 
 class MeasuredRows(NamedTuple):
@@ -28,21 +28,12 @@ def measure_rows(v: Array, frame: Array, dtype: Any) -> MeasuredRows:
     rows = xp.astype(rows, xp.result_type(rows.dtype, dtype), copy=False)
     with np.errstate(over="ignore", invalid="ignore"):
         norms = row_norms(rows)
-    if not _in_safe_range(norms, rows.shape[1]):
+    if not bool(xp.all(xp.logical_and(norms > SAFE_NORMS[0], norms < SAFE_NORMS[1]))):  # also for NaN
         check_finite(rows)
         largest = detach(xp.max(xp.abs(rows), axis=-1, keepdims=True))
         rows = rows / xp.where(largest > 0, largest, xp.ones_like(largest))
         norms = row_norms(rows)
     return MeasuredRows(rows, xp.where(norms > 0, norms, xp.ones_like(norms)), single)
-
-
-def _in_safe_range(norms: Array, d: int) -> bool:
-    """Tell whether every squared norm is a normal number with all its digits (false for NaN and zero)."""
-    xp = namespace(norms)
-    limits = xp.finfo(norms.dtype)
-    low = (float(limits.smallest_normal) / float(limits.eps)) ** 0.5
-    high = (float(limits.max) / d) ** 0.5
-    return bool(xp.all(xp.logical_and(norms > low, norms < high)))
 
 
 def norm_ratio(part: Array, measured: MeasuredRows) -> Array:

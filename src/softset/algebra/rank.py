@@ -13,8 +13,6 @@ from array_api_compat import device
 
 from softset.algebra.arrays import Array, attach, detach, generic_vector, namespace, row_norms, transpose, widen
 
-__all__ = ["Frame", "differentiable_basis", "independent", "independent_stack", "tolerance"]
-
 
 def tolerance(d: int, dtype: Any, xp: Any) -> float:
     """Return the largest sine that counts as zero: sqrt(d) times 6.4e-6 for float32 and 1.5e-8 for float64.

@@ -27,8 +27,6 @@ from softset.algebra.membership import MeasuredRows, norm_ratio
 from softset.algebra.rank import Frame, differentiable_basis, independent, independent_stack, tolerance
 from softset.errors import FileError, InputError
 
-__all__ = ["Subspace"]
-
 
 class Subspace(BaseSet):
     """The set that some vectors span, as in quantum logic.
@@ -209,9 +207,6 @@ class Subspace(BaseSet):
     def __and__(self, other: "Subspace") -> Self:
         return ~(~self | ~other) if isinstance(other, Subspace) else NotImplemented
 
-    def __sub__(self, other: "Subspace") -> Self:
-        return self & ~other if isinstance(other, Subspace) else NotImplemented
-
     def without(self, other: "Subspace") -> Self:
         """Return this set with the directions of the other removed: (A | B) & ~B.
 
@@ -247,18 +242,10 @@ class Subspace(BaseSet):
 
     # Comparisons
 
-    def __le__(self, other: "Subspace") -> bool:
+    def __le__(self, other: SoftSet) -> bool:
         if not isinstance(other, Subspace):
             return NotImplemented
         return lattice.is_subset(self._flat(), other._flat(), self._cut(other))
-
-    def __lt__(self, other: "Subspace") -> bool:
-        return self <= other and self.dim < other.dim if isinstance(other, Subspace) else NotImplemented
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Subspace):
-            return NotImplemented
-        return self.ambient == other.ambient and self.dim == other.dim and self <= other
 
     def angles(self, other: "Subspace") -> Array:
         """Return the min(dim, dim) canonical angles to another set, smallest first, accurate near 0 and near pi/2.
@@ -281,8 +268,7 @@ class Subspace(BaseSet):
         (1.0, 0.0)
         """
         angles = self._canonical(other)
-        right_angles = 0 if containment else abs(self.dim - other.dim)
-        return distance(angles, right_angles, kind)
+        return distance(angles, 0 if containment else abs(self.dim - other.dim), kind)
 
     def similarity(self, other: SoftSet) -> float:
         """Return the cosine between the projectors, tr(P Q) / sqrt(dim dim): 1 for equal sets, 0 for orthogonal ones.

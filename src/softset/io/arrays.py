@@ -16,8 +16,6 @@ from softset.errors import FileError
 from softset.io.atomic import write_atomically
 from softset.io.text import first_line
 
-__all__ = ["read_array", "read_tensors", "tensor_metadata", "write_tensors"]
-
 # Whatever NumPy raises on a header that is cut, garbled or made up.
 HEADER_ERRORS = (ValueError, EOFError, TypeError, OverflowError, SyntaxError, RecursionError, TokenError)
 

@@ -10,8 +10,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-__all__ = ["locked", "new_folder", "open_locked", "sync", "write_atomically"]
-
 
 def write_atomically(path: str | os.PathLike[str], content: bytes | Iterable[bytes]) -> None:
     """Write a file (bytes, or blocks of bytes) so that readers see the old or the new content, even after a crash."""

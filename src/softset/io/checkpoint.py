@@ -24,8 +24,6 @@ from softset.errors import FileError, InputError
 from softset.io.atomic import open_locked, sync, write_atomically
 from softset.io.json_files import read_json
 
-__all__ = ["PartFolder", "ResumableRows", "checkpoint", "load_or_compute", "resumable_file"]
-
 SAFE_NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
 
 

@@ -7,8 +7,6 @@ from typing import Any
 
 from softset.errors import FileError
 
-__all__ = ["read_json"]
-
 
 def read_json(
     path: str | os.PathLike[str],

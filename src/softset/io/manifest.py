@@ -14,8 +14,6 @@ from softset.errors import FileError
 from softset.io.atomic import sync
 from softset.io.json_files import read_json
 
-__all__ = ["Manifest", "sha256"]
-
 
 def sha256(path: Path) -> str:
     """Return the SHA-256 of a file in hexadecimal."""

@@ -4,8 +4,6 @@ from collections.abc import Iterable
 
 from softset.errors import InputError
 
-__all__ = ["check_options", "counted", "first_line", "printable", "there_are"]
-
 
 def printable(text: str) -> str:
     """Return the text on one line, with each control character replaced by U+FFFD.

@@ -11,17 +11,14 @@ from typing import Any
 
 from softset.errors import InputError, MissingExtraError
 
-__all__ = ["cluster", "require_ray"]
-
 CONNECT_TIMEOUT = 5.0  # seconds; Ray itself would try for more than a minute
 
 
 def require_ray() -> Any:
-    """Return the module `ray`, with `ray.data` imported."""
+    """Return the module `ray`."""
     try:
         import pyarrow  # noqa: F401
         import ray
-        import ray.data
     except ImportError as error:
         raise MissingExtraError("jobs on a cluster need Ray: pip install 'softset[ray]'") from error
     return ray
@@ -50,8 +47,6 @@ def cluster(address: str | None = None, workers: int | None = None) -> Iterator[
         target = {"address": address}
     with _silenced():
         ray.init(**target, **quiet)
-    logging.getLogger("ray.data").setLevel(logging.ERROR)
-    ray.data.DataContext.get_current().enable_progress_bars = False  # softset shows its own
     try:
         yield ray
     finally:

@@ -3,6 +3,7 @@
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
@@ -13,12 +14,8 @@ from softset.collections.id_collection import text_encoder
 from softset.collections.items import Item
 from softset.encoders.loading import EncoderOptions, load_encoder
 from softset.errors import InputError
-from softset.jobs.inputs import ROWS_PER_BLOCK, column_values, list_spans
-from softset.jobs.output import ParquetParts
-from softset.jobs.rows import compute_rows, text_problem
-from softset.jobs.run import JobReport, JobSettings, Progress, output_folder, run_job, with_one_thread
-
-__all__ = ["TextColumns", "TextEmbedder", "build_collection", "check_target", "embed_files", "vector_rows"]
+from softset.jobs.inputs import ROWS_PER_BLOCK, column_values, compute_rows, list_spans, text_problem
+from softset.jobs.run import JobReport, JobSettings, Progress, run_job
 
 
 class TextColumns(NamedTuple):
@@ -34,37 +31,33 @@ class TextEmbedder:
     Args:
         columns: the names of the columns with ids and texts.
         model: a model as in `softset.load_encoder`.
-        **options: options of `softset.load_encoder`.
+        **options: options of `softset.load_encoder`; the number of threads is 1 unless it is given.
     """
 
     def __init__(
         self, columns: Sequence[str] = TextColumns(), model: str = "minilm", **options: Unpack[EncoderOptions]
     ) -> None:
         self.columns = TextColumns(*columns)
-        self.encoder = load_encoder(model, **with_one_thread(options))
+        options.setdefault("threads", 1)  # Ray runs several workers
+        self.encoder = load_encoder(model, **options)
 
     def __call__(self, table: Any) -> Any:
         """Return ids, texts and vectors in the order of the rows; a text without a vector gets a problem."""
         import pyarrow as pa
 
         ids, texts = (column_values(table.column(name)) for name in self.columns)
-        problems = [
+        unusable = [
             text_problem("text", text) if name is not None else "the id is missing"
             for name, text in zip(ids, texts, strict=True)
         ]
-        valid = [index for index, problem in enumerate(problems) if problem is None]
-        vectors: list[Any] = [None] * len(texts)
 
         def embed(indices: Sequence[int]) -> list[np.ndarray]:
             return list(self.encoder.embed([texts[index] for index in indices]))
 
-        for index, vector in compute_rows(valid, embed):
-            if isinstance(vector, str):
-                problems[index] = vector
-            elif not vector.any():
-                problems[index] = "the encoder has no vector for it"
-            else:
-                vectors[index] = vector
+        vectors, problems = compute_rows(unusable, embed)
+        for index, vector in enumerate(vectors):
+            if vector is not None and not vector.any():
+                vectors[index], problems[index] = None, "the encoder has no vector for it"
         columns = {
             "id": table.column(self.columns.id),
             "text": pa.array([text if isinstance(text, str) else None for text in texts], pa.string()),
@@ -92,10 +85,9 @@ def embed_files(
     `ParquetCollection` searches the folder directly; `build_collection` makes a collection of it.
     """
     names = TextColumns(*columns)
-    encoder = load_encoder(model, **with_one_thread(options))
-    signature = f"vectors|{encoder.signature}|columns:{','.join(names)}|block:{block}"
-    worker_options = {"columns": names, "model": model, **options}
-    job = JobSettings(output_folder(output), signature, names, block, TextEmbedder, worker_options)
+    make = partial(TextEmbedder, names, model, **options)
+    signature = f"vectors|{make().encoder.signature}|columns:{','.join(names)}|block:{block}"
+    job = JobSettings(output, signature, names, block, make)
     return run_job(job, pattern, address=address, workers=workers, progress=progress, drop=drop)
 
 
@@ -112,37 +104,31 @@ def build_collection(
 ) -> Collection:
     """Build a collection from the output of `embed_files`; the model encodes the texts of queries."""
     check_target(folder, replace=replace)
-    target, embed, encoder = Path(folder), *text_encoder(model)
-    parts = ParquetParts(vectors)
-    list_spans(str(parts.folder / "part-*.parquet"), ("id", "text", "vector"))  # checks the files
+    target, source, (embed, encoder) = Path(folder), Path(vectors), text_encoder(model)
+    list_spans(str(source / "part-*.parquet"), ("id", "text", "vector"))  # checks the files
+    items = (
+        Item(str(row["id"]), row["text"])
+        for table in _tables(source)
+        for row in table.select(["id", "text"]).to_pylist()
+    )
+    rows = (row for table in _tables(source) for row in vector_rows(table["vector"]))
     if not target.exists():
-        return Collection.create(target, _items(parts), vectors=_vectors(parts), embed=embed, encoder=encoder)
+        return Collection.create(target, items, vectors=rows, embed=embed, encoder=encoder)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as name:
-        Collection.create(Path(name, "new"), _items(parts), vectors=_vectors(parts), embed=embed, encoder=encoder)
+        Collection.create(Path(name, "new"), items, vectors=rows, embed=embed, encoder=encoder)
         target.rename(Path(name, "old"))
         Path(name, "new").rename(target)
     return Collection.open(target, embed=embed)
 
 
-def _tables(parts: ParquetParts) -> Iterator[Any]:
-    """Yield the rows with a vector, part by part."""
+def _tables(folder: Path) -> Iterator[Any]:
+    """Yield the rows with a vector, file by file."""
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
-    for path in parts.paths():
+    for path in sorted(folder.glob("part-*.parquet")):
         table = pq.read_table(path, columns=["id", "text", "vector"])
         yield table.filter(pc.is_valid(table["vector"]))
-
-
-def _items(parts: ParquetParts) -> Iterator[Item]:
-    for table in _tables(parts):
-        for name, text in zip(table["id"].to_pylist(), table["text"].to_pylist(), strict=True):
-            yield Item(str(name), text)
-
-
-def _vectors(parts: ParquetParts) -> Iterator[np.ndarray]:
-    for table in _tables(parts):
-        yield from vector_rows(table["vector"])
 
 
 def vector_rows(column: Any) -> np.ndarray:

@@ -1,18 +1,19 @@
-"""Parquet input of a job, read in blocks of rows."""
+"""Parquet input of a job: blocks of rows, and the computation of those rows that are usable."""
 
 import glob
 import json
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from softset.errors import FileError, InputError
+from softset.errors import FileError, InputError, SoftsetError
 from softset.io.text import first_line
 
-__all__ = ["ROWS_PER_BLOCK", "BlockSpan", "column_values", "content_hash", "list_spans", "read_blocks"]
-
+Result = TypeVar("Result")
+MAX_CHARACTERS = 1_000_000
 ROWS_PER_BLOCK = 4_096  # rows that are scored and written together
 BLOCKS_PER_SPAN = 16  # work of one task: more would leave workers idle at the end, fewer would cost more overhead
 
@@ -44,7 +45,7 @@ def list_spans(pattern: str, columns: Sequence[str], *, block: int = ROWS_PER_BL
     files = [Path(path) for path in paths if Path(path).is_file()]
     if not files:
         raise InputError(f"no file matches {pattern!r}: name Parquet files, such as 'pairs/*.parquet'")
-    folder = _common_folder(files)
+    folder = Path(os.path.commonpath([path.parent for path in files]))
     spans, start = [], 0
     _, id_type = _read_metadata(files[0], columns)
     for path in files:
@@ -63,14 +64,6 @@ def list_spans(pattern: str, columns: Sequence[str], *, block: int = ROWS_PER_BL
     if not spans:
         raise InputError(f"the files that match {pattern!r} have no rows")
     return spans
-
-
-def _common_folder(files: Sequence[Path]) -> Path:
-    """Return the deepest folder that contains all files."""
-    folder = files[0].parent
-    while not all(path.is_relative_to(folder) for path in files):
-        folder = folder.parent
-    return folder
 
 
 def _read_metadata(path: Path, columns: Sequence[str]) -> tuple[Any, Any]:
@@ -98,22 +91,18 @@ def read_blocks(span: BlockSpan, columns: Sequence[str], *, block: int = ROWS_PE
 
     with pq.ParquetFile(span.path) as file:
         rows = file.metadata.row_group(span.group).num_rows
-        batches = file.iter_batches(batch_size=block, row_groups=[span.group], columns=list(columns))
-        pending, number, seen = [], 0, 0
-        for batch in batches:
+        pending, number = [], 0
+        for batch in file.iter_batches(batch_size=block, row_groups=[span.group], columns=list(columns)):
             pending.append(batch)
-            seen += batch.num_rows
             # Batches may be smaller than requested: at the end, and for texts of more than 2 GB.
             if sum(part.num_rows for part in pending) < min(block, rows - number * block):
                 continue
             table = pa.Table.from_batches(pending)
-            if span.first <= number < span.first + span.blocks:
+            if number >= span.first:
                 yield number, table.slice(0, block)
             pending, number = table.slice(block).to_batches(), number + 1
             if number >= span.first + span.blocks:
                 return
-        if seen != rows or sum(part.num_rows for part in pending):
-            raise FileError(f"row group {span.group} has {seen:,} rows instead of {rows:,}: write the file again")
 
 
 def column_values(column: Any) -> list[Any]:
@@ -139,3 +128,39 @@ def content_hash(settings: str, span: BlockSpan, number: int, table: Any) -> str
         digest.update(json.dumps(row, default=repr, ensure_ascii=True).encode())
         digest.update(b"\n")
     return digest.hexdigest()[:32]
+
+
+def text_problem(noun: str, text: Any) -> str | None:
+    """Return why a value is not a usable text, or None."""
+    if not isinstance(text, str):
+        return f"the {noun} is {'missing' if text is None else f'of type {type(text).__name__}'}, not a text"
+    if len(text) > MAX_CHARACTERS:
+        return f"the {noun} has {len(text):,} characters, but at most {MAX_CHARACTERS:,} are allowed"
+    return None
+
+
+def compute_rows(
+    problems: Sequence[str | None], compute: Callable[[Sequence[int]], Sequence[Result]]
+) -> tuple[list[Result | None], list[str | None]]:
+    """Return the result and the problem of each row; a row that cannot be computed does not stop the others.
+
+    Args:
+        problems: why a row is not computed, or None.
+        compute: function from the indices of rows to their results. If it raises an error, each half of the rows is
+            computed separately, down to the row with the error.
+    """
+    results: list[Result | None] = [None] * len(problems)
+    found = list(problems)
+    batches = [[index for index, problem in enumerate(problems) if problem is None]]
+    while batches:
+        batch = batches.pop()
+        try:
+            for index, result in zip(batch, compute(batch) if batch else (), strict=True):
+                results[index] = result
+        except SoftsetError as error:
+            middle = len(batch) // 2
+            if middle:
+                batches += [batch[:middle], batch[middle:]]
+            else:
+                found[batch[0]] = str(error)
+    return results, found

@@ -1,32 +1,21 @@
 """Run a job on Ray: blocks of Parquet rows in, one Parquet file for each block out.
 
 Each Ray actor loads the model once, as a function from a table of input rows to a table of results. A result table has
-the ids of the rows, and a problem for each row without a result.
+the ids of the rows, and a problem for each row without a result. The output is a folder of Parquet files, each named by
+the hash of its block, so that a second run finds what is finished.
 """
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from softset.encoders.loading import EncoderOptions
 from softset.errors import InputError, SoftsetError
+from softset.io.checkpoint import PartFolder
 from softset.io.text import first_line
 from softset.jobs.cluster import cluster
 from softset.jobs.inputs import BlockSpan, content_hash, list_spans, read_blocks
-from softset.jobs.output import ParquetParts
-
-__all__ = [
-    "INPUT_ERRORS",
-    "JobReport",
-    "JobSettings",
-    "Progress",
-    "map_spans",
-    "output_folder",
-    "run_job",
-    "with_one_thread",
-]
 
 INPUT_ERRORS = (SoftsetError, OSError, ValueError, TypeError, AttributeError, MemoryError)  # not errors of the cluster
 MAX_PROBLEMS = 100  # problems that a report lists
@@ -58,109 +47,130 @@ class JobReport:
 class JobSettings:
     """What a worker needs: the output folder, the signature of the results, the input columns, and how to compute.
 
-    `make` is called once in each worker with `options`; it returns the function from input tables to result tables.
+    `make` is called once in each worker; it returns the function from input tables to result tables.
     """
 
-    output: str
+    output: str | os.PathLike[str]
     signature: str
     columns: tuple[str, ...]
     block: int
-    make: Callable[..., Callable[[Any], Any]]
-    options: dict[str, Any] = field(default_factory=dict)
+    make: Callable[[], Callable[[Any], Any]]
+
+
+@dataclass
+class SpanOutcome:
+    """The hashes of the blocks of a span, its counts, and the error that ended it."""
+
+    keys: list[str] = field(default_factory=list)
+    rows: int = 0
+    made: int = 0
+    problems: list[tuple[str, str]] = field(default_factory=list)
+    error: str | None = None
 
 
 class _JobWorker:
     """A Ray actor that reads spans, computes the missing blocks, and writes them."""
 
     def __init__(self, job: JobSettings) -> None:
-        self.job, self.parts = job, ParquetParts(job.output)
+        self.job, self.parts = job, PartFolder(job.output, ".parquet")
         self.compute: Callable[[Any], Any] | None = None  # loaded when the first block is missing
 
-    def __call__(self, table: Any) -> Any:
-        """Return a row for each span: its counts, or the message of the error that ended it."""
-        import pyarrow as pa
-
-        return pa.Table.from_pylist([self._span(BlockSpan(**row)) for row in table.to_pylist()], schema=_schema())
-
-    def _span(self, span: BlockSpan) -> dict[str, Any]:
-        outcome: dict[str, Any] = {"keys": [], "rows": 0, "made": 0, "rejected": 0, "problems": [], "error": None}
+    def run(self, span: BlockSpan) -> SpanOutcome:
+        outcome = SpanOutcome()
         try:
             for number, table in read_blocks(span, self.job.columns, block=self.job.block):
                 self._block(content_hash(self.job.signature, span, number, table), table, outcome)
         except INPUT_ERRORS as error:
-            outcome["error"] = f"{span.name}: {first_line(error)[:300]}"
+            outcome.error = f"{span.name}: {first_line(error)[:300]}"
         return outcome
 
-    def _block(self, key: str, table: Any, outcome: dict[str, Any]) -> None:
+    def _block(self, key: str, table: Any, outcome: SpanOutcome) -> None:
         """Write the part of a block if it is missing, and add it to the counts of its span."""
-        if not self.parts.has(key, table.num_rows):
-            self.compute = self.compute or self.job.make(**self.job.options)
-            results = self.compute(table)
-            self.parts.write_table(key, results.replace_schema_metadata({"softset": self.job.signature}))
-        problems = self.parts.problems(key)
-        outcome["keys"].append(key)
-        outcome["rows"] += table.num_rows
-        outcome["made"] += table.num_rows if self.parts.is_new(key) else 0
-        outcome["rejected"] += len(problems)
-        outcome["problems"] += [list(problem) for problem in problems[:MAX_PROBLEMS]]
+        problems = _read_problems(self.parts.path(key), table.num_rows)
+        if problems is None:
+            self.compute = self.compute or self.job.make()
+            results = self.compute(table).replace_schema_metadata({"softset": self.job.signature})
+            with self.parts.new_part(key) as path:
+                _write_table(path, results)
+            problems = _problems(results)
+            outcome.made += table.num_rows
+        outcome.keys.append(key)
+        outcome.rows += table.num_rows
+        outcome.problems += problems
 
 
-def _schema() -> Any:
-    """Return the Arrow schema of the rows that workers return."""
-    import pyarrow as pa
+def _problems(table: Any) -> list[tuple[str, str]]:
+    """Return the id of each row without a result, and the reason."""
+    pairs = zip(table["id"].to_pylist(), table["problem"].to_pylist(), strict=True)
+    return [(str(name), problem) for name, problem in pairs if problem is not None]
 
-    count, texts = pa.int64(), pa.list_(pa.string())
-    counts = [("rows", count), ("made", count), ("rejected", count)]
-    return pa.schema([("keys", texts), *counts, ("problems", pa.list_(texts)), ("error", pa.string())])
+
+def _read_problems(path: Path, rows: int) -> list[tuple[str, str]] | None:
+    """Return the problems of a part, or None if it is missing, damaged or incomplete."""
+    import pyarrow.parquet as pq
+    from pyarrow.lib import ArrowException
+
+    try:
+        table = pq.read_table(path, columns=["id", "problem"])
+    except (OSError, ArrowException):
+        return None
+    return _problems(table) if table.num_rows == rows else None
+
+
+def _write_table(path: Path, table: Any) -> None:
+    """Write a Parquet file. BYTE_STREAM_SPLIT makes a file of vectors 45 % smaller."""
+    import pyarrow.parquet as pq
+
+    vectors = ["vector.list.element"] if "vector" in table.column_names else []
+    others = [name for name in table.column_names if name != "vector"]
+    pq.write_table(table, path, compression="zstd", use_dictionary=others, use_byte_stream_split=vectors)
 
 
 def run_job(
-    job: JobSettings, pattern: str, *, address: str | None, workers: int, progress: Progress | None, drop: bool = False
+    job: JobSettings, pattern: str, *, address: str | None, workers: int, progress: Progress | None, drop: bool
 ) -> JobReport:
     """Run a job over the files that match a pattern; finished blocks are not computed again."""
     if job.block < 1:
         raise InputError(f"a block must have at least 1 row, but {job.block} were given")
     spans = list_spans(pattern, job.columns, block=job.block)
-    parts = ParquetParts(job.output)
-    keys: list[str] = []
-    totals = dict.fromkeys(("rows", "made", "rejected"), 0)
-    problems: list[tuple[str, str]] = []
+    job = replace(job, output=Path(job.output).resolve())  # workers have other working directories
+    parts = PartFolder(job.output, ".parquet")
+    total = SpanOutcome()
     with parts.locked({"signature": job.signature}):
         with cluster(address, workers) as ray:
             for done, outcome in enumerate(map_spans(ray, _JobWorker, spans, workers, job), start=1):
-                if outcome["error"] is not None:
-                    raise InputError(f"{outcome['error']}; finished parts are kept, and the next run continues")
-                keys += outcome["keys"]
-                totals = {name: total + outcome[name] for name, total in totals.items()}
-                problems += [(str(name), str(problem)) for name, problem in outcome["problems"]]
+                if outcome.error is not None:
+                    raise InputError(f"{outcome.error}; finished parts are kept, and the next run continues")
+                total.keys += outcome.keys
+                total.problems += outcome.problems
+                total.rows, total.made = total.rows + outcome.rows, total.made + outcome.made
                 if progress is not None:
                     progress(done, len(spans))
-        header = {"rows": totals["rows"], "rejected": totals["rejected"]}
-        dropped = parts.finish(job.signature, keys, header, drop=drop)
-    return JobReport(**totals, problems=tuple(problems[:MAX_PROBLEMS]), dropped=dropped, signature=job.signature)
+        dropped = _delete_outdated(parts, total.keys, drop=drop)
+        rejected = len(total.problems)
+        parts.write_header({"signature": job.signature, "finished": True, "rows": total.rows, "rejected": rejected})
+    problems = tuple(total.problems[:MAX_PROBLEMS])
+    return JobReport(total.rows, total.made, rejected, problems, dropped, job.signature)
 
 
-def map_spans(
-    ray: Any, actor: type, spans: Sequence[BlockSpan], workers: int, *arguments: Any
-) -> Iterator[dict[str, Any]]:
-    """Yield the rows that actors return for spans, as they come; Ray replaces actors that die."""
-    tasks = ray.data.from_items([asdict(span) for span in spans], override_num_blocks=len(spans))
-    results = tasks.map_batches(
-        actor,
-        batch_size=1,
-        batch_format="pyarrow",
-        compute=ray.data.ActorPoolStrategy(size=min(workers, len(spans))),
-        num_cpus=1,
-        fn_constructor_args=arguments,
-    )
-    yield from results.iter_rows()
+def _delete_outdated(parts: PartFolder, keys: Iterable[str], *, drop: bool) -> int:
+    """Delete the parts that belong to none of the keys, if `drop` is true; otherwise they are an error."""
+    outdated = set(parts.paths()) - {parts.path(key) for key in keys}
+    if outdated and not drop:
+        raise InputError(
+            f"{parts.folder} also holds {len(outdated):,} parts of rows that are not in this input: "
+            "name another folder, or let them be deleted (--drop)"
+        )
+    for path in outdated:
+        path.unlink()
+    return len(outdated)
 
 
-def with_one_thread(options: EncoderOptions) -> EncoderOptions:
-    """Return the options of a worker's encoder: one thread unless the caller chooses a number, as Ray runs several."""
-    return {**options, "threads": options.get("threads", 1)}
+def map_spans(ray: Any, worker: type, spans: Sequence[BlockSpan], workers: int, *arguments: Any) -> Iterator[Any]:
+    """Yield `worker(*arguments).run(span)` for each span, as they come; Ray replaces actors that die."""
+    from ray.util import ActorPool
 
-
-def output_folder(folder: str | os.PathLike[str]) -> str:
-    """Return the absolute path of a folder, which is the same in every worker."""
-    return str(Path(folder).resolve())
+    cpus = int(ray.cluster_resources().get("CPU", 1))  # an actor without a CPU would wait forever
+    actor = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=3)(worker)
+    pool = ActorPool([actor.remote(*arguments) for _ in range(max(1, min(workers, len(spans), cpus)))])
+    yield from pool.map_unordered(lambda each, span: each.run.remote(span), list(spans))

@@ -2,14 +2,14 @@
 
 import os
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple, Unpack
 
 from softset.encoders.loading import EncoderOptions
 from softset.errors import InputError
 from softset.jobs.cluster import require_ray
-from softset.jobs.inputs import ROWS_PER_BLOCK, column_values
-from softset.jobs.rows import compute_rows, text_problem
-from softset.jobs.run import JobReport, JobSettings, Progress, output_folder, run_job
+from softset.jobs.inputs import ROWS_PER_BLOCK, column_values, compute_rows, text_problem
+from softset.jobs.run import JobReport, JobSettings, Progress, run_job
 from softset.similarity.idf import Idf
 from softset.similarity.metrics import DEFAULT, Metric
 from softset.similarity.plan import MultiReference
@@ -33,31 +33,27 @@ class TableScorer:
 
     Args:
         columns: the names of the columns with ids and texts.
-        **options: options of `softset.Scorer`.
+        **options: options of `softset.Scorer`; the number of threads is 1 unless it is given.
     """
 
     def __init__(self, columns: Sequence[str] = Columns(), **options: Any) -> None:
         self.columns = Columns(*columns)
-        self.scorer = _make_scorer(options)
+        self.scorer = Scorer(**{"threads": 1, **options})
+        if self.scorer.metric.needs_idf and self.scorer.idf is None:
+            metric = self.scorer.metric
+            raise InputError(f"{metric} needs idf weights of all texts: fit them first, and give idf (--idf FILE)")
 
     def __call__(self, table: Any) -> Any:
         """Return the scores in the order of the rows; a row that cannot be scored gets a problem."""
         import pyarrow as pa
 
         candidates, references = (column_values(table.column(name)) for name in self.columns[1:])
-        problems = [_problem(*pair) for pair in zip(candidates, references, strict=True)]
-        valid = [index for index, problem in enumerate(problems) if problem is None]
-        rows: list[ScoreRow | None] = [None] * len(candidates)
 
         def compute(indices: Sequence[int]) -> list[ScoreRow]:
             texts = [candidates[index] for index in indices]
             return list(self.scorer.score(texts, [references[index] for index in indices]))
 
-        for index, row in compute_rows(valid, compute):
-            if isinstance(row, str):
-                problems[index] = row
-            else:
-                rows[index] = row
+        rows, problems = compute_rows([_problem(*pair) for pair in zip(candidates, references, strict=True)], compute)
         types = {float: pa.float64(), int: pa.int64(), bool: pa.bool_()}
         scores = {
             name: pa.array([None if row is None else getattr(row, name) for row in rows], types[kind])
@@ -67,14 +63,6 @@ class TableScorer:
         signature = self.scorer.signature(idf=self.scorer.idf, multiple_references=several)
         columns = {"id": table.column(self.columns.id), **scores, "problem": pa.array(problems, pa.string())}
         return pa.table(columns).replace_schema_metadata({"softset": signature})
-
-
-def _make_scorer(options: dict[str, Any]) -> Scorer:
-    """Return a scorer with one thread, the rule for workers; metrics that need idf weights must have them."""
-    scorer = Scorer(**{"threads": 1, **options})
-    if scorer.metric.needs_idf and scorer.idf is None:
-        raise InputError(f"{scorer.metric} needs idf weights of all texts: fit them first, and give idf (--idf FILE)")
-    return scorer
 
 
 def _problem(candidate: Any, reference: Any) -> str | None:
@@ -100,27 +88,19 @@ def score(
 ) -> Any:
     """Return a Ray Dataset of scores for a Ray Dataset of pairs, computed lazily like Ray's own transformations.
 
-    Args:
-        dataset: a `ray.data.Dataset` with ids, candidates and references.
-        model: as in `softset.Scorer`, like metric, rescale, multi_reference and idf.
-        metric: a metric or its name.
-        rescale: "chance", a `Calibration`, or None.
-        multi_reference: how to combine several references.
-        idf: weights for metrics that use them.
-        workers: the number of actors, each with the model and one thread.
-        columns: the names of the columns with ids, candidates and references.
-        **options: options of `softset.load_encoder`, such as layer=4.
+    The dataset has columns with ids, candidates and references. The options are those of `score_files`.
     """
     ray = require_ray()
     chosen = {"metric": metric, "rescale": rescale, "multi_reference": multi_reference, "idf": idf, **options}
-    _make_scorer({"model": model, **chosen})
+    arguments = {"columns": tuple(columns), "model": model, **chosen}
+    TableScorer(**arguments)  # raises the errors of the options now, not in a worker
     return dataset.map_batches(
         TableScorer,
         batch_size=ROWS_PER_BLOCK,
         batch_format="pyarrow",
         compute=ray.data.ActorPoolStrategy(size=workers),
         num_cpus=1,
-        fn_constructor_kwargs={"columns": tuple(columns), "model": model, **chosen},
+        fn_constructor_kwargs=arguments,
     )
 
 
@@ -154,7 +134,7 @@ def score_files(
         multi_reference: how to combine several references.
         idf: weights for metrics that use them.
         address: the address of a Ray cluster, "auto" for that of this machine; None starts one for the job.
-        workers: the number of actors, each with the model and one thread.
+        workers: the number of actors, each with the model and one thread; at most as many as the cluster has CPUs.
         columns: the names of the columns with ids, candidates and references.
         block: rows that are scored and written together: what memory holds, and what a crash can cost.
         progress: called with the number of finished tasks and of all tasks.
@@ -163,9 +143,7 @@ def score_files(
     """
     names = Columns(*columns)
     chosen = {"metric": metric, "rescale": rescale, "multi_reference": multi_reference, "idf": idf, **options}
-    scorer = _make_scorer({"model": model, **chosen})
+    make = partial(TableScorer, names, model=model, **chosen)
     settings = f"multi_reference:{multi_reference}|columns:{','.join(names)}|block:{block}"
-    signature = f"{scorer.signature(idf=idf)}|{settings}"
-    worker_options = {"columns": names, "model": model, **chosen}
-    job = JobSettings(output_folder(output), signature, names, block, TableScorer, worker_options)
+    job = JobSettings(output, f"{make().scorer.signature(idf=idf)}|{settings}", names, block, make)
     return run_job(job, pattern, address=address, workers=workers, progress=progress, drop=drop)

@@ -54,23 +54,19 @@ class VectorBlock(VectorSource):
 
     @property
     def dimensions(self) -> int:
-        """The number of dimensions d."""
         return int(self._vectors.shape[1])
 
     @cached_property
     def norms(self) -> np.ndarray:
-        """The norms (n,) of all vectors."""
         return row_norms(self._vectors)
 
     def __len__(self) -> int:
         return len(self._vectors)
 
     def rows(self, start: int, stop: int) -> np.ndarray:
-        """Return the vectors of consecutive items."""
         return self._vectors[start:stop]
 
     def take(self, indices: Sequence[int] | np.ndarray) -> np.ndarray:
-        """Return the vectors of the items at positions in the block."""
         return self._vectors[np.asarray(indices, dtype=np.int64)]
 
     def select(self, positions: np.ndarray, scores: np.ndarray | None = None) -> Matches:
@@ -106,51 +102,29 @@ class _SearchWorker:
     def __init__(self, run_pass: Pass, columns: VectorColumns, dimensions: int) -> None:
         self.run_pass, self.columns, self.dimensions = run_pass, columns, dimensions
 
-    def __call__(self, table: Any) -> Any:
-        """Return the matches, or the message of the error that ended a span."""
-        import pyarrow as pa
-
-        rows = [row for span in table.to_pylist() for row in self._span(BlockSpan(**span))]
-        arrays = [(name, pa.large_binary()) for name in ("indices", "vectors", "scores")]
-        fields = [("plan", pa.int64()), ("ids", pa.list_(pa.string())), *arrays, ("error", pa.string())]
-        return pa.Table.from_pylist(rows, schema=pa.schema(fields))
-
-    def _span(self, span: BlockSpan) -> Iterator[dict[str, Any]]:
+    def run(self, span: BlockSpan) -> list[list[Matches]] | str:
+        """Return the matches in each block, or the message of the error that ended the span."""
         try:
-            for number, table in read_blocks(span, self.columns, block=VECTORS_PER_BLOCK):
-                rows = np.flatnonzero(np.asarray(table.column(self.columns.vector).is_valid()))
-                if not len(rows):
-                    continue
-                with_vector = table if len(rows) == len(table) else table.take(rows)
-                ids = [str(name) for name in column_values(with_vector.column(self.columns.id))]
-                vectors = _checked(with_vector.column(self.columns.vector), span, self.dimensions)
-                block = VectorBlock(ids, rows + span.start + number * VECTORS_PER_BLOCK, vectors)
-                for plan, matches in enumerate(self.run_pass(block)):
-                    if len(matches.indices):
-                        yield _to_row(plan, matches)
+            return [self.run_pass(block) for block in self._blocks(span)]
         except INPUT_ERRORS as error:
-            yield {"plan": -1, "error": f"{span.name}: {error}"}
+            return f"{span.name}: {error}"
 
-
-def _checked(column: Any, span: BlockSpan, dimensions: int) -> np.ndarray:
-    rows = vector_rows(column)
-    if rows.shape[1] != dimensions:
-        raise InputError(f"its vectors have {rows.shape[1]} numbers, but those of the first file {dimensions}")
-    if not np.isfinite(rows).all():
-        row = int(np.argwhere(~np.isfinite(rows))[0, 0])
-        raise InputError(f"the vector of row {row} of a block of row group {span.group} is not finite")
-    return rescale_extreme_rows(rows)
-
-
-def _to_row(plan: int, matches: Matches) -> dict[str, Any]:
-    arrays = {"indices": matches.indices, "vectors": matches.vectors.astype(np.float32), "scores": matches.scores}
-    return {"plan": plan, "ids": matches.ids, **{name: array.tobytes() for name, array in arrays.items()}}
-
-
-def _from_row(row: dict[str, Any], dimensions: int) -> Matches:
-    indices, scores = np.frombuffer(row["indices"], dtype=np.int64), np.frombuffer(row["scores"], dtype=np.float64)
-    vectors = np.frombuffer(row["vectors"], dtype=np.float32).reshape(-1, dimensions)
-    return Matches(indices, list(row["ids"]), vectors, scores)
+    def _blocks(self, span: BlockSpan) -> Iterator[VectorBlock]:
+        """Yield the items with a vector; vectors must be finite and have the right number of dimensions."""
+        for number, table in read_blocks(span, self.columns, block=VECTORS_PER_BLOCK):
+            rows = np.flatnonzero(np.asarray(table.column(self.columns.vector).is_valid()))
+            if not len(rows):
+                continue
+            with_vector = table.take(rows) if len(rows) < len(table) else table
+            vectors = vector_rows(with_vector.column(self.columns.vector))
+            if vectors.shape[1] != self.dimensions:
+                counts = f"{vectors.shape[1]} numbers, but those of the first file {self.dimensions}"
+                raise InputError(f"its vectors have {counts}")
+            if not np.isfinite(vectors).all():
+                raise InputError(f"a vector of row group {span.group} is not finite")
+            ids = [str(name) for name in column_values(with_vector.column(self.columns.id))]
+            indices = rows + span.start + number * VECTORS_PER_BLOCK
+            yield VectorBlock(ids, indices, rescale_extreme_rows(vectors))
 
 
 class ParquetCollection(IdCollection):
@@ -203,18 +177,18 @@ class ParquetCollection(IdCollection):
     def __len__(self) -> int:
         return self._size
 
-    def _run(self, run_pass: Pass) -> Iterator[tuple[int, Matches]]:
-        """Apply a pass to all blocks and yield the matches, each with the number of its plan."""
+    def _run(self, run_pass: Pass) -> Iterator[list[Matches]]:
+        """Apply a pass to all blocks and yield the matches of each."""
         arguments = (run_pass, self._columns, self.dimensions)
-        for row in map_spans(self._ray, _SearchWorker, self._spans, self._workers, *arguments):
-            if row["error"] is not None:
-                raise FileError(row["error"])
-            yield row["plan"], _from_row(row, self.dimensions)
+        for result in map_spans(self._ray, _SearchWorker, self._spans, self._workers, *arguments):
+            if isinstance(result, str):
+                raise FileError(result)
+            yield from result
 
     def _vectors_at(self, indices: np.ndarray) -> np.ndarray:
         """Return the vectors (k, d) of the items at sorted indices; rows without a vector are zero."""
         rows = np.zeros((len(indices), self.dimensions), dtype=np.float32)
-        for _, matches in self._run(partial(_at_indices, indices=indices)):
+        for [matches] in self._run(partial(_at_indices, indices=indices)):
             rows[np.searchsorted(indices, matches.indices)] = matches.vectors
         return rows
 
@@ -248,7 +222,7 @@ class ParquetCollection(IdCollection):
     def resolve_ids(self, ids: Sequence[str]) -> dict[str, Resolved]:
         """Return the vectors of those ids that items have, by one pass."""
         resolved: dict[str, Resolved] = {}
-        for _, matches in self._run(partial(_with_ids, ids=frozenset(ids))):
+        for [matches] in self._run(partial(_with_ids, ids=frozenset(ids))):
             for name, index, row in zip(matches.ids, matches.indices.tolist(), matches.vectors, strict=True):
                 resolved.setdefault(name, Resolved(row, "exact match", (index,)))
         return resolved
@@ -259,14 +233,11 @@ class ParquetCollection(IdCollection):
         """Return the best items of each plan, merged from the best items of each block."""
         if stop is not None:
             raise InputError("a search over Parquet files cannot be restricted: name fewer files")
-        matches: list[list[Matches]] = [[] for _ in plans]
-        for plan, part in self._run(partial(_best, plans=plans, top=top, excluded=excluded)):
-            matches[plan].append(part)
-        return [self._merge(parts, top) for parts in matches]
+        blocks = list(self._run(partial(_best, plans=plans, top=top, excluded=excluded)))
+        return [self._merge(parts, top) for parts in zip(*blocks, strict=True)]
 
     def _merge(self, parts: Sequence[Matches], top: int) -> Ranking:
-        if not parts:
-            return Ranking.empty()
+        """Return the best items of all blocks, and remember their ids and vectors."""
         indices, scores = (np.concatenate([getattr(part, name) for part in parts]) for name in ("indices", "scores"))
         ranking = Ranking.of(indices, scores, top)
         best = set(ranking.indices.tolist())
@@ -294,9 +265,7 @@ def _measure(spans: Sequence[BlockSpan], columns: VectorColumns) -> tuple[int, i
     blocks = (table for span in spans for _, table in read_blocks(span, columns, block=VECTORS_PER_BLOCK))
     vector_columns = (table.column(columns.vector) for table in blocks)
     vectors = next((column.drop_null() for column in vector_columns if column.null_count < len(column)), None)
-    if vectors is None:
-        raise InputError(f"no row of {spans[0].path} and the other files has a vector")
-    dimensions = int(vector_rows(vectors.slice(0, 1)).shape[1])
+    dimensions = 0 if vectors is None else int(vector_rows(vectors.slice(0, 1)).shape[1])
     if not dimensions:
-        raise InputError(f"{spans[0].path} has an empty vector in its first row")
+        raise InputError(f"no row of {spans[0].path} and the other files has a vector")
     return size, dimensions

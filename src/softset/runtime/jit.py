@@ -8,8 +8,6 @@ from functools import cache
 from importlib import import_module
 from typing import Any, TypeVar
 
-__all__ = ["can_compile", "compiled"]
-
 Loop = TypeVar("Loop", bound=Callable[..., Any])
 
 # Sums may be reordered, which vectorisation needs; NaN and infinity keep their meaning.

@@ -18,8 +18,6 @@ from threadpoolctl import ThreadpoolController
 
 from softset.errors import InputError
 
-__all__ = ["in_threads", "limited_to", "on_one_thread", "own_threads", "parallel_map", "thread_count"]
-
 Parameters = ParamSpec("Parameters")
 Job = TypeVar("Job")
 Result = TypeVar("Result")

@@ -12,8 +12,6 @@ from softset.stores.collection import StoreCollection
 from softset.stores.lance import LanceStore
 from softset.stores.milvus import MilvusStore
 
-__all__ = ["create_store", "is_address", "open_store"]
-
 STORES: dict[str, Any] = {"milvus": MilvusStore, "lance": LanceStore}
 
 

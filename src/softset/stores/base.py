@@ -13,8 +13,6 @@ import numpy as np
 from softset.errors import InputError, SoftsetError
 from softset.io.text import first_line
 
-__all__ = ["Neighbours", "Record", "Store", "call_engine"]
-
 SOURCE_LOCATION = re.compile(r",? ?\S*/src/\S+\.rs:[\d:]+")  # positions in the source code of LanceDB
 Result = TypeVar("Result")
 

@@ -16,8 +16,6 @@ from softset.query.expression import Not, positive_leaves
 from softset.query.plan import Plan
 from softset.stores.base import Neighbours
 
-__all__ = ["ScoreBounds", "UpperBounds"]
-
 ROUNDING = 1e-5  # tolerance for the cosines of a database
 
 

@@ -17,8 +17,6 @@ from softset.search.results import Item
 from softset.stores.base import Neighbours, Record, Store
 from softset.stores.bounds import ScoreBounds
 
-__all__ = ["StoreCollection"]
-
 SPARE, NEIGHBOURS = 8, 200  # additional neighbours of a single centroid; minimum neighbours of each probe otherwise
 GROWTH = 4  # factor between the neighbours of two rounds
 CONVERGED = 0.01  # a search stops if a round changes at most this share of the best items

@@ -8,10 +8,8 @@ import numpy as np
 
 from softset.collections.items import Item
 from softset.collections.segment import Embed
-from softset.errors import InputError, NotFiniteError, SoftsetError
+from softset.errors import InputError, NotFiniteError
 from softset.stores.base import Record, Store
-
-__all__ = ["IngestReport", "ingest"]
 
 ITEMS_PER_BLOCK = 1_000
 
@@ -37,15 +35,12 @@ def ingest(
     if not len(store):
         raise InputError("no item has a vector, so that nothing can be found: give texts that the encoder knows")
     store.finish()
-    if len(store) < report.added + report.unchanged:
-        expected = report.added + report.unchanged
-        raise SoftsetError(f"the store holds {len(store):,} items after {expected:,} were added: add them again")
     return report
 
 
 def _add_block(store: Store, block: list[Item], embed: Embed) -> IngestReport:
-    stored = {record.id: record for record in store.fetch([item.id for item in block])}
-    changed = [item for item in block if item.id not in stored or _differs(stored[item.id], item)]
+    stored = {record.id: (record.text, record.metadata) for record in store.fetch([item.id for item in block])}
+    changed = [item for item in block if (item.text, item.metadata) != stored.get(item.id)]
     rows = embed([item.text for item in changed]) if changed else np.zeros((0, store.dimensions), dtype=np.float32)
     if not np.isfinite(rows).all():
         raise NotFiniteError(f"the encoder gave a number that is not finite for a text after {block[0].id!r}")
@@ -67,7 +62,3 @@ def _blocks(items: Iterable[Item]) -> Iterator[list[Item]]:
                 raise InputError(f"two items have the id {item.id!r}: ids must be unique")
             seen.add(item.id)
         yield block
-
-
-def _differs(record: Record, item: Item) -> bool:
-    return record.text != item.text or record.metadata != item.metadata

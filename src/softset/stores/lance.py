@@ -12,8 +12,6 @@ import numpy as np
 from softset.errors import FileError, InputError, MissingExtraError
 from softset.stores.base import Neighbours, Record, call_engine
 
-__all__ = ["LanceStore"]
-
 MAX_NEIGHBOURS = 100_000
 IDS_PER_CALL = 1_000
 MIN_INDEXED = 5_000  # smaller tables are searched without an index

@@ -14,8 +14,6 @@ from softset.algebra.arrays import row_norms, unit_rows
 from softset.errors import FileError, InputError, MissingExtraError
 from softset.stores.base import Neighbours, Record, call_engine
 
-__all__ = ["MilvusStore"]
-
 MAX_ID_BYTES, MAX_TEXT_BYTES = 512, 65_535  # limits of Milvus
 MAX_NEIGHBOURS = 16_384  # limit of Milvus
 RECORDS_PER_CALL = 1_000
@@ -68,21 +66,19 @@ class MilvusStore:
             schema.add_field("metadata", DataType.JSON)
             index = client.prepare_index_params()
             index.add_index("vector", **INDEX)
-            properties = {PROPERTY: encoder}
-            call_engine(
-                "Milvus",
-                lambda: client.create_collection(collection, schema=schema, index_params=index, properties=properties),
-            )
+            options = {"schema": schema, "index_params": index, "properties": {PROPERTY: encoder}}
+            call_engine("Milvus", lambda: client.create_collection(collection, **options))
         return cls(client, collection, is_file=_is_file(uri))
 
     def _call(self, call: Any) -> Any:
         return call_engine("Milvus", call, f" in the collection {self.name!r}")
 
     def __len__(self) -> int:
-        rows = self._call(
-            lambda: self._client.query(self.name, filter="", output_fields=["count(*)"], consistency_level="Strong")
-        )
-        return int(rows[0]["count(*)"])
+        return int(self._query("", "count(*)")[0]["count(*)"])
+
+    def _query(self, selection: str, *fields: str) -> list[dict[str, Any]]:
+        options = {"filter": selection, "output_fields": list(fields), "consistency_level": "Strong"}
+        return list(self._call(lambda: self._client.query(self.name, **options)))
 
     def nearest(self, vectors: np.ndarray, count: int, where: str | None) -> list[Neighbours]:
         """Return the (approximately) nearest items of each vector."""
@@ -104,17 +100,8 @@ class MilvusStore:
 
     def fetch(self, ids: Sequence[str]) -> list[Record]:
         """Return the items with these ids."""
-        rows: list[dict[str, Any]] = []
-        for selection in _id_filters(ids):
-            rows += self._call(
-                lambda selection=selection: self._client.query(
-                    self.name,
-                    filter=selection,
-                    output_fields=["id", "vector", "length", "text", "metadata"],
-                    consistency_level="Strong",
-                )
-            )
-        return [_record(row) for row in rows]
+        fields = ("id", "vector", "length", "text", "metadata")
+        return [_record(row) for selection in _id_filters(ids) for row in self._query(selection, *fields)]
 
     def add(self, records: Sequence[Record]) -> None:
         """Add items; items with the same ids are replaced."""
@@ -163,7 +150,7 @@ def _row(record: Record) -> dict[str, Any]:
 
 
 def _fits(value: Any) -> bool:
-    """Tell whether Milvus can store a JSON value."""
+    """Tell whether Milvus can store a JSON value; larger integers are changed without an error."""
     if isinstance(value, dict | list):
         return all(map(_fits, value.values() if isinstance(value, dict) else value))
     return not isinstance(value, int) or -(2**63) <= value < 2**63
