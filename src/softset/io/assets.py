@@ -6,8 +6,6 @@ from pathlib import Path
 from softset.errors import FileError
 from softset.io.manifest import Manifest, sha256
 
-__all__ = ["bundled_file", "bundled_folder"]
-
 ASSETS = Path(__file__).parent.parent / "assets"
 # The checksum of a folder is that of its meta.json, which contains the checksums of its files.
 CHECKSUMS = {
@@ -22,11 +20,7 @@ REMEDY = "install softset again"
 
 @cache
 def bundled_file(name: str) -> Path:
-    """Return the path of a bundled file, after checking its SHA-256.
-
-    >>> bundled_file("baselines/levels.csv").name
-    'levels.csv'
-    """
+    """Return the path of a bundled file, after checking its SHA-256."""
     path = ASSETS / name
     if not path.is_file() or sha256(path) != CHECKSUMS[name]:
         raise FileError(f"{path} is missing or was changed since softset was published: {REMEDY}")
@@ -35,11 +29,7 @@ def bundled_file(name: str) -> Path:
 
 @cache
 def bundled_folder(name: str, kind: str) -> Path:
-    """Return the path of a bundled folder, after checking all its files.
-
-    >>> bundled_folder("minilm", "Model").name
-    'minilm'
-    """
+    """Return the path of a bundled folder, after checking all its files."""
     folder = bundled_file(f"{name}/meta.json").parent
     Manifest(kind, 1, "a bundled folder of softset", REMEDY).verify(folder)
     return folder

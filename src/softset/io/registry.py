@@ -22,8 +22,6 @@ from softset.errors import FileError, InputError
 from softset.io.atomic import write_atomically
 from softset.io.json_files import read_json
 
-__all__ = ["ImportRegistry", "cache_folder"]
-
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 FOLDER = re.compile(NAME.pattern + "@[A-Za-z0-9_]+")
 SECONDS_TO_KEEP_UNNAMED = 24 * 3600  # an import that is still being written has no name yet
@@ -43,10 +41,6 @@ class ImportRegistry:
         command: the subcommand of `softset` that manages the imports; also the name of the folder in the cache.
         noun: the plural noun for error messages.
         bundled: names that imports cannot have.
-
-    >>> ImportRegistry("models", "models", ("minilm",)).check_name("minilm", replace=False)
-    Traceback (most recent call last):
-    softset.errors.InputError: minilm is the name of bundled models: choose another name
     """
 
     command: str
@@ -69,8 +63,11 @@ class ImportRegistry:
 
     def items(self) -> Iterator[tuple[str, Path | None]]:
         """Yield the name and the folder of each import, sorted by name; the folder is None if its entry is broken."""
-        for entry in sorted(self.root.glob("*.json")) if self.root.is_dir() else ():
-            yield entry.stem, self._read_entry_or_none(entry)
+        for entry in sorted(self.root.glob("*.json")):
+            folder = None
+            with suppress(FileError, OSError):
+                folder = self._read_entry(entry)
+            yield entry.stem, folder
 
     def check_name(self, name: str, *, replace: bool) -> None:
         """Raise InputError if a new import cannot have this name."""
@@ -86,7 +83,7 @@ class ImportRegistry:
         """Yield a new folder to fill, and register it under the name on success; an error deletes the folder."""
         self.check_name(name, replace=replace)
         self.root.mkdir(parents=True, exist_ok=True)
-        previous = self._read_entry_or_none(self.root / f"{name}.json")
+        previous = dict(self.items()).get(name)
         folder = Path(tempfile.mkdtemp(dir=self.root, prefix=f"{name}@"))
         try:
             yield folder
@@ -98,13 +95,12 @@ class ImportRegistry:
 
     def remove(self, name: str) -> None:
         """Delete an import."""
-        entry = self.root / f"{name}.json"
-        if not NAME.fullmatch(name) or not entry.is_file():
-            names = ", ".join(self.names()) or "none"
+        imports = dict(self.items())
+        if name not in imports:
+            names = ", ".join(imports) or "none"
             raise InputError(f"there are no imported {self.noun} named {name!r}; imported names: {names}")
-        folder = self._read_entry_or_none(entry)
-        entry.unlink()
-        self._delete_unused(folder)
+        (self.root / f"{name}.json").unlink()
+        self._delete_unused(imports[name])
 
     def _read_entry(self, entry: Path) -> Path:
         """Return the folder that an entry names; only folders next to the entry are accepted."""
@@ -113,12 +109,6 @@ class ImportRegistry:
         if not FOLDER.fullmatch(name):
             raise FileError(f"{entry} names {name!r}, which is not the folder of an import: {remedy}")
         return entry.parent / name
-
-    def _read_entry_or_none(self, entry: Path) -> Path | None:
-        try:
-            return self._read_entry(entry)
-        except (FileError, OSError):
-            return None
 
     def _delete_unused(self, replaced: Path | None) -> None:
         """Delete the folder that was replaced, and old folders that no entry names."""

@@ -53,16 +53,11 @@ class Preprocessing:
 
     def __call__(self, rows: np.ndarray) -> np.ndarray:
         """Return the preprocessed (n, d) rows; with `unit`, zero rows and rows equal to the mean become zero."""
-        units = _units(rows) if self.unit else rows
+        units = unit_rows(rows, rows.dtype) if self.unit else rows
         centred: np.ndarray = units - self.mean.astype(rows.dtype)
         if self.unit:
             centred[(np.abs(centred).max(axis=1) < NEGLIGIBLE) | ~units.any(axis=1)] = 0
         return centred if self.matrix is None else centred @ self.matrix.astype(rows.dtype)
-
-
-def _units(rows: np.ndarray) -> np.ndarray:
-    """Return rows scaled to length 1 in their own type; zero rows stay zero."""
-    return np.asarray(unit_rows(rows), dtype=rows.dtype)
 
 
 def fit_preprocessing(name: str, blocks: Blocks, d: int) -> Preprocessing:
@@ -91,7 +86,7 @@ def fit_preprocessing(name: str, blocks: Blocks, d: int) -> Preprocessing:
 def _whitening(power: float, blocks: Blocks, d: int) -> Preprocessing:
     if not 0 < power <= 0.5:
         raise InputError(f"the power of whitening must be above 0 and at most 0.5, but {power:g} was given")
-    mean, covariance, n = _moments(lambda: map(_units, blocks()), d)
+    mean, covariance, n = _moments(lambda: (unit_rows(rows, rows.dtype) for rows in blocks()), d)
     variances, directions = np.linalg.eigh(covariance)
     largest = float(variances[-1]) if variances[-1] > 0 else 1.0
     factors = np.maximum(variances / largest, SMALLEST_VARIANCE) ** -power

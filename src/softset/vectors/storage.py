@@ -27,8 +27,7 @@ from softset.vectors.word_index import WordIndex
 
 MANIFEST = Manifest("WordVectors", 1, "a folder of word vectors", "import it again with softset vectors import")
 ROWS_READ_BACK = 4_096  # at a time, to fit the whitening
-# The allowed NumPy kinds of each array.
-KINDS = {"vectors.npy": "fi", "norms.npy": "f", "offsets.npy": "i", "hashes.npy": "u", "places.npy": "iu"}
+KINDS = {"vectors.npy": "fi", "offsets.npy": "i", "hashes.npy": "u", "places.npy": "iu"}  # allowed types; others: "f"
 
 
 @dataclass(frozen=True)
@@ -145,8 +144,8 @@ def _read_arrays(path: Path, metadata: Mapping[str, Any]) -> dict[str, np.ndarra
     shapes = {"vectors.npy": (n, d), "norms.npy": (n,), "offsets.npy": (n + 1,), "hashes.npy": (n,), "places.npy": (n,)}
     if metadata["dtype"] == "int8":
         shapes["scales.npy"] = (n,)
-    optional = {WHITENING_FILE: (d + 1, d), NORMS_FILE: (n,)}
-    shapes |= {name: shape for name, shape in optional.items() if name in metadata["files"]}
+    if WHITENING_FILE in metadata["files"]:
+        shapes |= {WHITENING_FILE: (d + 1, d), NORMS_FILE: (n,)}
     arrays = {name: np.asarray(read_array(path / name)) for name in shapes}  # np.memmap objects are slow to slice
     for name, values in arrays.items():
         if values.shape != shapes[name] or values.dtype.kind not in KINDS.get(name, "f"):

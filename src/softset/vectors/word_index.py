@@ -8,7 +8,6 @@ collisions do no harm.
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
-from itertools import pairwise
 from typing import Any, Self, overload
 
 import numpy as np
@@ -37,8 +36,6 @@ class WordIndex(Sequence[str]):
     >>> words[1], words.get_index("blue"), words.get_index("pink"), len(words)
     ('green', 2, None, 3)
     """
-
-    __slots__ = ("hashes", "limit", "offsets", "rows", "text")
 
     def __init__(
         self, text: Any, offsets: IntegerArray, hashes: IntegerArray, rows: IntegerArray, limit: int | None = None
@@ -87,9 +84,7 @@ class WordIndex(Sequence[str]):
         return _decode(self.text[int(self.offsets[position]) : int(self.offsets[position + 1])])
 
     def __iter__(self) -> Iterator[str]:
-        bounds = self.offsets[: self.limit + 1].tolist()
-        text = bytes(self.text[: bounds[-1]])
-        return (_decode(text[start:stop]) for start, stop in pairwise(bounds))
+        return iter(self[:])
 
     def __contains__(self, word: object) -> bool:
         return isinstance(word, str) and self.get_index(word) is not None

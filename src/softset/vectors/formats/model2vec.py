@@ -26,11 +26,10 @@ def read_model2vec(folder: Path, *, skip_bad: bool) -> VectorStream:
     if not tokens:
         raise FileError(f"{folder / 'tokenizer.json'} has no token that is a word")
     model = folder / "model.safetensors"
-    table, rows, weights = _find_rows(model, np.array([token_id for token_id, _ in tokens]))
-    dimensions = table.values.shape[1]
-    check_dimensions(str(model), dimensions)
+    vectors = _read_rows(model, np.array([token_id for token_id, _ in tokens]))
+    check_dimensions(str(model), vectors.shape[1])
     checker = RowChecker(str(model), skip_bad=skip_bad, unit="token")
-    return checker.stream("model2vec", dimensions, len(tokens), _blocks(tokens, table, rows, weights, checker))
+    return checker.stream("model2vec", vectors.shape[1], len(tokens), _blocks(tokens, vectors, checker))
 
 
 def embedding_table(folder: Path, tokens: int) -> np.ndarray:
@@ -38,16 +37,14 @@ def embedding_table(folder: Path, tokens: int) -> np.ndarray:
     model = folder / "model.safetensors"
     if not model.is_file():
         raise FileError(f"{folder} has no model.safetensors, so it is not a model2vec folder")
-    table, rows, weights = _find_rows(model, np.arange(tokens))
-    with np.errstate(invalid="ignore", over="ignore"):
-        vectors: np.ndarray = (table.take(rows) * weights[:, None]).astype(np.float32)
+    vectors = _read_rows(model, np.arange(tokens))
     if not np.isfinite(vectors).all():
         raise FileError(f"{model} has a number that is not finite in float32: save the model again")
     return vectors
 
 
-def _find_rows(model: Path, token_ids: np.ndarray) -> tuple[Tensor, np.ndarray, np.ndarray]:
-    """Return the embedding table, and the row and the weight of each token."""
+def _read_rows(model: Path, token_ids: np.ndarray) -> np.ndarray:
+    """Return the vectors of tokens in float32, multiplied by the weights of the tokens; some may not be finite."""
     tensors = map_tensors(model)
     table = tensors.get("embeddings")
     if table is None or table.values.ndim != 2 or table.values.dtype.kind not in "fiu":
@@ -55,9 +52,12 @@ def _find_rows(model: Path, token_ids: np.ndarray) -> tuple[Tensor, np.ndarray, 
     rows = _lookup(model, tensors, "mapping", token_ids, "iu") if "mapping" in tensors else token_ids
     if rows.min() < 0 or rows.max() >= len(table.values):
         raise FileError(f"{model} has {len(table.values):,} rows, but its tokenizer needs row {int(rows.max()):,}")
-    if "weights" not in tensors:
-        return table, rows, np.ones(len(token_ids), dtype=np.float32)
-    return table, rows, _lookup(model, tensors, "weights", token_ids, "fiu").astype(np.float64)
+    vectors = table.take(rows)
+    with np.errstate(invalid="ignore", over="ignore"):
+        if "weights" in tensors:
+            weights = _lookup(model, tensors, "weights", token_ids, "fiu")
+            vectors = vectors * weights.astype(np.float64)[:, None]
+        return vectors.astype(np.float32, copy=False)
 
 
 def _lookup(model: Path, tensors: dict[str, Tensor], name: str, token_ids: np.ndarray, kinds: str) -> np.ndarray:
@@ -70,16 +70,11 @@ def _lookup(model: Path, tensors: dict[str, Tensor], name: str, token_ids: np.nd
     return tensor.take(token_ids)
 
 
-def _blocks(
-    tokens: Tokens, table: Tensor, rows: np.ndarray, weights: np.ndarray, checker: RowChecker
-) -> Iterator[Block]:
-    size = rows_per_block(table.values.shape[1])
+def _blocks(tokens: Tokens, vectors: np.ndarray, checker: RowChecker) -> Iterator[Block]:
+    size = rows_per_block(vectors.shape[1])
     for start in range(0, len(tokens), size):
-        block = slice(start, start + size)
-        with np.errstate(invalid="ignore", over="ignore"):  # the checker reports numbers that are not finite
-            vectors = table.take(rows[block]) * weights[block, None]
-        words = [token.encode() for _, token in tokens[block]]
-        yield checker.check([token_id for token_id, _ in tokens[block]], words, vectors)
+        token_ids, words = zip(*tokens[start : start + size], strict=True)
+        yield checker.check(token_ids, [word.encode() for word in words], vectors[start : start + size])
 
 
 def _read_words(path: Path) -> Tokens:

@@ -60,7 +60,7 @@ def _count_dimensions(name: str, lines: list[Line]) -> tuple[int, int]:
 
 
 def _has_only_numbers_after_word(text: bytes) -> bool:
-    _, *fields = text.split() or [b""]
+    fields = text.split()[1:]
     return bool(fields) and all(map(_is_number, fields))
 
 
