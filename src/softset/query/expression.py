@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 __all__ = ["And", "Example", "Examples", "Minus", "Named", "Not", "Or", "Tree"]
 __all__ += ["depth", "has_neighbours", "leaves", "positive_leaves"]
@@ -54,42 +55,38 @@ class Not:
 
 
 @dataclass(frozen=True)
-class Minus:
+class _Binary:
+    left: "Tree"
+    right: "Tree"
+    symbol: ClassVar[str]
+
+    def __str__(self) -> str:
+        precedence = _PRECEDENCE[type(self)]
+        return f"{_wrapped(self.left, precedence)} {self.symbol} {_wrapped(self.right, precedence + 1)}"
+
+
+class Minus(_Binary):
     """The difference of two sets: A - B."""
 
-    left: "Tree"
-    right: "Tree"
-
-    def __str__(self) -> str:
-        return f"{_wrapped(self.left, 3)} - {_wrapped(self.right, 4)}"
+    symbol = "-"
 
 
-@dataclass(frozen=True)
-class And:
+class And(_Binary):
     """The intersection of two sets: A & B."""
 
-    left: "Tree"
-    right: "Tree"
-
-    def __str__(self) -> str:
-        return f"{_wrapped(self.left, 2)} & {_wrapped(self.right, 3)}"
+    symbol = "&"
 
 
-@dataclass(frozen=True)
-class Or:
+class Or(_Binary):
     """The union of two sets: A | B."""
 
-    left: "Tree"
-    right: "Tree"
-
-    def __str__(self) -> str:
-        return f"{_wrapped(self.left, 1)} | {_wrapped(self.right, 2)}"
+    symbol = "|"
 
 
 Tree = Examples | Named | Not | Minus | And | Or
 
 # The precedence of Python: ~ before -, - before &, & before |.
-_PRECEDENCE = {Or: 1, And: 2, Minus: 3, Not: 4, Named: 5, Examples: 5}
+_PRECEDENCE: dict[type, int] = {Or: 1, And: 2, Minus: 3, Not: 4, Named: 5, Examples: 5}
 
 
 def _wrapped(tree: Tree, min_precedence: int) -> str:

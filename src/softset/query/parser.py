@@ -32,6 +32,7 @@ TOKEN = re.compile(
 )
 OPERATORS = {"AND": "&", "OR": "|", "NOT": "~"}
 BUT_NOT = "BUT NOT"
+LEVELS = ((BUT_NOT, Minus), ("|", Or), ("&", And), ("-", Minus))  # BUT NOT applies to all before it, as in English
 MAX_GROWTH = 8  # the printed form of a query is at most so many times as long: a&b becomes {a} & {b}
 
 
@@ -55,9 +56,8 @@ def parse(query: str) -> Tree:
                 ^
     """
     if len(query) > LIMITS.characters:
-        raise QueryError(
-            f"a query may have {LIMITS.characters} characters, but this has {len(query)}", query, LIMITS.characters
-        )
+        message = f"a query may have {LIMITS.characters} characters, but this has {len(query)}"
+        raise QueryError(message, query, LIMITS.characters)
     return _Parser(query).whole()
 
 
@@ -71,7 +71,7 @@ class _Parser:
     def whole(self) -> Tree:
         if self.current.kind == "end":
             raise self.error("a query is empty: give a word or a set such as {red, blue}")
-        tree = self.exception()
+        tree = self.binary()
         if self.current.kind != "end":
             hints = {",": "; several examples are written {red, blue}", "~": "; write AND NOT, or BUT NOT"}
             hint = hints.get(self.current.kind, "")
@@ -99,29 +99,14 @@ class _Parser:
     def error(self, sentence: str) -> QueryError:
         return QueryError(sentence, self.query, self.current.position)
 
-    def exception(self) -> Tree:
-        """Parse sets joined by BUT NOT, which applies to everything before it, as in English."""
-        tree = self.union()
-        while self.take(BUT_NOT):
-            tree = Minus(tree, self.union())
-        return tree
-
-    def union(self) -> Tree:
-        tree = self.intersection()
-        while self.take("|"):
-            tree = Or(tree, self.intersection())
-        return tree
-
-    def intersection(self) -> Tree:
-        tree = self.difference()
-        while self.take("&"):
-            tree = And(tree, self.difference())
-        return tree
-
-    def difference(self) -> Tree:
-        tree = self.complement()
-        while self.take("-"):
-            tree = Minus(tree, self.complement())
+    def binary(self, level: int = 0) -> Tree:
+        """Parse sets joined by the operator of a level; operators of later levels bind more tightly."""
+        if level == len(LEVELS):
+            return self.complement()
+        operator, node = LEVELS[level]
+        tree = self.binary(level + 1)
+        while self.take(operator):
+            tree = node(tree, self.binary(level + 1))
         return tree
 
     def complement(self) -> Tree:
@@ -135,7 +120,7 @@ class _Parser:
 
     def primary(self) -> Tree:
         if self.take("("):
-            tree = self.exception()
+            tree = self.binary()
             if not self.take(")"):
                 raise self.error("a ) was expected here")
             return tree

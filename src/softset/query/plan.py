@@ -4,9 +4,10 @@
 returns immutable plans. Every engine (exact, approximate, stores, Ray jobs) runs the same plan.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,15 +15,26 @@ from softset.algebra import SoftSet
 from softset.errors import InputError
 from softset.io.text import counted
 from softset.query.centroid import Centroid, mean_direction
-from softset.query.expression import Example, Examples, Named, Tree, leaves
-from softset.query.logic import Logic, combined_memberships, combined_set, leaf_set, truth_values
+from softset.query.expression import Example, Examples, Tree, leaves
+from softset.query.logic import LeafTree, Logic, combined_memberships, combined_set, leaf_set, truth_values
 from softset.query.parser import parse
 from softset.query.thresholds import MIN_THRESHOLD
 
-__all__ = ["EXACT_MATCH", "Leaf", "LeafSet", "NamedSets", "Plan", "QuerySource", "Resolved", "make_plans"]
+__all__ = [
+    "EXACT_MATCH",
+    "Leaf",
+    "LeafSet",
+    "NamedSets",
+    "Plan",
+    "QuerySource",
+    "Resolved",
+    "make_plans",
+    "resolve_all",
+]
 
 EXACT_MATCH = "exact match"
 NamedSets = Mapping[str, Sequence[str]]
+LeafSet = SoftSet | Centroid
 
 
 class Resolved(NamedTuple):
@@ -33,50 +45,47 @@ class Resolved(NamedTuple):
     indices: tuple[int, ...]
 
 
-class QuerySource(Protocol):
+class QuerySource(ABC):
     """The part of a vector source that the planner uses."""
 
+    @abstractmethod
     def resolve(self, text: str) -> Resolved:
         """Return the vector of a text, or raise UnknownWordError."""
 
+    @abstractmethod
     def resolve_many(self, texts: Iterable[str]) -> dict[str, Resolved]:
-        """Return the vectors of those texts that have one."""
+        """Return the vectors of those texts that have one, read in one batch."""
 
+    @abstractmethod
     def thresholds(self, directions: np.ndarray) -> np.ndarray:
         """Return the cosines (k,), with k directions (k, d), of the ceil(sqrt(n))-th nearest of n items."""
 
 
-class LeafSet(Protocol):
-    """The set of a leaf as engines use it: a `SoftSet` or a `Centroid`."""
-
-    @property
-    def ambient(self) -> int:
-        """The dimension of the space that contains the set."""
-
-    @property
-    def dim(self) -> int:
-        """The number of directions with a grade above 0."""
-
-    def membership(self, v: Any) -> Any:
-        """Return the membership, from 0 to 1, of one vector (d,) or of (n, d) vectors."""
-
-    def factor(self) -> Any:
-        """Return rows whose products with a unit vector have the membership as norm, or None for complements."""
-
-
 @dataclass(frozen=True)
-class Leaf:
-    """A set of the query: its examples, their vectors and the set that these make."""
+class _ResolvedLeaf:
+    """A set of the query before it is built: its examples, their vectors, and the examples without one."""
 
-    tree: Examples | Named
+    tree: LeafTree
     examples: tuple[Example, ...]
     resolved: tuple[Resolved, ...]
-    members: LeafSet
+    unknown: tuple[str, ...]
 
     @property
     def vectors(self) -> np.ndarray:
         """The vectors (k, d) of the examples."""
         return np.stack([example.vector for example in self.resolved])
+
+    @property
+    def weights(self) -> np.ndarray:
+        """The weights (k,) of the examples."""
+        return np.array([example.weight for example in self.examples])
+
+
+@dataclass(frozen=True)
+class Leaf(_ResolvedLeaf):
+    """A set of the query: its examples, their vectors and the set that these make."""
+
+    members: LeafSet
 
 
 @dataclass(frozen=True)
@@ -105,11 +114,11 @@ class Plan:
     def centroid(self) -> Centroid | None:
         """The centroid of a query that is one set of the logic "logistic", else None."""
         members = self.leaves[0].members
-        return members if isinstance(self.tree, Examples | Named) and isinstance(members, Centroid) else None
+        return members if isinstance(self.tree, LeafTree) and isinstance(members, Centroid) else None
 
     def score(self, memberships: Sequence[Any]) -> Any:
         """Return the scores (n,) of items from their memberships (n,) in each of `sets`."""
-        if self.combined is not None or isinstance(self.tree, Examples | Named):
+        if self.combined is not None or isinstance(self.tree, LeafTree):
             return memberships[0]
         by_leaf = {leaf.tree: values for leaf, values in zip(self.leaves, memberships, strict=True)}
         return combined_memberships(self.logic, self.tree, by_leaf)
@@ -151,21 +160,6 @@ class Plan:
         return "\n".join([*lines, *(f"note      {note}" for note in self.notes)])
 
 
-class _ResolvedLeaf(NamedTuple):
-    tree: Examples | Named
-    examples: tuple[Example, ...]
-    resolved: tuple[Resolved, ...]
-    unknown: tuple[str, ...]
-
-    @property
-    def rows(self) -> np.ndarray:
-        return np.array([row.vector for row in self.resolved])
-
-    @property
-    def weights(self) -> np.ndarray:
-        return np.array([example.weight for example in self.examples])
-
-
 def make_plans(
     queries: Sequence[str],
     source: QuerySource,
@@ -184,13 +178,23 @@ def make_plans(
     for tree in trees:
         _refuse_constant(tree)
     examples = {leaf: _examples_of(leaf, sets or {}) for tree in trees for leaf in leaves(tree)}
-    texts = dict.fromkeys(example.text for group in examples.values() for example in group)
-    vectors = source.resolve_many(texts)
+    texts = (example.text for group in examples.values() for example in group)
+    vectors = resolve_all(source, texts, skip_unknown=skip_unknown)
+    resolved = [_resolve_leaf(tree, group, vectors, source) for tree, group in examples.items()]
+    sets_of_leaves = _build_sets(resolved, source, logic)
+    by_tree = {
+        leaf.tree: Leaf(**vars(leaf), members=members) for leaf, members in zip(resolved, sets_of_leaves, strict=True)
+    }
+    return [_make_plan(query, tree, logic, by_tree) for query, tree in zip(queries, trees, strict=True)]
+
+
+def resolve_all(source: QuerySource, texts: Iterable[str], *, skip_unknown: bool) -> dict[str, Resolved]:
+    """Return the vectors of texts; a text without a vector raises UnknownWordError, or is left out on request."""
+    distinct = list(dict.fromkeys(texts))
+    resolved = source.resolve_many(distinct)
     if not skip_unknown:
-        vectors |= {text: source.resolve(text) for text in texts if text not in vectors}  # which raises an error
-    resolved = {tree: _resolve_leaf(tree, group, vectors, source) for tree, group in examples.items()}
-    members = _build_sets(list(resolved.values()), source, logic)
-    return [_make_plan(query, tree, logic, resolved, members) for query, tree in zip(queries, trees, strict=True)]
+        resolved |= {text: source.resolve(text) for text in distinct if text not in resolved}  # raises the error
+    return resolved
 
 
 def _refuse_constant(tree: Tree) -> None:
@@ -200,7 +204,7 @@ def _refuse_constant(tree: Tree) -> None:
         raise InputError(f"{claim}, whatever its sets: {tree}")
 
 
-def _examples_of(tree: Examples | Named, sets: NamedSets) -> tuple[Example, ...]:
+def _examples_of(tree: LeafTree, sets: NamedSets) -> tuple[Example, ...]:
     if isinstance(tree, Examples):
         return tree.items
     if tree.name not in sets:
@@ -211,47 +215,36 @@ def _examples_of(tree: Examples | Named, sets: NamedSets) -> tuple[Example, ...]
 
 
 def _resolve_leaf(
-    tree: Examples | Named, examples: tuple[Example, ...], vectors: Mapping[str, Resolved], source: QuerySource
+    tree: LeafTree, examples: tuple[Example, ...], vectors: Mapping[str, Resolved], source: QuerySource
 ) -> _ResolvedLeaf:
     known = tuple(example for example in examples if example.text in vectors)
     unknown = tuple(example.text for example in examples if example.text not in vectors)
     if not known:
         raise InputError(f"no example of {tree} has a vector here: give other examples")
     leaf = _ResolvedLeaf(tree, known, tuple(vectors[example.text] for example in known), unknown)
-    if not leaf.rows.any():
+    if not leaf.vectors.any():
         applied = getattr(source, "preprocessing", "none")
         cause = "" if applied == "none" else f" after {applied} (--preprocessing none leaves vectors unchanged)"
         raise InputError(f"every example of {tree} has the zero vector, which has no direction{cause}: give others")
     return leaf
 
 
-def _build_sets(
-    resolved: Sequence[_ResolvedLeaf], source: QuerySource, logic: Logic
-) -> dict[Examples | Named, LeafSet]:
+def _build_sets(resolved: Sequence[_ResolvedLeaf], source: QuerySource, logic: Logic) -> list[LeafSet]:
     """Return the set of each leaf; thresholds of all centroids are computed in one batch."""
     if logic.name != "logistic":
-        return {leaf.tree: leaf_set(logic, leaf.rows, leaf.weights) for leaf in resolved}
-    directions = np.array([mean_direction(leaf.rows, leaf.weights) for leaf in resolved])
+        return [leaf_set(logic, leaf.vectors, leaf.weights) for leaf in resolved]
+    directions = np.array([mean_direction(leaf.vectors, leaf.weights) for leaf in resolved])
     for leaf, direction in zip(resolved, directions, strict=True):
         if not direction.any():
             raise InputError(f"the examples of {leaf.tree} cancel out: give other examples, or choose another --logic")
     thresholds = source.thresholds(directions).tolist() if resolved else []
-    return {
-        leaf.tree: Centroid(direction, max(threshold, MIN_THRESHOLD))
-        for leaf, direction, threshold in zip(resolved, directions, thresholds, strict=True)
-    }
+    pairs = zip(directions, thresholds, strict=True)
+    return [Centroid(direction, max(threshold, MIN_THRESHOLD)) for direction, threshold in pairs]
 
 
-def _make_plan(
-    query: str,
-    tree: Tree,
-    logic: Logic,
-    resolved: Mapping[Examples | Named, _ResolvedLeaf],
-    members: Mapping[Examples | Named, LeafSet],
-) -> Plan:
-    used = [resolved[leaf] for leaf in dict.fromkeys(leaves(tree))]
-    plan_leaves = tuple(Leaf(leaf.tree, leaf.examples, leaf.resolved, members[leaf.tree]) for leaf in used)
-    unknown = tuple(dict.fromkeys(text for leaf in used for text in leaf.unknown))
+def _make_plan(query: str, tree: Tree, logic: Logic, by_tree: Mapping[LeafTree, Leaf]) -> Plan:
+    plan_leaves = tuple(by_tree[leaf] for leaf in dict.fromkeys(leaves(tree)))
+    unknown = tuple(dict.fromkeys(text for leaf in plan_leaves for text in leaf.unknown))
     if not logic.on_sets:
         return Plan(query, tree, logic, plan_leaves, None, (), unknown)
     combined, notes = combined_set(logic, tree, {leaf.tree: leaf.members for leaf in plan_leaves})

@@ -100,9 +100,7 @@ def _build(source: VectorSource) -> Any:
     lists = int(max(1, min(n**0.5, n / ROWS_PER_LIST)))
     kind = f"PQ{d}x4fsr" if n > MIN_QUANTIZED else "Flat"
     index = faiss.index_factory(d, f"IVF{lists},{kind}", faiss.METRIC_INNER_PRODUCT)
-    if (
-        n > MIN_QUANTIZED
-    ):  # 16 centroids for each number: with fewer rows and rounds, training takes a fifth of the time
+    if n > MIN_QUANTIZED:  # for 16 centroids, fewer rows and rounds suffice: training takes a fifth of the time
         index.pq.cp.niter, index.pq.cp.max_points_per_centroid = 8, 64
     sample = np.random.default_rng(0).choice(n, min(n, ROWS_PER_LIST * lists), replace=False)
     index.train(_units(source, np.sort(sample)))

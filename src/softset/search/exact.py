@@ -101,13 +101,8 @@ def exact_scores(source: VectorSource, plan: Plan, indices: np.ndarray) -> np.nd
 # The pass in float32
 
 
-@dataclass(frozen=True)
-class _Candidates:
-    """Items that may be among the best, in any order of plans: the plan's number, the item's index, its score."""
-
-    plan: np.ndarray
-    index: np.ndarray
-    score: np.ndarray
+# An item that may be among the best of a plan: the plan's number, the item's index, its score.
+CANDIDATE = np.dtype([("plan", np.int64), ("index", np.int64), ("score", np.float32)])
 
 
 def _scan(
@@ -122,34 +117,35 @@ def _scan(
     bounds = np.array([kth_largest(row, count) if len(row) > count else -np.inf for row in scores])
     parts = [_select((scores >= bounds[:, None]) & (scores > -np.inf), scores, 0)]
 
-    def scan_block(start: int, stop: int) -> _Candidates:
+    def scan_block(start: int, stop: int) -> np.ndarray:
         scores = scorer(start + size, stop + size)
         return _select(scores > bounds[:, None], scores, start + size)
 
     limit = max(MAX_CANDIDATES, 2 * count * len(plans))
     for candidates in run_blocks(scan_block, max(n - size, 0), size, scorer.directions):
         parts.append(candidates)
-        if sum(len(part.index) for part in parts) > limit:
-            parts = [_prune(parts, len(plans), count)]
-            bounds = np.maximum(bounds, _lowest(parts[0], len(plans), count))
-    best = _prune(parts, len(plans), count)
-    return np.split(best.index, np.cumsum(np.bincount(best.plan, minlength=len(plans)))[:-1])
+        if sum(map(len, parts)) > limit:
+            best = _prune(parts, len(plans), count)
+            parts = [np.concatenate(best)]
+            lowest = [group["score"].min() if len(group) == count else -np.inf for group in best]
+            bounds = np.maximum(bounds, lowest)
+    return [group["index"] for group in _prune(parts, len(plans), count)]
 
 
-def _select(mask: np.ndarray, scores: np.ndarray, start: int) -> _Candidates:
-    """Return the scores (plans, n) where the mask is true; the first item has the index `start`."""
+def _select(mask: np.ndarray, scores: np.ndarray, start: int) -> np.ndarray:
+    """Return the candidates where the mask (plans, n) is true; the first item has the index `start`."""
     plan, item = divmod(np.flatnonzero(mask), mask.shape[1] or 1)
-    return _Candidates(plan, item + start, scores[plan, item])
+    candidates = np.empty(len(plan), CANDIDATE)
+    candidates["plan"], candidates["index"], candidates["score"] = plan, item + start, scores[plan, item]
+    return candidates
 
 
-def _prune(parts: Sequence[_Candidates], plans: int, count: int) -> _Candidates:
-    """Return the `count` best candidates of each plan, plan by plan; of ties, the first."""
-    columns = ([getattr(part, name) for part in parts] for name in ("plan", "index", "score"))
-    plan, index, score = map(np.concatenate, columns)
-    order = np.argsort(plan.astype(np.uint16), kind="stable")  # 16 bits are sorted by counting
-    groups = np.split(order, np.cumsum(np.bincount(plan, minlength=plans))[:-1])
-    best = np.concatenate([group[largest(score[group], count)[0]] for group in groups])
-    return _Candidates(plan[best], index[best], score[best])
+def _prune(parts: Sequence[np.ndarray], plans: int, count: int) -> list[np.ndarray]:
+    """Return the `count` best candidates of each plan; of ties, the first."""
+    candidates = np.concatenate(parts)
+    order = np.argsort(candidates["plan"].astype(np.uint16), kind="stable")  # 16 bits are sorted by counting
+    groups = np.split(candidates[order], np.cumsum(np.bincount(candidates["plan"], minlength=plans))[:-1])
+    return [group[largest(group["score"], count)[0]] for group in groups]
 
 
 def largest(values: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -166,13 +162,6 @@ def largest(values: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
     return positions, values[positions]
 
 
-def _lowest(candidates: _Candidates, plans: int, count: int) -> np.ndarray:
-    """Return the lowest score (plans,) of each plan that has `count` candidates, and -inf for the others."""
-    lowest = np.full(plans, np.inf)
-    np.minimum.at(lowest, candidates.plan, candidates.score)
-    return np.where(np.bincount(candidates.plan, minlength=plans) == count, lowest, -np.inf)
-
-
 class _BlockScorer:
     """Scores of consecutive items for many plans; the directions of all sets share one matrix product."""
 
@@ -184,6 +173,7 @@ class _BlockScorer:
         self.directions = sum(len(factor) for factor in stacked)
         self.project = source.projector(np.concatenate(stacked).astype(np.float32)) if stacked else None
         self.has_complements = any(None in row for row in self.sizes)
+        self.only_centroids = all(plan.centroid is not None for plan in plans)
         pairs = sorted((index, plan) for plan, indices in enumerate(excluded) for index in indices)
         self.excluded = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
         self.hidden = np.array(sorted(source.hidden), dtype=np.int64)
@@ -191,6 +181,16 @@ class _BlockScorer:
     def __call__(self, start: int, stop: int) -> np.ndarray:
         """Return the scores (plans, n): -1 for zero vectors, -inf for items that must not be found."""
         coordinates = self.project(start, stop) if self.project is not None else np.zeros((0, stop - start))
+        # The probabilities of a single centroid have the order of its cosines.
+        scores = np.maximum(coordinates, 0) if self.only_centroids else self._combine(coordinates, start, stop)
+        scores[:, ~(self.source.norms[start:stop] > 0)] = -1
+        first, last = np.searchsorted(self.hidden, [start, stop])
+        scores[:, self.hidden[first:last] - start] = -np.inf
+        first, last = np.searchsorted(self.excluded[0], [start, stop])
+        scores[self.excluded[1, first:last], self.excluded[0, first:last] - start] = -np.inf
+        return scores
+
+    def _combine(self, coordinates: np.ndarray, start: int, stop: int) -> np.ndarray:
         rows = self.source.rows(start, stop) if self.has_complements else np.zeros((0, 0))
         scores, used = np.empty((len(self.plans), stop - start), dtype=np.float32), 0
         for row, plan, sizes in zip(scores, self.plans, self.sizes, strict=True):
@@ -199,24 +199,15 @@ class _BlockScorer:
                 if size is None:
                     memberships.append(np.asarray(leaf.membership(rows)))
                 else:
-                    memberships.append(_memberships(leaf, plan, coordinates[used : used + size]))
+                    memberships.append(_memberships(leaf, coordinates[used : used + size]))
                     used += size
             row[:] = plan.score(memberships)
-        scores[:, ~(self.source.norms[start:stop] > 0)] = -1
-        scores[:, _between(self.hidden, start, stop) - start] = -np.inf
-        first, last = np.searchsorted(self.excluded[0], [start, stop])
-        scores[self.excluded[1, first:last], self.excluded[0, first:last] - start] = -np.inf
         return scores
 
 
-def _memberships(leaf: LeafSet, plan: Plan, coordinates: np.ndarray) -> np.ndarray:
-    """Return the memberships (n,) in one set; for a single centroid its cosines, which have the same order."""
+def _memberships(leaf: LeafSet, coordinates: np.ndarray) -> np.ndarray:
+    """Return the memberships (n,) in one set from the coordinates (k, n) along its directions."""
     if isinstance(leaf, Centroid):
-        return np.maximum(coordinates[0], 0) if plan.centroid is leaf else leaf.probability(coordinates[0])
+        return leaf.probability(coordinates[0])
     memberships: np.ndarray = np.minimum(np.sqrt(np.einsum("ij,ij->j", coordinates, coordinates)), 1)
     return memberships
-
-
-def _between(indices: np.ndarray, start: int, stop: int) -> np.ndarray:
-    first, last = np.searchsorted(indices, [start, stop])
-    return indices[first:last]

@@ -5,7 +5,7 @@
 """
 
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
@@ -15,7 +15,7 @@ from softset import __version__
 from softset.errors import InputError
 from softset.io.text import check_options
 from softset.query.logic import Logic, resolve_logic
-from softset.query.plan import NamedSets, Plan, Resolved, make_plans
+from softset.query.plan import NamedSets, Plan, QuerySource, make_plans, resolve_all
 from softset.runtime.threads import own_threads
 from softset.search.exact import Ranking, search
 from softset.search.membership import MembershipResult, compute_memberships
@@ -72,16 +72,8 @@ class FindOptions(PlanOptions, total=False):
     restrict_vocab: int | None
 
 
-class SearchableSource(VectorSource):
+class SearchableSource(VectorSource, QuerySource):
     """A vector source whose items are found by queries; the base of `WordVectors` and `Collection`."""
-
-    @abstractmethod
-    def resolve(self, text: str) -> Resolved:
-        """Return the vector of a text, or raise UnknownWordError."""
-
-    @abstractmethod
-    def resolve_many(self, texts: Iterable[str]) -> dict[str, Resolved]:
-        """Return the vectors of those texts that have one, read in one batch."""
 
     @abstractmethod
     def item(self, index: int) -> Item:
@@ -201,9 +193,7 @@ class SearchableSource(VectorSource):
             raise InputError("the texts must be a list of strings, but something else was given")
         with own_threads(threads is not None, threads):
             source, (plan,) = self._make_plans([query], options)
-            vectors = source.resolve_many(dict.fromkeys(texts))
-            if not options.get("skip_unknown"):
-                vectors |= {text: source.resolve(text) for text in texts if text not in vectors}  # raises an error
+            vectors = resolve_all(source, texts, skip_unknown=options.get("skip_unknown", False))
         signature = f"{source.signature}|logic:{plan.logic}|softset:{__version__}"
         return compute_memberships(plan, texts, vectors, signature, explain=explain)
 
