@@ -4,8 +4,6 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-__all__ = ["Check", "CheckFailed", "CheckResult", "CheckSkipped", "expect"]
-
 
 class CheckSkipped(Exception):  # noqa: N818 (not an error)
     """The check cannot run on this machine; the message says why."""
@@ -23,15 +21,18 @@ class CheckResult:
     figures: dict[str, str] = field(default_factory=dict)
 
 
+Run = Callable[[bool], CheckResult]  # takes whether to run the short form
+
+
 @dataclass(frozen=True)
 class Check:
-    """One row of the table in docs/reliability.md; `run` takes whether to run the short form."""
+    """One row of the table in docs/reliability.md."""
 
     name: str
     group: str
     description: str
     goal: str
-    run: Callable[[bool], CheckResult]
+    run: Run
 
     def describe(self, short: bool) -> dict[str, Any]:
         """Return what is known about the check before it runs."""
@@ -47,6 +48,25 @@ class Check:
             return facts | {"ok": None, "skipped": str(reason)}
         except CheckFailed as failure:
             return facts | {"ok": False, "failure": str(failure)}
+
+
+CHECKS: dict[str, Check] = {}
+
+
+def check(name: str, group: str, description: str, *, goal: str) -> Callable[[Run], Run]:
+    """Return a decorator that adds a function to the checks."""
+
+    def register(run: Run) -> Run:
+        CHECKS[name] = Check(name, group, description, goal, run)
+        return run
+
+    return register
+
+
+def failure_of(label: str, error: BaseException) -> CheckFailed:
+    """Return the failure that an error means, with a label that says where it happened."""
+    kind = "" if isinstance(error, CheckFailed) else f"{type(error).__name__}: "
+    return CheckFailed(f"{label}: {kind}{str(error)[:300]}")
 
 
 def expect(condition: object, message: str) -> None:

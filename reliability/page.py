@@ -6,8 +6,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-__all__ = ["ROOT", "table", "update"]
-
 ROOT = Path(__file__).parent.parent
 RESULTS, PAGE = Path(__file__).parent / "results.json", ROOT / "docs" / "reliability.md"
 TABLE = re.compile(r"(<!-- figures -->\n).*?(<!-- end of figures -->)", re.DOTALL)

@@ -9,10 +9,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from reliability.check import Check, CheckResult, CheckSkipped, expect
+from reliability.check import CheckResult, CheckSkipped, check, expect
 from reliability.page import ROOT
-
-__all__ = ["CHECKS", "closure", "licence"]
 
 # Runs in a child process; exits with 1 after the first step that uses a socket.
 WATCHED = """
@@ -51,14 +49,12 @@ for line in ("find,{sea} - war", "explain,a king,a queen", "vectors,list", "mode
 print("done")
 """
 SYSTEM_CALLS = re.compile(r"\b(socket|connect|sendto|bind)\(")
-FREE_LICENCES = (
-    *("apache", "bsd", "mit", "psf", "python software foundation", "isc", "mpl", "unlicense", "zlib", "hpnd", "cc0"),
-)
+FREE_LICENCES = "apache|bsd|mit|psf|python software foundation|isc|mpl|unlicense|zlib|hpnd|cc0"
 
 
-def _network(short: bool) -> CheckResult:
+@check("network", "audit", "watch for sockets during import, find, score and explain", goal="no sockets")
+def _network(_: bool) -> CheckResult:
     """Watch Python's audit events and open files, and system calls if strace is installed."""
-    del short
     if not Path("/proc/self/fd").is_dir():
         raise CheckSkipped("the check reads open sockets from /proc, which does not exist here")
     with tempfile.TemporaryDirectory() as folder:
@@ -77,6 +73,7 @@ def closure(extras: tuple[str, ...] = ()) -> list[str]:
     """Return the names of all installed packages that softset needs, directly or indirectly, with some extras."""
     from packaging.requirements import Requirement
 
+    installed = {_normalized(distribution.name) for distribution in importlib.metadata.distributions()}
     packages: set[str] = set()
     todo = [("softset", frozenset(extras))]
     while todo:
@@ -86,19 +83,15 @@ def closure(extras: tuple[str, ...] = ()) -> list[str]:
             environments = [{"extra": extra} for extra in (*package_extras, "")]
             if requirement.marker is not None and not any(map(requirement.marker.evaluate, environments)):
                 continue
-            name = re.sub(r"[-_.]+", "-", requirement.name).lower()
-            if name not in packages and name != "softset" and _is_installed(name):
+            name = _normalized(requirement.name)
+            if name not in packages and name != "softset" and name in installed:
                 packages.add(name)
                 todo.append((name, frozenset(requirement.extras)))
     return sorted(packages)
 
 
-def _is_installed(name: str) -> bool:
-    try:
-        importlib.metadata.distribution(name)
-    except importlib.metadata.PackageNotFoundError:
-        return False
-    return True
+def _normalized(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def licence(name: str) -> str:
@@ -112,12 +105,10 @@ def licence(name: str) -> str:
     return metadata.get("License-Expression") or names or (text[0] if text else "unknown")
 
 
-def _licences(short: bool) -> CheckResult:
-    del short
+@check("licences", "audit", "list the licences of all installed packages", goal="only free licences")
+def _licences(_: bool) -> CheckResult:
     core, licences = closure(), {name: licence(name) for name in closure(("all",))}
-    unknown = {
-        name: text for name, text in licences.items() if not any(known in text.lower() for known in FREE_LICENCES)
-    }
+    unknown = {name: text for name, text in licences.items() if not re.search(FREE_LICENCES, text.lower())}
     expect(not unknown, f"unknown licences: {unknown}")
     page = (ROOT / "docs" / "licences.md").read_text("utf-8")
     missing = [name for name in core if f"| {name} |" not in page]
@@ -126,9 +117,9 @@ def _licences(short: bool) -> CheckResult:
     return CheckResult(f"{len(licences)} packages, with all installed extras", figures)
 
 
-def _vulnerabilities(short: bool) -> CheckResult:
+@check("vulnerabilities", "audit", "run pip-audit on all extras", goal="none known, or each one answered")
+def _vulnerabilities(_: bool) -> CheckResult:
     """Run pip-audit on the installed versions of all packages that softset and its extras need."""
-    del short
     names = closure(("all",))
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "requirements.txt")
@@ -147,9 +138,9 @@ def _vulnerabilities(short: bool) -> CheckResult:
     return CheckResult(f"{len(audited)} packages of all extras", {"known vulnerabilities": "none"})
 
 
-def _code(short: bool) -> CheckResult:
+@check("code", "audit", "run ruff's security rules and search for pickle", goal="no findings without a reason")
+def _code(_: bool) -> CheckResult:
     """Run ruff's security rules (those of bandit), count their exceptions, and search for pickle."""
-    del short
     command = [sys.executable, "-m", "ruff", "check", "--select", "S", "--output-format", "json", "src"]
     process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     findings = json.loads(process.stdout)
@@ -164,9 +155,9 @@ def _code(short: bool) -> CheckResult:
     return CheckResult("the package", {"findings": "none", "lines with an explained exception": str(len(exceptions))})
 
 
-def _assets(short: bool) -> CheckResult:
+@check("assets", "audit", "verify the SHA-256 checksums of bundled data", goal="no changes")
+def _assets(_: bool) -> CheckResult:
     """Verify the SHA-256 checksum of each bundled file, as the first use does."""
-    del short
     from softset.io.assets import ASSETS, CHECKSUMS, bundled_file, bundled_folder
 
     for name in CHECKSUMS:
@@ -175,14 +166,3 @@ def _assets(short: bool) -> CheckResult:
     bundled_folder("glove-840b-300d", "WordVectors")
     sizes = [path.stat().st_size for path in ASSETS.rglob("*") if path.is_file()]
     return CheckResult(f"{len(sizes)} files, {sum(sizes) / 1e6:.0f} MB", {"changed": "none"})
-
-
-CHECKS = (
-    Check("network", "audit", "watch for sockets during import, find, score and explain", "no sockets", _network),
-    Check("licences", "audit", "list the licences of all installed packages", "only free licences", _licences),
-    Check(
-        "vulnerabilities", "audit", "run pip-audit on all extras", "none known, or each one answered", _vulnerabilities
-    ),
-    Check("code", "audit", "run ruff's security rules and search for pickle", "no findings without a reason", _code),
-    Check("assets", "audit", "verify the SHA-256 checksums of bundled data", "no changes", _assets),
-)

@@ -6,11 +6,9 @@ import warnings
 import numpy as np
 
 import softset
-from reliability.check import Check, CheckFailed, CheckResult, expect
+from reliability.check import CheckResult, check, expect, failure_of
 from softset import GradedSubspace, Subspace, TokenSets, WordVectors
 from softset.errors import InputError
-
-__all__ = ["CHECKS"]
 
 TYPES = ("float16", "float32", "float64")
 SMALL_DIMENSIONS = (1, 2, 3, 5, 8, 16)
@@ -122,6 +120,12 @@ def _check_search(rows: np.ndarray) -> None:
         _expect_range([hit.membership for hit in result], f"find with {logic}")
 
 
+@check(
+    "numerics",
+    "fuzz",
+    "norms from 1e-30 to 1e30, denormals, duplicates, near duplicates, float16 to float64, 1 to 4,096 dimensions",
+    goal="no NaN, nothing outside [0, 1], errors against mpmath within the documented bound",
+)
 def _run(short: bool) -> CheckResult:
     warnings.simplefilter("error")
     cases = 400 if short else 10_000
@@ -142,22 +146,9 @@ def _run(short: bool) -> CheckResult:
             if d <= 16 and np.abs(few).max(axis=1).min() > 0:
                 worst, compared = max(worst, _error_against_mpmath(few, probe)), compared + 1
                 expect(worst <= 1, f"an error of {worst:.2f} times the bound")
-        except CheckFailed as failure:
-            raise CheckFailed(f"case {case} ({k} x {d}, {dtype}): {failure}") from failure
         except Exception as error:
-            raise CheckFailed(f"case {case} ({k} x {d}, {dtype}): {type(error).__name__}: {error}") from error
+            raise failure_of(f"case {case} ({k} x {d}, {dtype})", error) from error
     return CheckResult(
         f"{cases:,} cases, {sets:,} sets, up to {largest[0]:,} vectors of {largest[1]:,} dimensions",
         {"compared with mpmath": f"{compared:,}", "largest error": f"{worst:.2f} of the bound"},
     )
-
-
-CHECKS = (
-    Check(
-        "numerics",
-        "fuzz",
-        "norms from 1e-30 to 1e30, denormals, duplicates, near duplicates, float16 to float64, 1 to 4,096 dimensions",
-        "no NaN, nothing outside [0, 1], errors against mpmath within the documented bound",
-        _run,
-    ),
-)

@@ -7,15 +7,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from reliability.check import Check, CheckFailed, CheckResult, CheckSkipped, expect
+from reliability.check import CheckFailed, CheckResult, CheckSkipped, check, expect
 from softset.errors import QueryError
 from softset.query.parser import LIMITS, parse
-
-__all__ = ["CHECKS", "check_query"]
 
 CORPUS = """\
 red
@@ -34,23 +32,23 @@ FRAGMENTS = [
     *("AND", "OR", "NOT", "BUT NOT", "^1e999", "^0", "a", "1"),
 ]
 MAX_MS = 50.0
+GOAL = "only QueryErrors, each with a position; at most 50 ms each; printed queries parse back"
+LARGE_GOAL = f"1,000,000 inputs: {GOAL}"
 FUZZER = """
 import json, sys, time
 import atheris
 with atheris.instrument_imports(include=["softset.query", "softset.search"]):
     from reliability.checks.queries import check_query
 RUNS, FILE = int(sys.argv[1]), sys.argv[2]
-done, parsed, slowest = 0, 0, 0.0
+outcomes = []
 
 def fuzz(data):
-    global done, parsed, slowest
     provider = atheris.FuzzedDataProvider(data)
     query = provider.ConsumeUnicode(len(data)) if data[:1] > b"\\x80" else data.decode("utf-8", "surrogateescape")
-    milliseconds, valid = check_query(query)
-    done, parsed, slowest = done + 1, parsed + valid, max(slowest, milliseconds)
-    if done == RUNS:
+    outcomes.append(check_query(query))
+    if len(outcomes) == RUNS:
         with open(FILE, "w") as out:
-            json.dump([done, parsed, slowest], out)
+            json.dump(outcomes, out)
 
 atheris.Setup([sys.argv[0], *sys.argv[3:], f"-runs={RUNS + 1000}"], fuzz)
 atheris.Fuzz()
@@ -84,6 +82,7 @@ def _measure(query: str) -> float:
     return 1e3 * (time.thread_time() - start)
 
 
+@check("queries-guided", "fuzz", "atheris on the parser, guided by coverage", goal=LARGE_GOAL)
 def _coverage_guided(short: bool) -> CheckResult:
     """Let atheris search for inputs that reach new lines of the parser."""
     if importlib.util.find_spec("atheris") is None:
@@ -96,33 +95,24 @@ def _coverage_guided(short: bool) -> CheckResult:
             (folder / "corpus" / str(number)).write_text(query, "utf-8")
         words = "\n".join(json.dumps(word) for word in ["AND", "OR", "NOT", "BUT NOT", "{", "}", "^2", '\\"', "@", "~"])
         (folder / "words").write_text(words, "utf-8")
-        options = [
-            f"-dict={folder}/words",
-            "-max_len=400",
-            "-seed=1",
-            f"-artifact_prefix={folder}/",
-            f"{folder}/corpus",
-        ]
+        options = f"-dict={folder}/words -max_len=400 -seed=1 -artifact_prefix={folder}/ {folder}/corpus".split()
         command = [sys.executable, "-c", FUZZER, str(runs), str(folder / "result"), *options]
         process = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
         if not (folder / "result").is_file():
             messages = [line for line in process.stderr.splitlines() if "CheckFailed" in line or "Error" in line]
             raise CheckFailed((messages or process.stderr.splitlines()[-3:] or ["atheris ended early"])[-1][:500])
-        count, parsed, slowest = json.loads((folder / "result").read_text())
-    return _result(count, parsed, slowest)
+        return _result(json.loads((folder / "result").read_text()))
 
 
+@check("queries-random", "fuzz", "mixed fragments and real queries, up to the length limit", goal=LARGE_GOAL)
 def _random(short: bool) -> CheckResult:
     """Combine random fragments of the language, and real queries that are cut, joined and repeated."""
     rng, count = random.Random(7), 10_000 if short else 1_000_000
-    parsed, slowest = 0, 0.0
-    for number in range(count):
-        query = _mutated_query(rng) if number % 1_000 else _long_query(rng)
-        milliseconds, valid = check_query(query)
-        parsed, slowest = parsed + valid, max(slowest, milliseconds)
-    return _result(count, parsed, slowest)
+    queries = (_mutated_query(rng) if number % 1_000 else _long_query(rng) for number in range(count))
+    return _result(map(check_query, queries))
 
 
+@check("queries-grammar", "fuzz", "hypothesis on the parser, from the grammar", goal=GOAL)
 def _grammar_based(short: bool) -> CheckResult:
     """Let hypothesis generate queries from the grammar, and strings of its special characters."""
     from hypothesis import HealthCheck, Phase, given, settings
@@ -132,34 +122,21 @@ def _grammar_based(short: bool) -> CheckResult:
     word = st.text("abcé日'", min_size=1, max_size=5) | quoted
     example = st.builds(str.__add__, word, st.sampled_from(["", "^2", " ^ .5", "^1e2"]))
     leaf = st.lists(example, min_size=1, max_size=4).map(lambda examples: "{" + ", ".join(examples) + "}") | word
-    joined = st.recursive(
-        leaf,
-        lambda inner: (
-            st.builds("({} {} {})".format, inner, st.sampled_from(["&", "|", "-", "AND", "BUT NOT"]), inner)
-            | inner.map("~{}".format)
-        ),
-        max_leaves=12,
-    )
-    counts = Counter()
-    slowest = 0.0
+    operator = st.sampled_from(["&", "|", "-", "AND", "BUT NOT"])
 
-    @settings(
-        max_examples=500 if short else 50_000,
-        deadline=None,
-        database=None,
-        derandomize=True,
-        phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(joined | st.text('{}()&|~,^@-"\\ aN1\n', max_size=40))
+    def combine(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+        return st.builds("({} {} {})".format, inner, operator, inner) | inner.map("~{}".format)
+
+    outcomes: list[tuple[float, bool]] = []
+    options = {"deadline": None, "database": None, "suppress_health_check": list(HealthCheck)}
+
+    @settings(max_examples=500 if short else 50_000, derandomize=True, phases=[Phase.generate], **options)
+    @given(st.recursive(leaf, combine, max_leaves=12) | st.text('{}()&|~,^@-"\\ aN1\n', max_size=40))
     def try_query(query: str) -> None:
-        nonlocal slowest
-        milliseconds, valid = check_query(query)
-        counts.update(inputs=1, valid=valid)
-        slowest = max(slowest, milliseconds)
+        outcomes.append(check_query(query))
 
     try_query()
-    return _result(counts["inputs"], counts["valid"], slowest)
+    return _result(outcomes)
 
 
 def _mutated_query(rng: random.Random) -> str:
@@ -186,18 +163,11 @@ def _long_query(rng: random.Random) -> str:
     return (fragments * (LIMITS.characters // len(fragments) + 1))[: LIMITS.characters + rng.randint(-2, 2)]
 
 
-def _result(count: int, parsed: int, slowest: float) -> CheckResult:
+def _result(outcomes: Iterable[tuple[float, bool]]) -> CheckResult:
+    """Return the result of all calls of `check_query`."""
+    count, parsed, slowest = 0, 0, 0.0
+    for milliseconds, valid in outcomes:
+        count, parsed, slowest = count + 1, parsed + valid, max(slowest, milliseconds)
     expect(0 < parsed < count, f"{parsed:,} of {count:,} inputs were valid: too few or too many for a useful test")
-    return CheckResult(
-        f"{count:,} inputs",
-        {"valid": f"{parsed:,}", "refused with a position": f"{count - parsed:,}", "slowest": f"{slowest:.1f} ms"},
-    )
-
-
-GOAL = "only QueryErrors, each with a position; at most 50 ms each; printed queries parse back"
-LARGE_GOAL = f"1,000,000 inputs: {GOAL}"
-CHECKS = (
-    Check("queries-guided", "fuzz", "atheris on the parser, guided by coverage", LARGE_GOAL, _coverage_guided),
-    Check("queries-grammar", "fuzz", "hypothesis on the parser, from the grammar", GOAL, _grammar_based),
-    Check("queries-random", "fuzz", "mixed fragments and real queries, up to the length limit", LARGE_GOAL, _random),
-)
+    figures = {"valid": f"{parsed:,}", "refused with a position": f"{count - parsed:,}"}
+    return CheckResult(f"{count:,} inputs", {**figures, "slowest": f"{slowest:.1f} ms"})

@@ -1,15 +1,23 @@
 """Small valid files of each kind that softset reads."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
+from tests.vectors.formats import files as formats
 
 from reliability.check import expect
-
-__all__ = ["SampleFile", "write_samples"]
+from softset import Calibration, GradedSubspace, Idf, Subspace, TokenSets, load_encoder, load_words
+from softset.collections.collection import Collection
+from softset.collections.items import Item, read_items
+from softset.encoders.cache import CachedEncoder
+from softset.evaluation.data import DataFolder, finite_number
+from softset.io.checkpoint import resumable_file
+from softset.query.named_sets import read_sets
+from softset.vectors.storage import write_vectors
 
 LINES = ["red apple", "blue sky", "green \u00e9toile \u65e5\u672c", "yellow sun", "dark night"]
 
@@ -26,7 +34,7 @@ class SampleFile:
 def write_samples(folder: Path) -> list[SampleFile]:
     """Write one sample of each kind below a folder."""
     samples = []
-    for build in BUILDERS:
+    for build in (_vectors, _model2vec, _imported, _sets, _tokens, _collection, _weights, _texts, _cache, _checkpoint):
         subfolder = folder / build.__name__.strip("_")
         subfolder.mkdir()
         samples += build(subfolder)
@@ -35,217 +43,157 @@ def write_samples(folder: Path) -> list[SampleFile]:
     return samples
 
 
-def _folder(name: str, folder: Path, read: Callable[[], object]) -> SampleFile:
-    files = tuple(sorted(path for path in folder.rglob("*") if path.is_file() and path.name not in ("lock", "_lock")))
-    return SampleFile(name, files, read)
+def _sample(name: str, path: Path, read: Callable[[Path], object]) -> SampleFile:
+    """Return a sample of one file, or of all files in a folder."""
+    files = [path] if path.is_file() else sorted(file for file in path.rglob("*") if file.is_file())
+    return SampleFile(name, tuple(file for file in files if file.name not in ("lock", "_lock")), partial(read, path))
 
 
-def _vectors(folder: Path) -> list[SampleFile]:
-    from tests.vectors.formats import files
+def _expect_memberships(memberships: object) -> None:
+    numbers = np.asarray(memberships, dtype=np.float64)
+    expect(bool(np.isfinite(numbers).all() and (numbers >= 0).all() and (numbers <= 1).all()), f"memberships {numbers}")
 
+
+def _vectors(folder: Path) -> Iterator[SampleFile]:
     contents = {
-        "text": files.text(),
-        "text with a header": files.text(header="10 3\n"),
-        "word2vec binary": files.binary(),
-        "npy": files.npy_of(),
-        "safetensors": files.safetensors_of(),
-        "text in gzip": files.gz(files.text()),
-        "text in zip": files.zipped({"a": files.text()}),
+        "text": formats.text(),
+        "text with a header": formats.text(header="10 3\n"),
+        "word2vec binary": formats.binary(),
+        "npy": formats.npy_of(),
+        "safetensors": formats.safetensors_of(),
+        "text in gzip": formats.gz(formats.text()),
+        "text in zip": formats.zipped({"a": formats.text()}),
     }
-    samples = []
     for number, (name, content) in enumerate(contents.items()):
         path = folder / f"{number}" / "vectors.dat"
         path.parent.mkdir()
         path.write_bytes(content)
-        path.with_suffix(".txt").write_text("\n".join(files.WORDS), "utf-8")
-        samples.append(SampleFile(f"vectors, {name}", (path,), lambda path=path: files.read(path)))
-    return samples
+        path.with_suffix(".txt").write_text("\n".join(formats.WORDS), "utf-8")
+        yield _sample(f"vectors, {name}", path, formats.read)
 
 
-def _model2vec(folder: Path) -> list[SampleFile]:
-    from tests.vectors.formats import files
-
-    vocab = {"[PAD]": 0, **{word: row for row, word in enumerate(files.WORDS[1:], 1)}}
+def _model2vec(folder: Path) -> Iterator[SampleFile]:
+    vocab = {"[PAD]": 0, **{word: row for row, word in enumerate(formats.WORDS[1:], 1)}}
     tensors = {
-        "embeddings": ("F32", [10, 3], files.ROWS.tobytes()),
+        "embeddings": ("F32", [10, 3], formats.ROWS.tobytes()),
         "mapping": ("I64", [10], np.arange(10, dtype="<i8").tobytes()),
         "weights": ("F32", [10], np.ones(10, dtype="<f4").tobytes()),
     }
-    path = files.model2vec(folder / "model", vocab, tensors, added_tokens=[{"content": "[PAD]", "special": True}])
-    return [_folder("vectors, model2vec", path, lambda: files.read(path))]
+    path = formats.model2vec(
+        folder / "model", vocab, tensors, added_tokens=[formats.added_token(0, "[PAD]", special=True)]
+    )
+    yield _sample("vectors, model2vec", path, formats.read)
 
 
-def _imported(folder: Path) -> list[SampleFile]:
-    from softset.search.words import WordVectors, load_words
-    from softset.vectors.storage import write_vectors
+def _imported(folder: Path) -> Iterator[SampleFile]:
+    rows = np.random.default_rng(0).standard_normal((40, 8)).astype("f4")
+    write_vectors(folder, [([f"w{row}" for row in range(40)], rows)], {"name": "a"}, whiten=True)
 
-    rng = np.random.default_rng(0)
-    words = [f"w{row}" for row in range(40)]
-    store = folder / "store"
-    store.mkdir()
-    write_vectors(store, [(words, rng.standard_normal((40, 8)).astype("f4"))], {"name": "a"}, whiten=True)
-
-    def read() -> None:
-        vectors: WordVectors = load_words(store)
+    def read(path: Path) -> None:
+        vectors = load_words(path)
         for logic in ("logistic", "product"):
             _expect_memberships([hit.membership for hit in vectors.find("{w1, w2} - w3", 5, logic=logic)])
 
-    return [_folder("imported vectors", store, read)]
+    yield _sample("imported vectors", folder, read)
 
 
-def _expect_memberships(memberships: list[float]) -> None:
-    numbers = np.array(memberships, dtype=np.float64)
-    expect(bool(np.isfinite(numbers).all() and (numbers >= 0).all() and (numbers <= 1).all()), f"memberships {numbers}")
-
-
-def _sets(folder: Path) -> list[SampleFile]:
-    from softset import GradedSubspace, Subspace
-
+def _sets(folder: Path) -> Iterator[SampleFile]:
     rows = np.random.default_rng(1).standard_normal((3, 6))
-    Subspace.span(rows).save(folder / "a.safetensors")
-    GradedSubspace.of(rows).save(folder / "b.safetensors")
-    probe = np.ones(6)
-    return [
-        SampleFile(
-            name,
-            (folder / file,),
-            lambda kind=kind, file=file: _expect_memberships([float(kind.load(folder / file).membership(probe))]),
-        )
-        for name, kind, file in (
-            ("subspace", Subspace, "a.safetensors"),
-            ("graded set", GradedSubspace, "b.safetensors"),
-        )
-    ]
+    for name, kind, value in (
+        ("subspace", Subspace, Subspace.span(rows)),
+        ("graded set", GradedSubspace, GradedSubspace.of(rows)),
+    ):
+        path = folder / f"{kind.__name__}.safetensors"
+        value.save(path)
+        yield _sample(name, path, lambda path, kind=kind: _expect_memberships(kind.load(path).membership(np.ones(6))))
 
 
-def _tokens(folder: Path) -> list[SampleFile]:
-    from softset import TokenSets
-
+def _tokens(folder: Path) -> Iterator[SampleFile]:
     sets = TokenSets.from_arrays([np.ones((2, 4), "f4"), np.ones((3, 4), "f4")])
-    sets.save(folder / "one.safetensors")
-    sets.save(folder / "folder")
 
     def read(path: Path) -> None:
         opened = TokenSets.open(path)
         expect(sum(len(rows) for rows in opened) == len(opened.vectors), "the token sets have other rows")
         list(opened.tokens or ())
 
-    return [
-        SampleFile("token sets, a file", (folder / "one.safetensors",), lambda: read(folder / "one.safetensors")),
-        _folder("token sets, a folder", folder / "folder", lambda: read(folder / "folder")),
-    ]
+    for name, path in (("a file", folder / "one.safetensors"), ("a folder", folder / "folder")):
+        sets.save(path)
+        yield _sample(f"token sets, {name}", path, read)
 
 
-def _collection(folder: Path) -> list[SampleFile]:
-    from softset.collections.collection import Collection
-    from softset.collections.items import Item
-
-    rng = np.random.default_rng(2)
+def _collection(folder: Path) -> Iterator[SampleFile]:
+    rows = np.random.default_rng(2).standard_normal((30, 6)).astype("f4")
     path = folder / "books"
     items = [Item(f"i{number}", f"text {number}", {"n": number}) for number in range(30)]
-    collection = Collection.create(path, items[:20], vectors=rng.standard_normal((20, 6)).astype("f4"))
-    collection.add(items[20:], vectors=rng.standard_normal((10, 6)).astype("f4"))
+    Collection.create(path, items[:20], vectors=rows[:20]).add(items[20:], vectors=rows[20:])
 
-    def read() -> None:
+    def read(path: Path) -> None:
         result = Collection.open(path).find("{i1, i2} | i25", 5)
         _expect_memberships([hit.membership for hit in result])
         expect(all(isinstance(hit.text, str) for hit in result), "a text is not a string")
 
-    return [_folder("collection", path, read)]
+    yield _sample("collection", path, read)
 
 
-def _weights(folder: Path) -> list[SampleFile]:
-    from softset import Calibration, Idf
-
+def _weights(folder: Path) -> Iterator[SampleFile]:
     texts = ["red apple pie", "a blue sky over the sea", "green grass", "the dark night"] * 3
     Idf.fit(texts, model="words").save(folder / "idf.json")
     Calibration.fit(texts, model="words", metric="subspace").save(folder / "chance.json")
 
-    def idf() -> None:
-        expect(bool(np.isfinite(Idf.load(folder / "idf.json").weights(["red", "sky"])).all()), "a weight is not finite")
+    def read_idf(path: Path) -> None:
+        expect(bool(np.isfinite(Idf.load(path).weights(["red", "sky"])).all()), "a weight is not finite")
 
-    return [
-        SampleFile("idf", (folder / "idf.json",), idf),
-        SampleFile("calibration", (folder / "chance.json",), lambda: Calibration.load(folder / "chance.json")),
-    ]
+    yield _sample("idf", folder / "idf.json", read_idf)
+    yield _sample("calibration", folder / "chance.json", Calibration.load)
 
 
-def _tables(folder: Path) -> list[SampleFile]:
-    from softset.evaluation.data import DataFolder, finite_number
-    from softset.query.named_sets import read_sets
+def _texts(folder: Path) -> Iterator[SampleFile]:
+    numbered = list(enumerate(LINES))
 
-    (folder / "pairs.tsv").write_text(
-        "score\ttext\n" + "".join(f"{number}.5\t{line}\n" for number, line in enumerate(LINES)), "utf-8"
-    )
-    (folder / "sets.toml").write_text('colour = ["red", "blue"]\n"my set" = ["a b", "\u65e5\u672c"]\n', "utf-8")
-    (folder / "sets.json").write_text('{"colour": ["red", "blue"], "x": ["y"]}', "utf-8")
-    return [
-        SampleFile(
-            "evaluation TSV",
-            (folder / "pairs.tsv",),
-            lambda: DataFolder(folder).table("pairs.tsv", ["score", "text"], [finite_number, str]),
-        ),
-        SampleFile("named sets, TOML", (folder / "sets.toml",), lambda: read_sets(folder / "sets.toml")),
-        SampleFile("named sets, JSON", (folder / "sets.json",), lambda: read_sets(folder / "sets.json")),
-    ]
+    def read_pairs(path: Path) -> object:
+        return DataFolder(path.parent).table(path.name, ["score", "text"], [finite_number, str])
 
+    def items(path: Path) -> object:
+        return list(read_items(path))
 
-def _items(folder: Path) -> list[SampleFile]:
-    from softset.collections.items import read_items
-
-    content = {
-        "a.tsv": "id\ttext\tyear\n" + "".join(f"{number}\t{line}\t19{number}0\n" for number, line in enumerate(LINES)),
-        "a.csv": "id,text\n" + "".join(f'{number},"{line}, ""said"""\n' for number, line in enumerate(LINES)),
-        "a.jsonl": "".join(
-            f'{{"id": "{number}", "text": "{line}", "m": [1, null]}}\n' for number, line in enumerate(LINES)
-        ),
-        "a.txt": "\n".join(LINES),
-    }
-    for name, text in content.items():
-        (folder / name).write_text(text, "utf-8")
-    return [
-        SampleFile(
-            f"items, {name.partition('.')[2]}", (folder / name,), lambda name=name: list(read_items(folder / name))
-        )
-        for name in content
-    ]
+    tsv = "id\ttext\tyear\n" + "".join(f"{number}\t{line}\t19{number}0\n" for number, line in numbered)
+    csv = "id,text\n" + "".join(f'{number},"{line}, ""said"""\n' for number, line in numbered)
+    jsonl = "".join(f'{{"id": "{number}", "text": "{line}", "m": [1, null]}}\n' for number, line in numbered)
+    pairs = "score\ttext\n" + "".join(f"{number}.5\t{line}\n" for number, line in numbered)
+    toml = 'colour = ["red", "blue"]\n"my set" = ["a b", "\u65e5\u672c"]\n'
+    for name, file, content, read in (
+        ("evaluation TSV", "pairs.tsv", pairs, read_pairs),
+        ("named sets, TOML", "sets.toml", toml, read_sets),
+        ("named sets, JSON", "sets.json", '{"colour": ["red", "blue"], "x": ["y"]}', read_sets),
+        ("items, tsv", "a.tsv", tsv, items),
+        ("items, csv", "a.csv", csv, items),
+        ("items, jsonl", "a.jsonl", jsonl, items),
+        ("items, txt", "a.txt", "\n".join(LINES), items),
+    ):
+        (folder / file).write_text(content, "utf-8")
+        yield _sample(name, folder / file, read)
 
 
-def _cache(folder: Path) -> list[SampleFile]:
-    from softset.encoders.cache import CachedEncoder
-    from softset.encoders.loading import load_encoder
-
+def _cache(folder: Path) -> Iterator[SampleFile]:
     encoder = load_encoder("words")
     expected = encoder.encode(LINES).vectors
-    CachedEncoder(encoder, folder / "cache").encode(LINES)
 
-    def read() -> None:
-        vectors = CachedEncoder(encoder, folder / "cache").encode(LINES).vectors
-        expect(np.array_equal(vectors, expected), "other vectors from a damaged cache")
+    def read(path: Path) -> None:
+        expect(np.array_equal(CachedEncoder(encoder, path).encode(LINES).vectors, expected), "other vectors")
 
-    return [_folder("cache", folder / "cache", read)]
+    read(folder / "cache")
+    yield _sample("cache", folder / "cache", read)
 
 
-def _checkpoint(folder: Path) -> list[SampleFile]:
-    from softset.io.checkpoint import resumable_file
-
+def _checkpoint(folder: Path) -> Iterator[SampleFile]:
     path = folder / "scores.tsv"
     with suppress(InterruptedError), resumable_file(path, {"signature": "a"}) as file:
         file.append(["1\t2", "3\t4"], {"empty": 1})
         raise InterruptedError
 
-    def read() -> None:
-        with (
-            suppress(InterruptedError),
-            resumable_file(path, {"signature": "a"}, resume=True) as resumed,
-        ):
+    def read(_: Path) -> None:
+        with suppress(InterruptedError), resumable_file(path, {"signature": "a"}, resume=True) as resumed:
             expect(resumed.rows >= 0, "a negative number of rows")
             raise InterruptedError
 
-    return [_folder("checkpoint of scores", folder, read)]
-
-
-BUILDERS = (
-    *(_vectors, _model2vec, _imported, _sets, _tokens, _collection),
-    *(_weights, _tables, _items, _cache, _checkpoint),
-)
+    yield _sample("checkpoint of scores", folder, read)

@@ -4,27 +4,30 @@ import http.client
 import json
 import random
 import socket
-import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
-from functools import partial
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
 from urllib.parse import urlsplit
 
 from tests.server import load
 from tests.server.conftest import ServerProcess
 
-from reliability.check import Check, CheckResult, expect
-
-__all__ = ["CHECKS"]
+from reliability.check import CheckResult, check, expect
 
 CONNECTIONS = 1_000
+BAD_CLIENTS = 24  # at the same time
 MAX_GROWTH = 60.0  # MB of memory
 KEY = "key-of-the-operator"
 VALID = {"query": "{red, blue} & {apple}"}
 
 
+@check(
+    "server-load",
+    "soak",
+    "a mix of requests at 60% of the throughput, then far more at once",
+    goal="no wrong status, no memory leak, excess requests are refused",
+)
 def _load(short: bool) -> CheckResult:
     seconds = 20 if short else 600
     report = load.run(seconds)
@@ -38,33 +41,31 @@ def _load(short: bool) -> CheckResult:
     return CheckResult(f"{sum(report.statuses.values()):,} requests in {seconds} s", figures)
 
 
-@contextmanager
-def _connect(url: str, timeout: float = 60) -> Iterator[socket.socket]:
+def _connect(url: str, timeout: float = 60) -> socket.socket:
     host, port = urlsplit(url).netloc.split(":")
-    with socket.create_connection((host, int(port)), timeout=timeout) as connection:
-        yield connection
+    return socket.create_connection((host, int(port)), timeout=timeout)
 
 
-def _request(path: str, body: bytes, length: int | None = None) -> bytes:
-    size = len(body) if length is None else length
+def _request(path: str, body: bytes, size: int) -> bytes:
     headers = f"host: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: {size}\r\n\r\n"
     return f"POST {path} HTTP/1.1\r\n{headers}".encode() + body
 
 
+VALID_REQUEST = _request("/v1/find", json.dumps(VALID).encode(), len(json.dumps(VALID)))
+
+
 def _send_part(url: str, rng: random.Random) -> None:
     """Send a part of a request and disconnect."""
-    request = _request("/v1/find", json.dumps(VALID).encode())
     with suppress(OSError), _connect(url) as connection:
-        connection.sendall(request[: rng.randint(0, len(request))])
+        connection.sendall(VALID_REQUEST[: rng.randint(0, len(VALID_REQUEST))])
         if rng.random() < 0.5:  # reset the connection instead of closing it
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
 
 
 def _send_slowly(url: str, _: random.Random) -> None:
     """Send one byte every 20 ms."""
-    request = _request("/v1/find", json.dumps(VALID).encode())
     with suppress(OSError), _connect(url) as connection:
-        for byte in request[:40]:
+        for byte in VALID_REQUEST[:40]:
             connection.send(bytes([byte]))
             time.sleep(0.02)
 
@@ -95,15 +96,9 @@ def _send_valid(url: str, statuses: Counter[int]) -> None:
 
 
 def _status_with_key(url: str, key: str | None) -> int:
-    connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=60)
-    headers = {"content-type": b"application/json"}
-    if key is not None:
-        headers["authorization"] = f"Bearer {key}".encode("latin-1")
-    try:
-        connection.request("POST", "/v1/find", json.dumps(VALID), headers)
-        return connection.getresponse().status
-    finally:
-        connection.close()
+    headers = {} if key is None else {"authorization": f"Bearer {key}".encode("latin-1")}
+    with load.Client(url) as client:
+        return client.send("POST", "/v1/find", VALID, **headers)[0]
 
 
 def _open_many_connections(url: str, count: int) -> int:
@@ -124,25 +119,12 @@ def _open_many_connections(url: str, count: int) -> int:
     return responses
 
 
-def _run_together(functions: list[Callable[[], None]]) -> None:
-    """Run functions in threads, and raise the first of their errors."""
-    errors: list[BaseException] = []
-
-    def run(function: Callable[[], None]) -> None:
-        try:
-            function()
-        except BaseException as error:
-            errors.append(error)
-
-    threads = [threading.Thread(target=run, args=(function,)) for function in functions]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if errors:
-        raise errors[0]
-
-
+@check(
+    "bad-clients",
+    "soak",
+    "slow clients, cut connections, large bodies, garbage, 1,000 connections at once",
+    goal="no crash, no memory leak, valid requests are answered meanwhile",
+)
 def _bad_clients(short: bool) -> CheckResult:
     rounds, statuses = 4 if short else 60, Counter()
     behaviours = [_send_part, _send_slowly, _send_too_much, _send_garbage]
@@ -150,15 +132,15 @@ def _bad_clients(short: bool) -> CheckResult:
         for _ in range(20):
             _send_valid(server.url, statuses)
         before = load.memory_of(server.process.pid)
-        responses = clients = 0
+        responses = 0
         for number in range(rounds):
             rng = random.Random(number)
-            bad = [
-                partial(rng.choice(behaviours), server.url, random.Random(number * 100 + client))
-                for client in range(24)
-            ]
-            _run_together([*bad, *(lambda: _send_valid(server.url, statuses) for _ in range(4))])
-            clients += len(bad)
+            with ThreadPoolExecutor(BAD_CLIENTS + 4) as pool:
+                jobs = [pool.submit(_send_valid, server.url, statuses) for _ in range(4)]
+                seeds = (random.Random(number * 100 + client) for client in range(BAD_CLIENTS))
+                jobs += [pool.submit(rng.choice(behaviours), server.url, seed) for seed in seeds]
+            for job in jobs:
+                job.result()
             if number % 20 == 0:
                 responses = _open_many_connections(server.url, CONNECTIONS)
                 _wait_until_healthy(server.url)
@@ -171,7 +153,7 @@ def _bad_clients(short: bool) -> CheckResult:
         server.stop()
         expect(server.process.returncode == 0, f"the server ended with exit code {server.process.returncode}")
     return CheckResult(
-        f"{clients:,} bad clients, {statuses.total()} valid requests, {CONNECTIONS:,} connections at once",
+        f"{rounds * BAD_CLIENTS:,} bad clients, {statuses.total()} valid requests, {CONNECTIONS:,} connections at once",
         {
             "valid requests with status 200": f"{statuses[200]}",
             f"responses to {CONNECTIONS // 10} requests on many connections": f"{responses}",
@@ -190,6 +172,7 @@ def _wait_until_healthy(url: str) -> None:
     expect(False, "the server does not respond after many connections")
 
 
+@check("wrong-keys", "soak", "requests without a key or with a wrong one", goal="only the right key is accepted")
 def _wrong_keys(short: bool) -> CheckResult:
     count = 70 if short else 2_000
     keys = [None, "", KEY[:-1], KEY + "x", KEY.upper(), "\u00e9" * 5, "x" * 5_000]
@@ -200,28 +183,3 @@ def _wrong_keys(short: bool) -> CheckResult:
             expect(status in (401, 403, 431, 400), f"status {status} with the key {str(key)[:20]!r}")
         expect(_status_with_key(server.url, KEY) == 200, "the right key is refused")
     return CheckResult(f"{count:,} requests without a key or with a wrong one", {"accepted": "0"})
-
-
-CHECKS = (
-    Check(
-        "server-load",
-        "soak",
-        "a mix of requests at 60% of the throughput, then far more at once",
-        "no wrong status, no memory leak, excess requests are refused",
-        _load,
-    ),
-    Check(
-        "bad-clients",
-        "soak",
-        "slow clients, cut connections, large bodies, garbage, 1,000 connections at once",
-        "no crash, no memory leak, valid requests are answered meanwhile",
-        _bad_clients,
-    ),
-    Check(
-        "wrong-keys",
-        "soak",
-        "requests without a key or with a wrong one",
-        "only the right key is accepted",
-        _wrong_keys,
-    ),
-)

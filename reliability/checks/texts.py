@@ -4,24 +4,21 @@ import hashlib
 import os
 import random
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 from tests.server.load import memory_of
 
-from reliability.check import Check, CheckResult, expect
+from reliability.check import CheckResult, check, expect
 from softset import Scorer, Scores
-
-__all__ = ["CHECKS"]
 
 BLOCK_PAIRS = 10_000
 WORDS = "the red book on a blue table was read by two old men who never spoke of the sea again".split()
 SCRIPTS = ["日本語の文章", "русский текст", "نص عربي", "ελληνικά", "हिन्दी पाठ", "한국어 문장", "ไทย", "עברית"]
-UNUSUAL = [
-    *("\x00", "\x07\x1b[31m", "\u200b\u200d\ufeff", "\u202e"),
-    *("e\u0301" * 20, "\U0001f468\u200d\U0001f469", "\r\n\t", "\ufffd"),
-]
+UNUSUAL = ["\x00", "\x07\x1b[31m", "\u200b\u200d\ufeff", "\u202e", "e\u0301" * 20]
+UNUSUAL += ["\U0001f468\u200d\U0001f469", "\r\n\t", "\ufffd"]
 LONGEST = {"words": 50_000, "minilm": 3_000}  # words; six windows of MiniLM
+GOAL = "finishes; empty rows are flagged; memory stays flat; same results in each run, with 1 and 2 threads"
 MAX_MEMORY_RATIO = 1.1  # memory in the last quarter of the run by memory in the second quarter
 
 
@@ -81,26 +78,25 @@ def _score_all(model: str, count: int, threads: int) -> tuple[str, int, int, flo
     return digest.hexdigest(), empty, truncated, growth
 
 
-def _check(model: str, full_count: int, short_count: int) -> Callable[[bool], CheckResult]:
-    def run(short: bool) -> CheckResult:
-        warnings.simplefilter("error")
-        count = short_count if short else full_count
-        digest, empty, truncated, growth = _score_all(model, count, 1)
-        for threads in (1, 2):
-            expect(_score_all(model, count, threads)[0] == digest, f"other results in a second run, {threads} threads")
-        expect(growth <= MAX_MEMORY_RATIO, f"memory grew {growth:.2f} times")
-        figures = {
-            "flagged as empty": f"{empty:,}",
-            "flagged as truncated": f"{truncated:,}",
-            "memory ratio of the last to the second quarter": f"{growth:.2f}",
-        }
-        return CheckResult(f"{count:,} pairs, three times, with 1 and 2 threads", figures)
-
-    return run
+def _run(model: str, count: int) -> CheckResult:
+    warnings.simplefilter("error")
+    digest, empty, truncated, growth = _score_all(model, count, 1)
+    for threads in (1, 2):
+        expect(_score_all(model, count, threads)[0] == digest, f"other results in a second run, {threads} threads")
+    expect(growth <= MAX_MEMORY_RATIO, f"memory grew {growth:.2f} times")
+    figures = {
+        "flagged as empty": f"{empty:,}",
+        "flagged as truncated": f"{truncated:,}",
+        "memory ratio of the last to the second quarter": f"{growth:.2f}",
+    }
+    return CheckResult(f"{count:,} pairs, three times, with 1 and 2 threads", figures)
 
 
-GOAL = "finishes; empty rows are flagged; memory stays flat; same results in each run, with 1 and 2 threads"
-CHECKS = (
-    Check("texts-static", "fuzz", "score unusual texts with static vectors", GOAL, _check("words", 1_000_000, 20_000)),
-    Check("texts-minilm", "fuzz", "score unusual texts with MiniLM", GOAL, _check("minilm", 20_000, 300)),
-)
+@check("texts-static", "fuzz", "score unusual texts with static vectors", goal=GOAL)
+def _static(short: bool) -> CheckResult:
+    return _run("words", 20_000 if short else 1_000_000)
+
+
+@check("texts-minilm", "fuzz", "score unusual texts with MiniLM", goal=GOAL)
+def _minilm(short: bool) -> CheckResult:
+    return _run("minilm", 300 if short else 20_000)

@@ -1,19 +1,25 @@
 """Everything that softset writes, with an old and a new state that differ in their content."""
 
-import hashlib
 import json
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from reliability.check import CheckFailed, expect
+from softset import Idf, Subspace, TokenSets, load_encoder, load_words
+from softset.collections.collection import Collection
+from softset.collections.items import Item
+from softset.encoders.cache import CachedEncoder
+from softset.evaluation.tables import ResultRow, ResultTable
+from softset.io.checkpoint import resumable_file
+from softset.vectors.registry import import_vectors, vectors_folder
+from softset.vectors.storage import MANIFEST
 
-__all__ = ["Writer", "writers"]
-
-OLD, NEW = 300, 500
+OLD, NEW = 300, 500  # items
 D = 64
 
 
@@ -26,7 +32,7 @@ class Writer:
     """
 
     name: str
-    reset: Callable[[], None]
+    reset: Callable[[], object]
     write: Callable[[], object]
     state: Callable[[], str]
 
@@ -48,6 +54,10 @@ def _rows(n: int, seed: int) -> np.ndarray:
     return np.random.default_rng(seed).standard_normal((n, D)).astype(np.float32)
 
 
+def _items(start: int, stop: int) -> list[Item]:
+    return [Item(f"i{number}", f"text {number}", {"n": number}) for number in range(start, stop)]
+
+
 def _state_of(n: int) -> str:
     """Return the state that has this number of items."""
     names = {OLD: "old", NEW: "new"}
@@ -56,16 +66,26 @@ def _state_of(n: int) -> str:
     return names[n]
 
 
-def _imports(folder: Path) -> Writer:
-    from softset.search.words import load_words
-    from softset.vectors.registry import import_vectors, vectors_folder
-    from softset.vectors.storage import MANIFEST
+def _new_path(name: str, path: Path, write: Callable[[], object], verify: Callable[[], object]) -> Writer:
+    """Return the writer of a path that does not exist in the old state; `verify` raises an error if it is wrong."""
 
-    files = {}
+    def state() -> str:
+        if not path.exists():
+            return "old"
+        verify()
+        return "new"
+
+    def reset() -> None:
+        for existing in path.parent.glob(f"{path.name}*"):
+            shutil.rmtree(existing) if existing.is_dir() else existing.unlink()
+
+    return Writer(name, reset, write, state)
+
+
+def _imports(folder: Path) -> Writer:
     for n in (OLD, NEW):
         lines = (f"w{number} " + " ".join(f"{x:.4f}" for x in row) for number, row in enumerate(_rows(n, n)))
-        files[n] = folder / f"{n}.txt"
-        files[n].write_text("\n".join(lines))
+        (folder / f"{n}.txt").write_text("\n".join(lines))
     name = f"crash-{folder.parent.name}".lower()
 
     def state() -> str:
@@ -75,19 +95,12 @@ def _imports(folder: Path) -> Writer:
         expect(abs(float(words["w1"][0]) - round(float(_rows(n, n)[1, 0]), 4)) < 1e-6, "vectors of another file")
         return _state_of(n)
 
-    return Writer(
-        "import of vectors",
-        lambda: import_vectors(files[OLD], name, replace=True) and None,
-        lambda: import_vectors(files[NEW], name, replace=True),
-        state,
-    )
+    reset, write = (partial(import_vectors, folder / f"{n}.txt", name, replace=True) for n in (OLD, NEW))
+    return Writer("import of vectors", reset, write, state)
 
 
-def _collection(path: Path) -> int:
+def _verify_collection(path: Path) -> int:
     """Open a collection, verify all its files, and return its number of items."""
-    from softset.collections.collection import Collection
-    from softset.vectors.storage import MANIFEST
-
     opened = Collection.open(path)
     for segment in json.loads((path / "manifest.json").read_text())["segments"]:
         MANIFEST.verify(path / segment)
@@ -96,27 +109,15 @@ def _collection(path: Path) -> int:
     return n
 
 
-def _items(start: int, stop: int):
-    from softset.collections.items import Item
-
-    return [Item(f"i{number}", f"text {number}", {"n": number}) for number in range(start, stop)]
-
-
 def _builds(folder: Path) -> Writer:
-    from softset.collections.collection import Collection
-
     path = folder / "books"
-    return Writer(
-        "build of a collection",
-        lambda: shutil.rmtree(path, ignore_errors=True),
-        lambda: Collection.create(path, _items(0, NEW), vectors=_rows(NEW, 1)),
-        lambda: _state_of(_collection(path)) if path.exists() else "old",
+    write = partial(Collection.create, path, _items(0, NEW), vectors=_rows(NEW, 1))
+    return _new_path(
+        "build of a collection", path, write, lambda: expect(_verify_collection(path) == NEW, "items are missing")
     )
 
 
 def _adds(folder: Path) -> Writer:
-    from softset.collections.collection import Collection
-
     path, original = folder / "books", folder / "original"
     Collection.create(original, _items(0, OLD), vectors=_rows(OLD, 1))
 
@@ -128,28 +129,21 @@ def _adds(folder: Path) -> Writer:
         "addition to a collection",
         reset,
         lambda: Collection.open(path).add(_items(OLD, NEW), vectors=_rows(NEW - OLD, 2)),
-        lambda: _state_of(_collection(path)),
+        lambda: _state_of(_verify_collection(path)),
     )
 
 
 def _tokens(folder: Path) -> Writer:
-    from softset import TokenSets
-
     path = folder / "sets"
     sets = TokenSets.from_arrays([_rows(5, seed) for seed in range(NEW // 5)])
 
-    def state() -> str:
-        if not path.exists():
-            return "old"
+    def verify() -> None:
         expect(np.array_equal(TokenSets.open(path).vectors, sets.vectors), "other vectors")
-        return "new"
 
-    return Writer("token sets", lambda: shutil.rmtree(path, ignore_errors=True), lambda: sets.save(path), state)
+    return _new_path("token sets", path, lambda: sets.save(path), verify)
 
 
 def _sets(folder: Path) -> Writer:
-    from softset import Subspace
-
     path = folder / "set.safetensors"
     old, new = Subspace.span(_rows(3, 1)), Subspace.span(_rows(40, 2))
 
@@ -162,44 +156,28 @@ def _sets(folder: Path) -> Writer:
 
 
 def _weights(folder: Path) -> Writer:
-    from softset import Idf
-
     path = folder / "idf.json"
     old, new = (Idf(n, {f"t{token}": 1 + token % n for token in range(n)}, "own") for n in (OLD, NEW))
     return Writer("idf", lambda: old.save(path), lambda: new.save(path), lambda: _state_of(Idf.load(path).documents))
 
 
 def _cache(folder: Path) -> Writer:
-    from softset.encoders.cache import CachedEncoder
-    from softset.encoders.loading import load_encoder
-
     encoder, path = load_encoder("words"), folder / "cache"
     texts = [f"the red book number {number} of the sea" for number in range(NEW)]
     expected = encoder.encode(texts).vectors
 
-    def state() -> str:
+    def verify() -> None:
         """Check that the cache gives the right vectors; it may hold a part of them."""
-        if not path.exists():
-            return "old"
         cached = CachedEncoder(encoder, path)
         expect(np.array_equal(cached.encode(texts).vectors, expected), "other vectors from the cache")
         expect(not cached.repaired, "damaged entries in the cache")
-        return "new"
 
-    return Writer(
-        "cache",
-        lambda: shutil.rmtree(path, ignore_errors=True),
-        lambda: CachedEncoder(encoder, path).encode(texts),
-        state,
-    )
+    return _new_path("cache", path, lambda: CachedEncoder(encoder, path).encode(texts), verify)
 
 
 def _scores(folder: Path) -> Writer:
-    from softset.io.checkpoint import resumable_file
-
     path = folder / "scores.tsv"
     lines = [f"{row}\t{row / 7:.6f}" for row in range(NEW)]
-    digest = hashlib.sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest()
 
     def write() -> None:
         """Resume an interrupted run if there is one."""
@@ -208,32 +186,20 @@ def _scores(folder: Path) -> Writer:
             for row in range(file.rows, NEW, 20):
                 file.append(lines[row : row + 20], {"rows": row})
 
-    def state() -> str:
-        if not path.exists():
-            return "old"
-        expect(hashlib.sha256(path.read_bytes()).hexdigest() == digest, "the rows differ")
-        return "new"
-
-    def reset() -> None:
-        shutil.rmtree(f"{path}.partial", ignore_errors=True)
-        path.unlink(missing_ok=True)
-
-    return Writer("scores, resumed", reset, write, state)
+    return _new_path(
+        "scores, resumed", path, write, lambda: expect(path.read_text().splitlines() == lines, "the rows differ")
+    )
 
 
 def _results(folder: Path) -> Writer:
     """Write a table of results as JSON and Markdown. Each of the two files may have the old or the new state."""
-    from softset.evaluation.tables import ResultRow, ResultTable
-
     rows = [ResultRow("t", f"d{number}", "m", "rho", 0.5, 9) for number in range(NEW)]
-    tables = {n: ResultTable("t", tuple(rows[:n])) for n in (OLD, NEW)}
+    old, new = (ResultTable("t", tuple(rows[:n])) for n in (OLD, NEW))
 
     def state() -> str:
         saved = ResultTable.load(folder / "table.json")
-        pages = [replace(table, facts=saved.facts).to_markdown() for table in tables.values()]
+        pages = [replace(table, facts=saved.facts).to_markdown() for table in (old, new)]
         expect((folder / "table.md").read_text("utf-8") in pages, "table.md has neither the old nor the new state")
         return _state_of(len(saved.rows))
 
-    return Writer(
-        "results", lambda: tables[OLD].save(folder, "table"), lambda: tables[NEW].save(folder, "table"), state
-    )
+    return Writer("results", lambda: old.save(folder, "table"), lambda: new.save(folder, "table"), state)

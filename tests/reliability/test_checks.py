@@ -46,7 +46,7 @@ def test_names_and_groups_of_checks() -> None:
     process = subprocess.run(
         [sys.executable, "-m", "reliability", "--only", "nothing"], cwd=ROOT, capture_output=True, text=True
     )
-    assert process.returncode == 2 and "give a group or one of queries-guided" in process.stderr
+    assert process.returncode == 2 and "give a group or one of network" in process.stderr
 
 
 def test_the_page_shows_the_saved_results() -> None:
@@ -101,11 +101,11 @@ def test_a_writer_that_is_not_atomic_is_detected(tmp_path: Path) -> None:
             file.write("w")
 
     writer = Writer("in place", lambda: path.write_text("old") and None, write, path.read_text)
-    assert writes._count_operations(writer) == 1
+    assert writes._measure(writer)[0] == 1
     writer.reset()
     writes._kill_at(writer, 1, after=True)
     assert writer.state() == "ne"
-    with pytest.raises(CheckFailed, match="in place, killed now: the state is ne"):
+    with pytest.raises(CheckFailed, match="in place, now: the state is ne"):
         writes._check_recovery(writer, "now")
 
 

@@ -92,11 +92,11 @@ class Client:
     def __exit__(self, *_: object) -> None:
         self.connection.close()
 
-    def send(self, method: str, path: str, body: object) -> tuple[int, bytes]:
+    def send(self, method: str, path: str, body: object, **headers: bytes) -> tuple[int, bytes]:
         content = None if body is None else json.dumps(body)
         for retry in (True, False):
             try:
-                self.connection.request(method, path, content, {"content-type": "application/json"})
+                self.connection.request(method, path, content, {"content-type": "application/json", **headers})
                 response = self.connection.getresponse()
                 return response.status, response.read()
             except (http.client.HTTPException, OSError):

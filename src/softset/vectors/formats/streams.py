@@ -105,7 +105,7 @@ def open_stream(path: str | os.PathLike[str], member: str | None = None) -> File
 
 
 def _select_member(name: str, files: list[zipfile.ZipInfo], member: str | None) -> zipfile.ZipInfo:
-    candidates = [info for info in files if not info.is_dir() and not _is_documentation(info.filename)]
+    candidates = [info for info in files if not info.filename.endswith("/") and not _is_documentation(info.filename)]
     selected = [info for info in candidates if member in (None, info.filename, PurePosixPath(info.filename).name)]
     if len(selected) == 1:
         info = selected[0]
