@@ -100,10 +100,10 @@ def test_interrupted_run_can_be_resumed(run, data, home, monkeypatch) -> None:
 
     whole, arguments = LengthEvaluation._sample, two(data, *FEW, "--out", "kept")
 
-    def stopped(self, name, *arguments):
-        if name == "alike":
+    def stopped(self, sample, *arguments):
+        if sample.name == "alike":
             raise KeyboardInterrupt
-        return whole(self, name, *arguments)
+        return whole(self, sample, *arguments)
 
     with monkeypatch.context() as patch:
         patch.setattr(LengthEvaluation, "_sample", stopped)

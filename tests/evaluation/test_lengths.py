@@ -17,7 +17,6 @@ from softset.evaluation.lengths import METRICS, LengthEvaluation, similar_pairs,
 from softset.evaluation.methods import ScoringMethod
 from softset.evaluation.significance import bootstrap
 from softset.evaluation.sts_data import SentencePairs
-from softset.io.checkpoint import checkpoint
 from softset.similarity.scorer import Scorer
 from tests.evaluation.sts_cases import WORDS
 
@@ -226,28 +225,3 @@ def test_data_without_pairs_are_refused() -> None:
     for options in ({"samples": 0}, {"seed": -1}):
         with pytest.raises(InputError, match=next(iter(options))):
             run("average", **options).table(DATASETS)
-
-
-def test_resumed_run_gives_the_same_table(tmp_path, monkeypatch) -> None:
-    path, notes = tmp_path / "out" / "lengths.partial", []
-    evaluation = run("average", "subspace+chance", note=notes.append)
-    whole = run("average", "subspace+chance").table(DATASETS)
-    settings, compute = evaluation.settings({}), LengthEvaluation._sample
-    with monkeypatch.context() as patch:
-
-        def interrupted(self, name, *arguments):
-            if name == "alike":
-                raise KeyboardInterrupt
-            return compute(self, name, *arguments)
-
-        patch.setattr(LengthEvaluation, "_sample", interrupted)
-        with pytest.raises(KeyboardInterrupt), checkpoint(path, settings) as parts:
-            evaluation.table(DATASETS, parts=parts)
-    notes.clear()
-    other = run("average", "subspace+chance", limit=3).settings({})
-    with pytest.raises(InputError, match="was started with another limit"), checkpoint(path, other, resume=True):
-        pass
-    with checkpoint(path, settings, resume=True) as parts:
-        resumed = evaluation.table(DATASETS, parts=parts)
-    assert [note.split(":")[0] for note in notes if "pairs" in note] == ["alike"]
-    assert [replace(row, seconds=None) for row in resumed.rows] == [replace(row, seconds=None) for row in whole.rows]

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from softset.errors import InputError, NotFiniteError, ShapeError
+from softset.errors import InputError
 from softset.evaluation import significance
 from softset.evaluation.significance import (
-    as_scores,
     average_estimates,
     bootstrap,
     estimates,
@@ -177,22 +176,6 @@ def test_average_over_datasets_is_more_precise_than_each() -> None:
     half = better._replace(value=0.5, variance=0.01, difference_variance=0.01)
     other = half._replace(value=0.5 + 1.959964 * np.sqrt(0.01 / 2))
     assert average_estimates([other, other], [half, half], 999).p == pytest.approx(0.05, abs=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("values", "error", "sentence"),
-    [
-        ([], ShapeError, r"the scores have shape \(0,\): give one number per segment"),
-        ([[1.0]], ShapeError, r"the scores have shape \(1, 1\)"),
-        ([[1.0], [1.0, 2.0]], InputError, "the scores are not a list of numbers"),
-        ([1.0, np.nan], NotFiniteError, "the scores contain nan at segment 1"),
-        ([-np.inf], NotFiniteError, "the scores contain -inf at segment 0"),
-        (["a"], InputError, "the scores are not a list of numbers"),
-    ],
-)
-def test_invalid_scores_raise_one_sentence(values, error, sentence) -> None:
-    with pytest.raises(error, match=sentence):
-        as_scores(values)
 
 
 @pytest.mark.parametrize("samples", [0, -1, 1_000_001, 1.5, None])

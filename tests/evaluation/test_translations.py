@@ -1,7 +1,6 @@
 """Taus equal those computed by hand, whatever the block size, and an interrupted run can be resumed."""
 
 import sys
-from dataclasses import replace
 from zlib import crc32
 
 import numpy as np
@@ -10,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import softset
-from softset.errors import InputError, MissingExtraError
+from softset.errors import MissingExtraError
 from softset.evaluation import translations
 from softset.evaluation.data import DataFolder
 from softset.evaluation.methods import ScoringMethod
@@ -25,7 +24,6 @@ from softset.evaluation.translations import (
     tau_statistic,
 )
 from softset.evaluation.translations_data import LanguagePair, choose_pairs, read_pair
-from softset.io.checkpoint import checkpoint
 from tests.evaluation.translation_cases import JUDGEMENTS, REFERENCES, TRANSLATIONS, real_data, write_pair
 
 WORDS = softset.load_encoder("words")
@@ -159,38 +157,6 @@ def test_idf_weights_are_fitted_on_all_references(tmp_path, monkeypatch) -> None
     expected = softset.score(pair.translations, references, model="words", metric=name, idf=idf)
     scores = [scored[method].values for method in (name, f"{name} P", f"{name} R")]
     assert np.allclose(scores, [expected.score, expected.precision, expected.recall], atol=1e-6)
-
-
-def test_resumed_run_skips_finished_pairs(tmp_path, monkeypatch) -> None:
-    for name in ("cs-en", "de-en"):
-        write_pair(tmp_path, name)
-    data = DataFolder(tmp_path)
-    judgements = [read_pair(data, name) for name in ("cs-en", "de-en")]
-    run = TranslationEvaluation(WORDS, methods("bertscore", "average"), samples=30)
-    whole, settings = run.table(judgements), run.settings({"data": data.checksums})
-    real, calls = translations.score_translations, []
-
-    def interrupted(encoder, methods, pair, moment, progress):
-        calls.append(pair.name)
-        if calls == ["cs-en", "de-en"]:
-            raise KeyboardInterrupt
-        return real(encoder, methods, pair, moment, progress)
-
-    monkeypatch.setattr("softset.evaluation.translations.score_translations", interrupted)
-    path = tmp_path / "wmt.partial"
-    with pytest.raises(KeyboardInterrupt), checkpoint(path, settings) as parts:
-        run.table(judgements, parts=parts)
-    for other in (replace(run, methods=methods("bertscore")), replace(run, samples=31)):
-        changed = other.settings({"data": data.checksums})
-        with pytest.raises(InputError, match="was started with another"), checkpoint(path, changed, resume=True):
-            pass
-    with checkpoint(path, settings, resume=True) as parts:
-        resumed = run.table(judgements, parts=parts)
-    assert calls == ["cs-en", "de-en", "de-en"]
-    numbers = [
-        [(row.dataset, row.method, row.value, row.low, row.p) for row in table.rows] for table in (whole, resumed)
-    ]
-    assert numbers[0] == numbers[1]
 
 
 def test_unsupported_methods_are_left_out_and_reported(tmp_path, monkeypatch) -> None:

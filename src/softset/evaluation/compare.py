@@ -14,10 +14,9 @@ from softset import __version__
 from softset.encoders.base import Progress
 from softset.encoders.signature import format_signature
 from softset.encoders.tokensets import TokenSets
-from softset.errors import InputError, ShapeError
+from softset.errors import InputError, NotFiniteError, ShapeError
 from softset.evaluation.significance import (
     Estimate,
-    as_scores,
     check_draws,
     estimates,
     mean_statistic,
@@ -228,7 +227,7 @@ def _score_rows(scores: Scores) -> dict[str, npt.NDArray[np.float64]]:
         names = "; ".join(f"{system} has {', '.join(values) or 'none'}" for system, values in scores.items())
         raise InputError(f"all systems need the same metrics, at least one, but {names}")
     rows = {
-        metric: [as_scores(values[metric], f"{metric} scores of {system}") for system, values in scores.items()]
+        metric: [_as_scores(values[metric], f"{metric} scores of {system}") for system, values in scores.items()]
         for metric in metrics
     }
     sizes = sorted({len(row) for of_metric in rows.values() for row in of_metric})
@@ -236,6 +235,21 @@ def _score_rows(scores: Scores) -> dict[str, npt.NDArray[np.float64]]:
         counts = " or ".join(f"{size:,}" for size in sizes)
         raise ShapeError(f"systems have {counts} scores: give one per segment for all systems and metrics")
     return {metric: np.stack(of_metric) for metric, of_metric in rows.items()}
+
+
+def _as_scores(values: npt.ArrayLike, name: str) -> npt.NDArray[np.float64]:
+    """Return one finite score per segment (n,)."""
+    try:
+        scores = np.asarray(values, dtype=np.float64)
+    except (ValueError, TypeError):
+        raise InputError(f"the {name} are not a list of numbers: give one number per segment") from None
+    if scores.ndim != 1 or not scores.size:
+        raise ShapeError(f"the {name} have shape {scores.shape}: give one number per segment, at least 1")
+    invalid = ~np.isfinite(scores)
+    if invalid.any():
+        segment = int(invalid.argmax())
+        raise NotFiniteError(f"the {name} contain {scores[segment]} at segment {segment}: give finite numbers")
+    return scores
 
 
 def score_systems(

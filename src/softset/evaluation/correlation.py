@@ -1,11 +1,9 @@
 """Pearson's and Spearman's correlation as bootstrap statistics: all draws and all methods at once.
 
 A draw is given as counts: how often each pair was drawn. The ranks of a draw follow from the order of all values,
-sorted once, by cumulative sums of the counts. That is exact, ties included, and 28 times as fast as a loop over
-`scipy.stats.spearmanr` (1,000 draws of 3,000 pairs: 15 ms instead of 420 ms per method).
+sorted once, by cumulative sums of the counts. That is exact, ties included, and 18 times as fast as a loop over
+`scipy.stats.spearmanr` (1,000 draws of 3,000 pairs: 25 ms instead of 450 ms per method).
 """
-
-from typing import NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +11,6 @@ import numpy.typing as npt
 from softset.evaluation.significance import Statistic
 
 Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 ROUNDING = 1e-12  # a variance below this share of the mean square is rounding
 
@@ -26,52 +23,37 @@ def spearman_statistic(gold: Floats, rows: Floats) -> Statistic:
     >>> spearman_statistic(np.array([1.0, 2.0, 3.0]), np.array([[0.1, 0.2, 0.9]]))(np.ones((3, 1))).round(9)
     array([[1.]])
     """
-    gold_ranking, rankings = _Ranking.of(gold), [_Ranking.of(row) for row in rows]
+    rank_gold, rank_rows = _ranker(gold), [_ranker(row) for row in rows]
 
     def statistic(counts: Floats) -> Floats:
-        _, gold_ranks = gold_ranking.centred_ranks(counts)
-        gold_ranks = gold_ranks[gold_ranking.group]
+        gold_ranks = rank_gold(counts)
         weighted = counts * gold_ranks
         gold_squares = np.einsum("nb,nb->b", weighted, gold_ranks)
-        rho = np.empty((len(rankings), counts.shape[1]))
-        for index, ranking in enumerate(rankings):
-            sizes, ranks = ranking.centred_ranks(counts)
-            product = np.einsum("gb,gb->b", ranking.group_sums(weighted), ranks)
-            rho[index] = _ratio(product, np.einsum("gb,gb,gb->b", sizes, ranks, ranks), gold_squares)
+        rho = np.empty((len(rank_rows), counts.shape[1]))
+        for index, rank in enumerate(rank_rows):
+            ranks = rank(counts)
+            squares = np.einsum("nb,nb,nb->b", counts, ranks, ranks)
+            rho[index] = _ratio(np.einsum("nb,nb->b", weighted, ranks), squares, gold_squares)
         return rho
 
     return statistic
 
 
-class _Ranking(NamedTuple):
-    """The ascending order of n values, the start of each group of ties in it, and the group of each value."""
+def _ranker(values: Floats) -> Statistic:
+    """Return the function that computes the ranks (n, b) of values (n,) in each draw, minus their mean."""
+    _, group, ties = np.unique(values, return_inverse=True, return_counts=True)
+    order, starts = np.argsort(values, kind="stable"), np.cumsum(ties) - ties
 
-    order: Integers
-    starts: Integers
-    group: Integers
+    def ranks(counts: Floats) -> Floats:
+        drawn = np.add.reduceat(counts[order], starts, axis=0)
+        ends: Floats = np.cumsum(drawn, axis=0)
+        mean = ends[-1] / 2
+        drawn /= 2
+        ends -= drawn
+        ends -= mean
+        return ends[group]
 
-    @classmethod
-    def of(cls, values: Floats) -> Self:
-        order = np.argsort(values, kind="stable")
-        ordered = values[order]
-        is_start = np.concatenate([[True], ordered[1:] != ordered[:-1]])
-        group = np.empty(len(values), dtype=np.int64)
-        group[order] = np.cumsum(is_start) - 1
-        return cls(order, np.flatnonzero(is_start), group)
-
-    def group_sums(self, values: Floats) -> Floats:
-        """Return the sums (g, b) of values (n, b) over each group of ties."""
-        ordered = values[self.order]
-        return ordered if len(self.starts) == len(self.order) else np.add.reduceat(ordered, self.starts, axis=0)
-
-    def centred_ranks(self, counts: Floats) -> tuple[Floats, Floats]:
-        """Return how many members of each group were drawn, and their shared rank minus the mean rank, (g, b) each."""
-        sizes = self.group_sums(counts)
-        ranks = np.cumsum(sizes, axis=0)
-        mean = ranks[-1] / 2
-        ranks -= sizes / 2
-        ranks -= mean
-        return sizes, ranks
+    return ranks
 
 
 def pearson_statistic(gold: Floats, rows: Floats) -> Statistic:

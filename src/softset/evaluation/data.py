@@ -71,13 +71,6 @@ class DataFolder:
             raise FileError(f"{path} has a header but no rows")
         return rows
 
-    def folders(self, name: str) -> list[str]:
-        """Return the sorted names of the folders inside a folder."""
-        path = self.path / name
-        if not path.is_dir():
-            raise FileError(f"{path} is missing: {HINT}")
-        return sorted(entry.name for entry in path.iterdir() if entry.is_dir())
-
 
 def finite_number(cell: str) -> float:
     """Parse a finite number.

@@ -5,7 +5,7 @@ the number of tokens where the texts share nothing.
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
@@ -16,8 +16,9 @@ from softset.encoders.texts import distinct_indices
 from softset.encoders.tokensets import TokenSets
 from softset.errors import InputError
 from softset.evaluation.correlation import spearman_statistic
-from softset.evaluation.metric_evaluation import MetricEvaluation, Result, TimedScores, score_blocks
-from softset.evaluation.significance import check_draws, mean_statistic
+from softset.evaluation.methods import ScoringMethod
+from softset.evaluation.metric_evaluation import MetricEvaluation, Result, score_blocks
+from softset.evaluation.significance import mean_statistic
 from softset.evaluation.sts_data import SentencePairs
 from softset.evaluation.tables import ResultTable
 from softset.io.checkpoint import PartFolder
@@ -103,7 +104,6 @@ class LengthEvaluation(MetricEvaluation):
         limit: Number of pairs of each sample, or None for all.
 
     >>> import softset
-    >>> from softset.evaluation.methods import ScoringMethod
     >>> texts = ["a red book", "a pen", "the king of the green field", "his mother"]
     >>> pairs = SentencePairs("STS-B", np.array([5.0, 1.0]), texts[:2], texts[2:], ["", ""])
     >>> evaluation = LengthEvaluation(softset.load_encoder("words"), [ScoringMethod.parse("subspace R")], samples=9)
@@ -128,8 +128,7 @@ class LengthEvaluation(MetricEvaluation):
         self, datasets: Sequence[SentencePairs], *, parts: PartFolder | None = None, facts: dict[str, Any] | None = None
     ) -> ResultTable:
         """Return the rows of both samples; an empty sample is left out."""
-        check_draws(self.samples, self.seed)
-        methods, moment = self.usable_methods()
+        methods, moment = self._usable_methods()
         samples = [draw(datasets, limit=self.limit, seed=self.seed) for draw in (unrelated_pairs, similar_pairs)]
         index = distinct_indices([text for sample in samples for text in (*sample.references, *sample.candidates)])
         if not index:
@@ -138,32 +137,34 @@ class LengthEvaluation(MetricEvaluation):
         idf = Idf.count([sets]) if any(method.metric.needs_idf for method in methods) else None
         results: list[Result] = []
         for sample in samples:
-            left, right = self._indices(sample, sets, index)
-            pairs = pair_blocks(sets, sets, left, right, idf, moment)
-            score = partial(score_blocks, methods, pairs, len(left), moment)
-            compute = partial(self._sample, sample.name, score, sets.counts[right], sets.counts[left])
+            compute = partial(self._sample, sample, sets, index, methods, idf, moment)
             results += self._stored(parts, sample.name, compute)
         rows = tuple(row for row, _ in results)
-        return ResultTable(self.TITLE, rows, None, {**self.facts(), **(facts or {})})
+        return ResultTable(self.TITLE, rows, None, {**self._facts(), **(facts or {})})
 
-    def _indices(self, sample: PairSample, sets: TokenSets, index: dict[str, int]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the index of each candidate and reference, without pairs that have a text without tokens."""
+    def _sample(
+        self,
+        sample: PairSample,
+        sets: TokenSets,
+        index: dict[str, int],
+        methods: Sequence[ScoringMethod],
+        idf: Idf | None,
+        moment: np.ndarray | None,
+    ) -> list[Result]:
+        """Return the results of one sample, without pairs that have a text without tokens."""
+        name = sample.name
         sides = sample.candidates, sample.references
         left, right = (np.array([index[text] for text in side], dtype=np.int64) for side in sides)
         known = (sets.counts[left] > 0) & (sets.counts[right] > 0)
         if not known.all():
-            self.note(f"{sample.name}: {(~known).sum():,} pairs left out, because a sentence has no known tokens")
-        return left[known], right[known]
-
-    def _sample(
-        self, name: str, score: Callable[[], dict[str, TimedScores]], references: np.ndarray, candidates: np.ndarray
-    ) -> list[Result]:
-        """Return the results of one sample, given the lengths (n,) of its references and candidates."""
-        if not len(references):
+            self.note(f"{name}: {(~known).sum():,} pairs left out, because a sentence has no known tokens")
+        left, right = left[known], right[known]
+        if not len(left):
             self.note(f"left out: {name}, because there are no such pairs")
             return []
         start = time.perf_counter()
-        scores = score()
+        scores = score_blocks(methods, pair_blocks(sets, sets, left, right, idf, moment), len(left), moment)
+        candidates, references = sets.counts[left], sets.counts[right]
         values = np.stack([timed.values for timed in scores.values()])
         results: list[Result] = []
         for metric, lengths in (("spearman", references), ("spearman candidate", candidates)):

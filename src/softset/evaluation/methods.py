@@ -117,17 +117,17 @@ def usable_methods(
     ['average']
     """
     usable: list[ScoringMethod] = []
-    unweighted: set[Metric] = set()
+    notes: dict[str, None] = {}  # each once, in order
     for method in methods:
         missing = _missing(method, probe, moment)
         if missing is not None:
-            note(f"left out: {method.name}, because {missing}")
+            notes[f"left out: {method.name}, because {missing}"] = None
             continue
         usable.append(method)
-        changed = method.metric.resolve(has_moment=moment is not None) != method.metric
-        if changed and method.metric not in unweighted:
-            unweighted.add(method.metric)
-            note(f"{method.metric} weights all tokens equally, because the model's second moment is unknown")
+        if method.metric.resolve(has_moment=moment is not None) != method.metric:
+            notes[f"{method.metric} weights all tokens equally, because the model's second moment is unknown"] = None
+    for text in notes:
+        note(text)
     if not usable:
         raise InputError("none of the metrics can be used with this model: choose others with --metric")
     return usable

@@ -11,7 +11,7 @@ import numpy as np
 from softset import __version__
 from softset.encoders.base import Encoder, Progress
 from softset.evaluation.methods import BASELINE, ScoringMethod, usable_methods
-from softset.evaluation.significance import Estimate, Statistic, average_estimates, estimates
+from softset.evaluation.significance import Estimate, Statistic, average_estimates, check_draws, estimates
 from softset.evaluation.tables import ResultRow, ResultTable
 from softset.io.checkpoint import PartFolder, load_or_compute
 from softset.similarity.metrics import DEFAULT, PRF
@@ -95,13 +95,11 @@ class MetricEvaluation:
     note: Callable[[str], None] = lambda _: None
     progress: Progress | None = None
 
-    def facts(self) -> dict[str, Any]:
-        """Return the settings that determine the results, for the table.
+    def __post_init__(self) -> None:
+        check_draws(self.samples, self.seed)
 
-        >>> import softset
-        >>> MetricEvaluation(softset.load_encoder("words"), [], samples=9).facts()["samples"]
-        9
-        """
+    def _facts(self) -> dict[str, Any]:
+        """Return the settings that determine the results, for the table."""
         options = {option.name: getattr(self, option.name) for option in fields(self)}
         for name in ("encoder", "methods", "note", "progress", "chrf"):
             options.pop(name, None)
@@ -116,16 +114,10 @@ class MetricEvaluation:
         ['average']
         """
         names = [method.name for method in self.methods]
-        return {"softset": __version__, "methods": names, **self.facts(), **data}
+        return {"softset": __version__, "methods": names, **self._facts(), **data}
 
-    def usable_methods(self) -> tuple[list[ScoringMethod], np.ndarray | None]:
-        """Return the methods that the encoder supports, and its second moment if it is known.
-
-        >>> import softset
-        >>> evaluation = MetricEvaluation(softset.load_encoder("words"), [ScoringMethod.parse("average")])
-        >>> evaluation.usable_methods()[1].shape
-        (300, 300)
-        """
+    def _usable_methods(self) -> tuple[list[ScoringMethod], np.ndarray | None]:
+        """Return the methods that the encoder supports, and its second moment if it is known."""
         moment: np.ndarray | None = getattr(self.encoder, "second_moment", None)
         return usable_methods(self.methods, self.encoder.encode(["a"]), moment, self.note), moment
 
@@ -139,14 +131,14 @@ class MetricEvaluation:
             parts: Checkpoint of finished datasets, or None.
             facts: Further facts about the table.
         """
-        methods, moment = self.usable_methods()
+        methods, moment = self._usable_methods()
         results = [
             self._stored(parts, dataset.name, partial(self._dataset, dataset, methods, moment)) for dataset in datasets
         ]
         rows = [row for dataset in results for row, _ in dataset]
         averages = self._averages(results) if len(results) > 1 else []
         baseline = BASELINE if any(row.method == BASELINE for row in rows) else None
-        return ResultTable(self.TITLE, (*rows, *averages), baseline, {**self.facts(), **(facts or {})})
+        return ResultTable(self.TITLE, (*rows, *averages), baseline, {**self._facts(), **(facts or {})})
 
     def _dataset(self, dataset: Any, methods: Sequence[ScoringMethod], moment: np.ndarray | None) -> list[Result]:
         """Return the results of one dataset."""

@@ -74,15 +74,12 @@ def _draw_panel(axes: Any, table: ResultTable, column: tuple[str, str], labels: 
     _simplify(axes)
 
 
-def _errors(rows: Sequence[ResultRow]) -> np.ndarray | None:
-    """Return how far each interval reaches below and above its value, (2, n), or None without intervals."""
-    if all(row.low is None for row in rows):
-        return None
-    lows = [row.value if row.low is None else row.low for row in rows]
-    highs = [row.value if row.high is None else row.high for row in rows]
+def _errors(rows: Sequence[ResultRow]) -> np.ndarray:
+    """Return how far each interval reaches below and above its value, (2, n); NaN without an interval."""
     values = np.array([row.value for row in rows])
+    low, high = np.array([(row.low, row.high) for row in rows], dtype=np.float64).T
     # The percentiles of a skewed bootstrap may leave the value just outside the interval.
-    return np.maximum([values - lows, highs - values], 0.0)
+    return np.maximum([values - low, high - values], 0.0)
 
 
 def save_ranks(ranks: Mapping[str, npt.ArrayLike], path: Path) -> None:
@@ -152,12 +149,9 @@ def _draw_pairs(axes: Any, table: ResultTable, metric: str, methods: tuple[str, 
 
 
 def _figure(width: float, height: float) -> Any:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width, height), dpi=DPI, facecolor="white", layout="constrained")
-    FigureCanvasAgg(figure)  # a canvas of its own, so that pyplot is not imported
-    return figure
+    return Figure(figsize=(width, height), dpi=DPI, facecolor="white", layout="constrained")
 
 
 def _simplify(axes: Any) -> None:

@@ -22,7 +22,7 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
-from softset.errors import InputError, NotFiniteError, ShapeError
+from softset.errors import InputError
 
 Floats = npt.NDArray[np.float64]
 Statistic = Callable[[Floats], Floats]  # counts (n, b) of b draws -> values (k, b) of k systems
@@ -47,25 +47,6 @@ class Estimate(NamedTuple):
     p: float | None = None
     variance: float = 0.0
     difference_variance: float = 0.0
-
-
-def as_scores(values: npt.ArrayLike, name: str = "scores") -> Floats:
-    """Return scores as a float64 array (n,) and check that there is one finite number per segment.
-
-    >>> as_scores([1, 0, 1])
-    array([1., 0., 1.])
-    """
-    try:
-        scores = np.asarray(values, dtype=np.float64)
-    except (ValueError, TypeError):
-        raise InputError(f"the {name} are not a list of numbers: give one number per segment") from None
-    if scores.ndim != 1 or not scores.size:
-        raise ShapeError(f"the {name} have shape {scores.shape}: give one number per segment, at least 1")
-    invalid = ~np.isfinite(scores)
-    if invalid.any():
-        segment = int(invalid.argmax())
-        raise NotFiniteError(f"the {name} contain {scores[segment]} at segment {segment}: give finite numbers")
-    return scores
 
 
 def check_draws(draws: int, seed: int, name: str = "samples") -> None:

@@ -79,7 +79,10 @@ class TranslationEvaluation(MetricEvaluation):
         start = perf_counter()
         scores = score_translations(self.encoder, methods, pair, moment, self.progress)
         if self.chrf is not None:
-            scores[CHRF] = _score_chrf(pair, self.chrf)
+            chrf_start = perf_counter()
+            owners = zip(pair.translations, pair.owner, strict=True)
+            values = [self.chrf(text, pair.references[owner]) for text, owner in owners]
+            scores[CHRF] = TimedScores(np.array(values), perf_counter() - chrf_start)
         statistic = tau_statistic(np.stack([timed.values for timed in scores.values()]), pair)
         results = self._results(pair.name, scores, "kendall", statistic, len(pair.references), len(pair))
         empty = sum(not text.strip() for text in pair.translations)
@@ -100,7 +103,8 @@ def tau_statistic(scores: Floats, pair: LanguagePair) -> Statistic:
     array([[0.333]])
     """
     signs = np.where(scores[:, pair.better] > scores[:, pair.worse] + TIE, 1.0, -1.0)
-    segments, judgements = len(pair.references), pair.counts.astype(np.float64)
+    segments = len(pair.references)
+    judgements = np.bincount(pair.segment, minlength=segments).astype(np.float64)
     surplus = np.stack([np.bincount(pair.segment, weights=row, minlength=segments) for row in signs])
     return lambda counts: surplus @ counts / (judgements @ counts)
 
@@ -146,9 +150,3 @@ def sentence_chrf() -> Callable[[str, str], float]:
     except ImportError:
         raise MissingExtraError("chrF needs sacrebleu: pip install sacrebleu") from None
     return lambda translation, reference: float(metric.sentence_score(translation, [reference]).score)
-
-
-def _score_chrf(pair: LanguagePair, chrf: Callable[[str, str], float]) -> TimedScores:
-    start = perf_counter()
-    scores = [chrf(text, pair.references[owner]) for text, owner in zip(pair.translations, pair.owner, strict=True)]
-    return TimedScores(np.array(scores), perf_counter() - start)

@@ -40,11 +40,6 @@ class LanguagePair:
     def __len__(self) -> int:
         return len(self.segment)
 
-    @property
-    def counts(self) -> Integers:
-        """The number of judgements of each segment (s,)."""
-        return np.bincount(self.segment, minlength=len(self.references))
-
 
 def choose_pairs(data: DataFolder, names: Iterable[str]) -> list[str]:
     """Return the language pairs with these names; "all" means every pair in the folder.
@@ -53,12 +48,14 @@ def choose_pairs(data: DataFolder, names: Iterable[str]) -> list[str]:
     >>> from pathlib import Path
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     Path(folder, "wmt18", "cs-en").mkdir(parents=True)
+    ...     Path(folder, "wmt18", "cs-en", "darr.tsv").touch()
     ...     choose_pairs(DataFolder(folder), ["cs-en"]), choose_pairs(DataFolder(folder), ["all"])
     (['cs-en'], ['cs-en'])
     """
-    known, chosen = data.folders(FOLDER), list(dict.fromkeys(names))
+    known = sorted(path.parent.name for path in (data.path / FOLDER).glob("*/darr.tsv"))
     if not known:
-        raise FileError(f"{data.path / FOLDER} has no language pairs: it needs folders such as cs-en")
+        raise FileError(f"{data.path / FOLDER} has no language pairs: it needs folders such as cs-en with a darr.tsv")
+    chosen = list(dict.fromkeys(names))
     for name in chosen:
         if name not in (*known, "all"):
             raise InputError(f"there is no language pair {name[:60]!r}: use {', '.join(known)} or all")
@@ -96,7 +93,11 @@ def read_pair(data: DataFolder, name: str, limit: int | None = None) -> Language
     segments = sorted({row[0] for row in rows})[:limit]
     rows = [row for row in rows if row[0] <= segments[-1]]
     judged = sorted({(row[0], system) for row in rows for system in row[1:3]})
-    texts = _read_systems(data, folder, sorted({system for _, system in judged}), len(references))
+    texts = {system: data.lines(f"{folder}/hyp/{system}.txt") for system in sorted({system for _, system in judged})}
+    for system, lines in texts.items():
+        if len(lines) != len(references):
+            counts = f"{len(lines):,} lines, but ref.txt has {len(references):,}"
+            raise FileError(f"{hypotheses / system}.txt has {counts}: both need the same")
     segment_index = {sid: index for index, sid in enumerate(segments)}
     translation_index = {key: index for index, key in enumerate(judged)}
     return LanguagePair(
@@ -108,14 +109,3 @@ def read_pair(data: DataFolder, name: str, limit: int | None = None) -> Language
         np.array([translation_index[row[0], row[1]] for row in rows]),
         np.array([translation_index[row[0], row[2]] for row in rows]),
     )
-
-
-def _read_systems(data: DataFolder, folder: str, systems: Iterable[str], segments: int) -> dict[str, list[str]]:
-    texts = {}
-    for system in systems:
-        name = f"{folder}/hyp/{system}.txt"
-        texts[system] = data.lines(name)
-        if len(texts[system]) != segments:
-            count = len(texts[system])
-            raise FileError(f"{data.path / name} has {count:,} lines, but ref.txt has {segments:,}: both need the same")
-    return texts

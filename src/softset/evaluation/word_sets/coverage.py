@@ -4,8 +4,8 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from softset.evaluation.data import DataFolder, finite_number
-from softset.evaluation.sts_data import COLUMNS, DATASETS, FILES
+from softset.evaluation.data import DataFolder
+from softset.evaluation.sts_data import DATASETS, read_datasets
 from softset.evaluation.tables import ResultRow
 from softset.evaluation.word_sets.data import QUERY_SIZE, Concepts
 from softset.search.words import WordVectors
@@ -18,10 +18,9 @@ QUERIES_PER_CALL = 10
 def sts_words(data: DataFolder) -> Counter[str]:
     """Return how often each word occurs in the tokenised STS test pairs; punctuation is not counted."""
     counts: Counter[str] = Counter()
-    for name in DATASETS:
-        file = f"sts/tokenised/{FILES.get(name, name)}.tsv"
-        for _, left, right, _ in data.table(file, COLUMNS, [finite_number, str, str, str]):
-            counts.update(word for word in f"{left} {right}".split() if any(map(str.isalnum, word)))
+    for pairs in read_datasets(data, DATASETS, "tokenised"):
+        for text in (*pairs.references, *pairs.candidates):
+            counts.update(word for word in text.split() if any(map(str.isalnum, word)))
     return counts
 
 

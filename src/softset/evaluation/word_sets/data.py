@@ -14,7 +14,6 @@ vectors with different vocabularies get nearly the same queries. On the training
 from the split itself.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -156,32 +155,27 @@ def draw_tasks(
     tasks = [SetTask("Set", singles, (), tuple(concepts.sets[index][QUERY_SIZE:] for index in singles))]
     for number, name in enumerate(TASKS[1:]):
         rng = np.random.default_rng([seed, number])
-        members, min_shared = (own, 0) if name == "Union" else (pool, MIN_SHARED)
-        pairs = _shuffled_pairs(concepts, np.array(members), min_shared, rng)
-        tasks.append(_pair_task(name, concepts, pairs, usable, rng, min(MAX_PAIRS, limit or MAX_PAIRS)))
+        members = np.array(own if name == "Union" else pool)
+        tasks.append(_pair_task(name, concepts, members, usable, rng, min(MAX_PAIRS, limit or MAX_PAIRS)))
     return tasks
-
-
-def _shuffled_pairs(
-    concepts: Concepts, members: npt.NDArray[np.int64], min_shared: int, rng: np.random.Generator
-) -> Iterator[tuple[int, int]]:
-    """Yield the pairs of sets that share enough words, in random order and with random sides."""
-    rows, columns = np.nonzero(np.triu(concepts.shared[np.ix_(members, members)] >= min_shared, 1))
-    for number in rng.permutation(len(rows)):
-        pair = (int(members[rows[number]]), int(members[columns[number]]))
-        yield pair if rng.integers(2) else pair[::-1]
 
 
 def _pair_task(
     name: str,
     concepts: Concepts,
-    pairs: Iterator[tuple[int, int]],
+    members: npt.NDArray[np.int64],
     usable: list[bool],
     rng: np.random.Generator,
     size: int,
 ) -> SetTask:
+    """Return a task of two sets: pairs that share enough words, in random order and with random sides."""
+    min_shared = 0 if name == "Union" else MIN_SHARED
+    first, second = np.nonzero(np.triu(concepts.shared[np.ix_(members, members)] >= min_shared, 1))
     queries = []
-    for a, b in pairs:
+    for number in rng.permutation(len(first)):
+        a, b = int(members[first[number]]), int(members[second[number]])
+        if not rng.integers(2):
+            a, b = b, a
         targets, leaks = _targets(name, concepts, a, b, rng)
         if usable[a] and usable[b] and targets and (leaks or name != "Difference"):
             queries.append((a, b, targets, leaks))

@@ -199,16 +199,12 @@ class WordSetEvaluation:
             values = {"A outside B": inside, "leak": leaked, "difference": inside - leaked}
         return {(task.name, metric): column for metric, column in values.items()}
 
-    def _baseline(self) -> _Measurement:
-        name = self.baseline.name
-        if name not in self.measured:
-            vectors = self.vectors(self.baseline.preprocessing)
-            self._measure_method(self.baseline, QueryScorer(self.concepts, vectors, self.known))
-        return self.measured[name]
-
     def _result_rows(self, methods: Sequence[str]) -> Iterator[ResultRow]:
         """Yield the rows by method, task and metric; all methods use the same draws."""
-        baseline = self._baseline()
+        if self.baseline.name not in self.measured:
+            vectors = self.vectors(self.baseline.preprocessing)
+            self._measure_method(self.baseline, QueryScorer(self.concepts, vectors, self.known))
+        baseline = self.measured[self.baseline.name]
         measured = {name: self.measured[name] for name in methods}
         columns = dict.fromkeys(column for measurement in measured.values() for column in measurement.values)
         results = {column: self._test(column, measured, baseline) for column in columns}
