@@ -68,7 +68,8 @@ def main(arguments: list[str] | None = None) -> None:
         click.echo("softset: interrupted; no file is half written", err=True)
         code = 130
     except click.ClickException as error:
-        click.echo(f"softset: {_usage_sentence(error)}", err=True)
+        command = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "softset"
+        click.echo(f"softset: {error.format_message().rstrip('.')} (see {command} --help)", err=True)
         code = 2
     except Exception as error:
         if debug:
@@ -94,8 +95,3 @@ def _report(error: Exception) -> int:
         click.echo(f"softset: unexpected {type(error).__name__}: {error} (add --debug for the traceback)", err=True)
         return 1
     return 2
-
-
-def _usage_sentence(error: click.ClickException) -> str:
-    path = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "softset"
-    return f"{error.format_message().rstrip('.')} (see {path} --help)"

@@ -25,7 +25,7 @@ from softset.io.text import counted
 @opt.scorer_options
 @opt.encoder_options
 @opt.SAMPLES
-@opt.option("--swaps", type=click.IntRange(1), default=10_000, help="Samples of the randomisation test.")
+@opt.option("--swaps", type=click.IntRange(1), default=10_000, help="Number of samples of the randomisation test.")
 @opt.seed(12345)
 @opt.option(
     "--confidence",

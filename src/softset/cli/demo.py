@@ -18,6 +18,7 @@ def demo() -> None:
       softset demo
     """
     from softset.search.words import load_words
+    from softset.similarity.scorer import Scorer
 
     words = load_words()
     click.echo(f"{words}, bundled and offline\n")
@@ -36,14 +37,6 @@ def demo() -> None:
         ("~(colour | fruit) == ~colour & ~fruit", ~(colour | fruit) == ~colour & ~fruit),
     ):
         click.echo(f"{code:50} {value}")
-    _show_texts()
-    click.echo("\nTo call softset: .venv/bin/softset --help, or first activate the environment: . .venv/bin/activate")
-
-
-def _show_texts() -> None:
-    """Show the similarity of texts and the memberships of single tokens."""
-    from softset.similarity.scorer import Scorer
-
     scorer = Scorer("minilm", metric="subspace", rescale="chance")
     pairs = [("Royalty rules.", "The king and the queen."), ("A bicycle race.", "The king and the queen.")]
     click.echo("\nThe similarity of two texts, rescaled so that unrelated texts score 0 (all-MiniLM-L6-v2, bundled):\n")
@@ -54,3 +47,4 @@ def _show_texts() -> None:
     click.echo(f"\nThe membership of each token of {pairs[0][0]!r} in {pairs[0][1]!r}:\n")
     click.echo("  ".join(f"{token} {membership:.2f}" for token, membership in memberships))
     click.echo(f"\nsoftset explain {pairs[0][0]!r} {pairs[0][1]!r} shows the details.")
+    click.echo("\nTo call softset: .venv/bin/softset --help, or first activate the environment: . .venv/bin/activate")

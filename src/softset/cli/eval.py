@@ -15,7 +15,7 @@ DATASETS = opt.option("--dataset", "datasets", multiple=True, help="Dataset, suc
 TEXT_FORM = opt.option(
     "--text-form", type=click.Choice(["raw", "tokenised"]), default="raw", help="Form of the sentences."
 )
-TRANSPORT = opt.option("--transport", is_flag=True, help="Include the slow metrics wmd and wrd in the metric list all.")
+TRANSPORT = opt.option("--transport", is_flag=True, help="Include the slow metrics wmd and wrd in --metric all.")
 VECTORS = opt.option("--vectors", "names", multiple=True, help="Word vectors, by name or folder; repeat for more.")
 
 
@@ -112,14 +112,9 @@ def _read_sts(path: str | None, datasets: Any, text_form: Any, limit: int | None
 
 @eval.command(short_help="Evaluate on word sets: expansion, union, intersection, difference.")
 @VECTORS
-@opt.option(
-    "--split",
-    type=click.Choice(["test", "val", "train"]),
-    default="test",
-    help="Split of the data; tune on val or train.",
-)
+@opt.option("--split", type=click.Choice(["test", "val", "train"]), default="test", help="Split of the data.")
 @opt.option("--method", "patterns", multiple=True, help="Method or pattern, such as 'none/crisp/*'; repeat for more.")
-@opt.option("--against", help="Baseline method of the significance tests.  [default: the paper's]")
+@opt.option("--against", help="Baseline method of the significance tests.  [default: the paper's method]")
 @opt.option("--column", "columns", type=click.Choice(COLUMNS), multiple=True, help="Column to print; repeat for more.")
 @opt.option("--ranks", type=click.Path(), help="Write a chart of the ranks for single sets to an image file.")
 @eval_options

@@ -17,7 +17,7 @@ cluster_options = opt.add_options(
     opt.option("--address", help="Address of a Ray cluster, HOST:PORT or auto.  [default: start one on this machine]"),
 )
 block_options = opt.add_options(
-    opt.option("--block-size", "block", type=int, default=4_096, help="Rows in one output file."),
+    opt.option("--block-size", "block", type=int, default=4_096, help="Number of rows in one output file."),
     opt.option("--drop", is_flag=True, help="Delete results of rows that are no longer in the input."),
 )
 

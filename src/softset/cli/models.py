@@ -52,8 +52,7 @@ def import_(source: str, name: str, replace: bool, kind: str | None, as_json: bo
             kind=kind,
             progress=lambda done, total: progress(done // 1_000_000, total // 1_000_000),
         )
-    nouns = (("dimensions", "dimension"), ("layers", "layer"))
-    known = [counted(facts[key], noun) for key, noun in nouns if key in facts]
+    known = [counted(facts[f"{noun}s"], noun) for noun in ("dimension", "layer") if f"{noun}s" in facts]
     click.echo(json.dumps(facts) if as_json else f"{name}: " + ", ".join([facts["kind"], *known]))
 
 

@@ -11,6 +11,8 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 PATH = click.Path()
 TEXT_FILE = click.Path(allow_dash=True)  # - is standard input
+OVERFLOW = click.Choice(["window", "truncate", "error"])
+MULTI_REFERENCE = click.Choice(["best", "mean", "union"])
 LOGIC = Logic()  # for its defaults
 
 
@@ -47,7 +49,7 @@ JSON = option("--json", "as_json", is_flag=True, help="Print JSON.")
 TOP = option("--top", type=int, default=10, help="Number of items to print.")
 INCLUDE_EXAMPLES = option("--include-examples", is_flag=True, help="Include the query's examples in the results.")
 THREADS = option("--threads", type=click.IntRange(1), help="Number of threads.  [default: all cores]")
-SAMPLES = option("--samples", type=click.IntRange(1), default=1000, help="Samples of the bootstrap.")
+SAMPLES = option("--samples", type=click.IntRange(1), default=1000, help="Number of bootstrap samples.")
 METRIC = option("--metric", default="softset", help="Metric, such as 'subspace(weights=l2)'.")
 CANDIDATES = option(
     "-c", "--candidates", type=TEXT_FILE, required=True, help="Candidate file, one text per line; - is standard input."
@@ -62,7 +64,7 @@ REFERENCES = option(
 ID_FIELD = option("--id-field", help="Column or field with the ids.  [default: id, or the row number]")
 TEXT_FIELD = option("--text-field", help="Column or field with the texts.  [default: text]")
 NAME = option("--name", required=True, help="Name for later use.")
-REPLACE = option("--replace", is_flag=True, help="Replace what exists under the same name.")
+REPLACE = option("--replace", is_flag=True, help="Replace existing data of the same name.")
 VERIFY = option("--verify", is_flag=True, help="Check every file against its SHA-256.")
 
 # The arguments of `softset.load_encoder`.
@@ -73,12 +75,12 @@ encoder_options = add_options(
     option("--special-tokens", is_flag=True, help="Include special tokens such as [CLS] in the sets."),
     option(
         "--overflow",
-        type=click.Choice(["window", "truncate", "error"]),
+        type=OVERFLOW,
         default="window",
-        help="Encode long texts in windows, truncate them, or report an error.",
+        help="Encode long texts in windows, truncate them or refuse them.",
     ),
     option("--max-length", type=int, help="Maximum number of tokens in a window.  [default: the model's limit]"),
-    option("--batch-tokens", type=int, default=512, help="Tokens in a batch; affects speed and memory."),
+    option("--batch-tokens", type=int, default=512, help="Number of tokens in a batch; affects speed and memory."),
     THREADS,
     option("--device", help="Device of torch models, such as cuda.  [default: the best available]"),
     option("--dtype", help="Data type of torch models: float32, bfloat16 or float16."),
@@ -90,14 +92,9 @@ scorer_options = add_options(
     option(
         "--rescale",
         metavar="chance|FILE",
-        help="Rescale scores so that unrelated texts score 0: by the closed form, or by a file of `softset fit`.",
+        help="Rescale scores so that unrelated texts score 0: chance for the closed form, or a calibration file.",
     ),
-    option(
-        "--multi-reference",
-        type=click.Choice(["best", "mean", "union"]),
-        default="best",
-        help="How to combine several references.",
-    ),
+    option("--multi-reference", type=MULTI_REFERENCE, default="best", help="How to combine several references."),
     option("--idf", type=PATH, help="File of idf weights for weights=idf.  [default: computed on the references]"),
 )
 
@@ -106,7 +103,7 @@ query_options = add_options(
     option("--logic", type=click.Choice(Logic.NAMES), help=f"Logic that combines sets.  [default: {LOGIC.name}]"),
     option("--alpha", type=float, help=f"Tolerance of AND in the lattice.  [default: {LOGIC.alpha:g}]"),
     option(
-        "--aperture", type=float, help=f"Aperture of graded sets; inf makes them crisp.  [default: {LOGIC.aperture:g}]"
+        "--aperture", type=float, help=f"Aperture of graded sets; inf gives crisp sets.  [default: {LOGIC.aperture:g}]"
     ),
     option("--floor", type=float, help=f"Minimum grade in intersections.  [default: {LOGIC.floor:g}]"),
     option(

@@ -1,7 +1,7 @@
 """`softset score`: the similarity of candidates and references, line by line."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from itertools import islice
 from pathlib import Path
@@ -78,7 +78,8 @@ def score(
     output = resumable_file(out, made_by, resume=resume) if out else nullcontext()
     with output as file, ProgressBar("pairs") as progress:
         printer.resume(file, len(columns[0]))
-        pairs = islice(_pairs(columns), printer.count, None)
+        lines = islice(zip(*columns, strict=True), printer.count, None)
+        pairs = ((candidate, list(texts) if several else texts[0]) for candidate, *texts in lines)
         rows = scorer.with_options(idf=weights).stream(pairs, block=PAIR_BLOCK)
         while block := list(islice(rows, PAIR_BLOCK)):
             printer.print_rows(block, file)
@@ -93,12 +94,6 @@ def _check_output(out: str, paths: Sequence[str]) -> None:
     for path in paths:
         if path != "-" and Path(out).exists() and Path(out).samefile(path):
             raise InputError(f"--out {out} is the input file {path}: name another file")
-
-
-def _pairs(columns: Sequence[Any]) -> Iterator[tuple[str, Any]]:
-    """Yield (candidate, reference), or (candidate, list of references)."""
-    for candidate, *references in zip(*columns, strict=True):
-        yield candidate, references[0] if len(references) == 1 else references
 
 
 class ScorePrinter:

@@ -27,7 +27,7 @@ def vectors() -> None:
 @opt.NAME
 @opt.option("--words", type=click.Path(), help="File with the words of a .npy or .safetensors file, one per line.")
 @opt.option("--format", help="Format: text, word2vec-binary, npy, safetensors or model2vec.  [default: detected]")
-@opt.option("--member", help="File to read in an archive that holds several.")
+@opt.option("--member", help="File to read in an archive with several files.")
 @opt.option("--skip-bad", is_flag=True, help="Skip malformed and repeated lines, and report their number.")
 @opt.REPLACE
 def import_(file: str, name: str, **options: Any) -> None:
@@ -60,26 +60,22 @@ def list_(as_json: bool) -> None:
       softset vectors list
     """
     from softset.vectors.registry import BUNDLED, REGISTRY, vectors_folder
-
-    rows = [_row(name, folder) for name, folder in [(BUNDLED, vectors_folder()), *REGISTRY.items()]]
-    if as_json:
-        click.echo(json.dumps(rows))
-        return
-    for row in rows:
-        facts = "damaged: remove it and import it again"
-        if "words" in row:
-            facts = f"{row['words']:>10,} words {row['dimensions']:>6} dimensions"
-        click.echo(f"{row['name']:30} {facts}")
-
-
-def _row(name: str, folder: Path | None) -> dict[str, Any]:
     from softset.vectors.storage import open_vectors
 
-    try:
-        facts = open_vectors(folder).metadata if folder is not None else {}
-    except (SoftsetError, OSError):
-        facts = {}
-    return {"name": name, **{key: facts[key] for key in ("words", "dimensions", "dtype") if key in facts}}
+    rows: list[dict[str, Any]] = []
+    for name, folder in [(BUNDLED, vectors_folder()), *REGISTRY.items()]:
+        try:
+            facts = open_vectors(folder).metadata if folder is not None else {}
+        except (SoftsetError, OSError):
+            facts = {}
+        rows.append({"name": name, **{key: facts[key] for key in ("words", "dimensions", "dtype") if key in facts}})
+        line = "damaged: remove it and import it again"
+        if facts:
+            line = f"{facts['words']:>10,} words {facts['dimensions']:>6} dimensions"
+        if not as_json:
+            click.echo(f"{name:30} {line}")
+    if as_json:
+        click.echo(json.dumps(rows))
 
 
 @vectors.command("info", short_help="Describe word vectors.")

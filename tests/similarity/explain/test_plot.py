@@ -10,7 +10,7 @@ import pytest
 
 from softset.errors import InputError, MissingExtraError
 from softset.similarity.explain import ExplainedText
-from softset.similarity.explain.plot import as_png, require_matplotlib, save_png
+from softset.similarity.explain.plot import as_png, require_matplotlib
 from tests.similarity.explain.cases import NASTY, explain, royalty, text_of
 
 
@@ -73,10 +73,10 @@ def test_nan_is_drawn(matplotlib) -> None:
 def test_file_is_replaced_atomically(matplotlib, tmp_path) -> None:
     path = tmp_path / "royalty.png"
     path.write_text("old")
-    save_png(royalty(), path)
+    royalty().save_png(path)
     assert path.read_bytes() == as_png(royalty()) and list(tmp_path.iterdir()) == [path]
     with pytest.raises(FileNotFoundError):
-        save_png(royalty(), tmp_path / "no" / "such.png")
+        royalty().save_png(tmp_path / "no" / "such.png")
 
 
 def test_pyplot_is_not_imported(matplotlib) -> None:

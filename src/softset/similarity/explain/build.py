@@ -23,8 +23,6 @@ from softset.similarity.rescaling import chance_levels, pair_levels
 if TYPE_CHECKING:
     from softset.similarity.scorer import Scorer
 
-__all__ = ["CHANCE_LEVELS", "explain"]
-
 CHANCE_LEVELS = "baselines/levels.csv"
 
 
@@ -89,8 +87,9 @@ def _unit_rows(pairs: Pairs) -> tuple[np.ndarray, np.ndarray]:
 
 def _text(text: Any, sets: TokenSets, tokens: Sequence[str]) -> ExplainedText:
     """Return a text with its tokens; spans are used only if there is one for every token."""
-    known = sets.spans is not None and len(sets.spans) == len(tokens)
-    spans = tuple((int(start), int(end)) for start, end in sets.spans) if known and sets.spans is not None else None
+    spans = None
+    if sets.spans is not None and len(sets.spans) == len(tokens):
+        spans = tuple((int(start), int(end)) for start, end in sets.spans)
     return ExplainedText(text if isinstance(text, str) else None, tuple(tokens), spans)
 
 

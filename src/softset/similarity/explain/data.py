@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from softset.errors import InputError
-
-__all__ = ["ChanceLevel", "ExplainedText", "Explanation", "MetricView", "check_tokens"]
+from softset.io.atomic import write_atomically
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,10 +110,10 @@ class Explanation:
         return as_html(self)
 
     def save_png(self, path: str | os.PathLike[str]) -> None:
-        """Write the explanation as a PNG image; needs the extra `plot`."""
-        from softset.similarity.explain.plot import save_png
+        """Write the explanation as a PNG image, replacing the file atomically; needs the extra `plot`."""
+        from softset.similarity.explain.plot import as_png
 
-        save_png(self, path)
+        write_atomically(path, as_png(self))
 
     def to_dict(self) -> dict[str, Any]:
         """Return all numbers as lists and floats, ready for JSON."""

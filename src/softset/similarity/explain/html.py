@@ -13,20 +13,12 @@ from softset.io.text import printable
 from softset.similarity.explain.data import Explanation, MetricView, check_tokens
 from softset.similarity.explain.text import Direction, chance_note, directions
 
-__all__ = ["MAX_TOKENS", "as_html"]
-
 MAX_TOKENS = 200  # of one text: two metrics then give 160,000 cells and 6 MB, which a browser still scrolls
 JOINERS = "\u200c\u200d"  # control characters that some scripts and emoji need
 
 
-def as_html(explanation: Explanation, *, title: str = "What two texts share") -> str:
-    """Return the explanation as a page; a text of more than 200 tokens raises InputError.
-
-    >>> import softset
-    >>> why = softset.Scorer("words").explain("<royalty>", "king queen")
-    >>> "<title>Royalty &amp; co</title>" in as_html(why, title="Royalty & co")
-    True
-    """
+def as_html(explanation: Explanation) -> str:
+    """Return the explanation as a page; a text of more than 200 tokens raises InputError."""
     check_tokens(explanation, MAX_TOKENS, "a page")
     template, style, script = (
         (files(__package__) / name).read_text("utf-8") for name in ("page.html", "page.css", "page.js")
@@ -35,7 +27,6 @@ def as_html(explanation: Explanation, *, title: str = "What two texts share") ->
         line for index, view in enumerate(explanation.views) for line in _section(explanation, view, f"v{index}")
     ]
     return Template(template).substitute(
-        title=_text(title),
         sections="\n".join(sections),
         signature=_text(explanation.signature),
         style=style,

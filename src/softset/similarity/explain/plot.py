@@ -1,7 +1,6 @@
 """An explanation as a PNG image: a heat map of links for each metric, with memberships beside the token names."""
 
 import io
-import os
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -9,11 +8,8 @@ from typing import Any
 import numpy as np
 
 from softset.errors import InputError, MissingExtraError
-from softset.io.atomic import write_atomically
 from softset.io.text import printable
 from softset.similarity.explain.data import Explanation, MetricView, check_tokens
-
-__all__ = ["MAX_TOKENS", "MAX_VIEWS", "as_png", "require_matplotlib", "save_png"]
 
 MAX_TOKENS = 1000  # of one text: a cell is then still a pixel
 MAX_VIEWS = 6
@@ -21,11 +17,6 @@ MAX_LABELS = 60  # of one axis: with more tokens only every second, third, ... i
 MAX_NUMBERS = 12  # tokens of one text up to which each cell shows its number
 MAX_NAME = 14  # characters of a token
 FONTS = ("DejaVu Sans", "Noto Sans CJK JP", "Hiragino Sans", "PingFang SC", "Yu Gothic", "Microsoft YaHei")
-
-
-def save_png(explanation: Explanation, path: str | os.PathLike[str]) -> None:
-    """Write the explanation to a PNG file, replacing it atomically; see `as_png`."""
-    write_atomically(path, as_png(explanation))
 
 
 def as_png(explanation: Explanation) -> bytes:
@@ -56,12 +47,7 @@ def as_png(explanation: Explanation) -> bytes:
 
 
 def require_matplotlib() -> None:
-    """Raise MissingExtraError if matplotlib is not installed.
-
-    >>> from importlib.util import find_spec
-    >>> find_spec("matplotlib") is None or require_matplotlib() is None
-    True
-    """
+    """Raise MissingExtraError if matplotlib is not installed."""
     try:
         import matplotlib  # noqa: F401
     except ImportError:

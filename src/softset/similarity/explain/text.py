@@ -14,8 +14,6 @@ from rich.text import Text
 from softset.io.text import printable
 from softset.similarity.explain.data import ExplainedText, Explanation, MetricView
 
-__all__ = ["Direction", "as_text", "chance_note", "directions"]
-
 # Styles from membership 0 to 1. Text and background are both set, so that their contrast is at least 4.5:1 in any
 # theme; grey to blue is also visible to readers who cannot tell red from green.
 STYLES = ("", *(f"color(16) on color({shade})" for shade in (252, 153, 117, 75, 33)), "color(231) on color(27)")
