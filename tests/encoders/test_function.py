@@ -184,7 +184,7 @@ def test_a_function_without_vectors_needs_dimensions():
 def test_a_changed_dimension_is_rejected():
     encoder = FunctionEncoder(lambda texts: [np.ones((1, len(text))) for text in texts])
     encoder.encode(["abc"])
-    with pytest.raises(AmbientError, match=r"for 'ab' cannot be used: the vectors have 2 dimensions, but 3 were"):
+    with pytest.raises(AmbientError, match=r"cannot be used: the vectors of text 1 have 2 dimensions, but 3 were"):
         encoder.encode(["abd", "ab"])
     given = FunctionEncoder(lambda texts: TokenSets.from_arrays(np.ones((len(texts), 1, 4))), dimensions=3)
     with pytest.raises(AmbientError, match="returned vectors of 4 dimensions, but 3 were wanted"):
@@ -208,12 +208,12 @@ def test_a_changed_dimension_is_rejected():
         ([[[1, 2]]], ShapeError, "returned 1 set for 2 texts"),
         (np.ones((3, 4)), ShapeError, "returned 3 sets for 2 texts"),
         (TokenSets.from_arrays([[[1, 2]]]), ShapeError, "returned 1 set for 2 texts"),
-        ([[[1, 2]], [[1, 2], [3]]], ShapeError, "for 'pen' cannot be used: the vectors are not an array"),
-        ([[[1, 2]], [[[1, 2]]]], ShapeError, r"for 'pen' cannot be used: the vectors have shape \(1, 1, 2\)"),
-        ([[[1, 2]], 5], ShapeError, r"for 'pen' cannot be used: the vectors have shape \(\)"),
-        ([[[1, 2]], [["a", "b"]]], InputError, "for 'pen' cannot be used: the vectors are of type <U1"),
-        ([[[1, 2]], [[1, 2], [np.nan, 1]]], NotFiniteError, "for 'pen' cannot be used: the vector of token 1 has"),
-        ([[[1, 2]], [[1, 2, 3]]], AmbientError, "for 'pen' cannot be used: the vectors have 3 dimensions, but 2"),
+        ([[[1, 2]], [[1, 2], [3]]], ShapeError, "cannot be used: the vectors of text 1 are not an array"),
+        ([[[1, 2]], [[[1, 2]]]], ShapeError, r"cannot be used: the vectors of text 1 have shape \(1, 1, 2\)"),
+        ([[[1, 2]], 5], ShapeError, r"cannot be used: the vectors of text 1 have shape \(\)"),
+        ([[[1, 2]], [["a", "b"]]], InputError, "cannot be used: the vectors of text 1 are of type <U1"),
+        ([[[1, 2]], [[1, 2], [np.nan, 1]]], NotFiniteError, "cannot be used: the vector of token 1 of text 1 has"),
+        ([[[1, 2]], [[1, 2, 3]]], AmbientError, "cannot be used: the vectors of text 1 have 3 dimensions, but 2"),
     ],
 )
 def test_bad_results_are_rejected(result, error, words_of_it):
@@ -227,7 +227,7 @@ def test_token_sets_with_infinite_numbers_are_rejected():
         made.vectors[1, 0] = np.inf
         return made
 
-    with pytest.raises(NotFiniteError, match="returned a number that is not finite for 'pen'"):
+    with pytest.raises(NotFiniteError, match="returned a number that is not finite"):
         FunctionEncoder(function).encode(["book", "pen", "ink"])
 
 

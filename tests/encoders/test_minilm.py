@@ -182,9 +182,9 @@ def test_objects_that_are_not_texts_are_rejected(name: str, texts: object, sente
         ({"special_tokens": "yes"}, "special_tokens is 'yes'"),
         ({"unit": None}, "the unit None"),
         ({"layer": [3]}, "layer \\[3\\] is not known"),
-        ({"layer": np.array([1, 2])}, "layer of type ndarray is not known"),
-        ({"layer": np.array([1])}, "layer of type ndarray is not known"),
-        ({"layer": object()}, "layer of type object is not known"),
+        ({"layer": np.array([1, 2])}, "layer array\\(\\[1, 2\\]\\) is not known"),
+        ({"layer": np.array([1])}, "layer array\\(\\[1\\]\\) is not known"),
+        ({"layer": object()}, "layer <object .* is not known"),
         ({"layer": float("inf")}, "a fraction"),
         ({"cache": 5}, "cache is 5, but the path of a folder"),
         ({"cache": b"x"}, "cache is b'x', but the path of a folder"),
@@ -395,7 +395,7 @@ def test_unknown_names_are_rejected(tmp_path: Path) -> None:
     ):
         with pytest.raises(softset.SoftsetError, match=sentence):
             load_encoder(name)
-    with pytest.raises(InputError, match="but int was given"):
+    with pytest.raises(InputError, match="the model is a int, but a name"):
         load_encoder(3)
     (tmp_path / "folder" / "config.json").write_text('{"model_type": "bert"}')
     (tmp_path / "folder" / "pytorch_model.bin").write_bytes(b"x")

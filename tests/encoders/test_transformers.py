@@ -297,12 +297,12 @@ def test_models_that_ignore_the_mask_run_one_text_per_batch(tmp_path: Path) -> N
         assert_same_alone(encoder, encoder, [*CORPUS, "the", "red king", ""], 1e-5)
 
 
-def test_led_uses_whole_attention_windows(tmp_path: Path) -> None:
+def test_led_uses_the_positions_of_its_encoder(tmp_path: Path) -> None:
     """Its config names the positions of encoder and decoder apart, and it pads to its attention window."""
     sizes = {"encoder_layers": 2, "decoder_layers": 1, "encoder_ffn_dim": 48, "decoder_ffn_dim": 48, "d_model": 32}
     heads = {"encoder_attention_heads": 4, "decoder_attention_heads": 4, "attention_window": 16, "pad_token_id": 0}
     config = transformers.LEDConfig(
-        **sizes, **heads, max_encoder_position_embeddings=72, max_decoder_position_embeddings=32
+        **sizes, **heads, max_encoder_position_embeddings=64, max_decoder_position_embeddings=32
     )
     encoder = load_encoder(made(tmp_path / "led", transformers.LEDModel, config))
     assert "max_length:64" in encoder.signature

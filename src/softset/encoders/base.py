@@ -71,13 +71,10 @@ class TextEncoder(Encoder):
         >>> softset.load_encoder("words").encode(["a red book", "", "a red book"])
         TokenSets(3 texts, 6 tokens, 300 dimensions, 1 empty)
         """
-        return self._encode_repeated(check_texts(texts), progress)
-
-    def _encode_repeated(self, texts: Sequence[str], progress: Progress | None) -> TokenSets:
-        """Return the token sets of texts that may occur more than once; encode each distinct text once."""
-        index = distinct_indices(texts)
+        checked = check_texts(texts)
+        index = distinct_indices(checked)
         sets = self._encode(list(index), progress)
-        return sets if len(index) == len(texts) else sets.take([index[text] for text in texts])
+        return sets if len(index) == len(checked) else sets.take([index[text] for text in checked])
 
     def stream(self, texts: Iterable[str], *, block: int = TEXTS_PER_BLOCK) -> Iterator[TokenSets]:
         """Encode an iterable of texts and yield the token sets of `block` texts at a time.
@@ -124,11 +121,7 @@ class TextEncoder(Encoder):
 
 
 def concatenate_blocks(blocks: Iterable[TokenSets]) -> TokenSets:
-    """Concatenate token sets that a generator yields; memory holds the result and one block.
-
-    >>> concatenate_blocks(TokenSets.from_arrays([[[1.0, 2.0]]]) for _ in range(3))
-    TokenSets(3 texts, 3 tokens, 2 dimensions)
-    """
+    """Concatenate token sets that a generator yields; memory holds the result and one block."""
     vectors, special_vectors, others = RowBuffer(), RowBuffer(), []
     for block in blocks:
         if (d := vectors.rows.shape[1]) not in (0, block.dimensions):

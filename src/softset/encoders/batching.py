@@ -10,7 +10,6 @@ import numpy as np
 DEFAULT_BATCH_TOKENS = 512
 # Parallel threads finish at about the same time if there are many batches; 64 tokens take 15 ms, so a call pays off.
 MIN_BATCHES, MIN_BATCH_TOKENS = 32, 64
-LAST_BATCHES, PARTS_PER_BATCH = 4, 4
 # Neighbouring windows share a quarter: every token has an eighth of a window of context, for a third more work.
 OVERLAP = 4
 
@@ -32,12 +31,8 @@ def split_windows(n: int, size: int, *, causal: bool = False) -> Iterator[Window
     context. In a `causal` model, where a token sees only the tokens before it, the earlier window has more context for
     the whole overlap.
 
-    >>> list(split_windows(3, 8))
-    [Window(start=0, stop=3, begin=0, end=3)]
     >>> [(w.start, w.stop, w.begin, w.end) for w in split_windows(12, 8)]
     [(0, 8, 0, 6), (4, 12, 6, 12)]
-    >>> [(w.start, w.stop, w.begin, w.end) for w in split_windows(12, 8, causal=True)]
-    [(0, 8, 0, 8), (4, 12, 8, 12)]
     """
     step = max(size - size // OVERLAP, 1)
     starts = [*range(0, max(n - size, 0), step), max(n - size, 0)]
@@ -74,32 +69,12 @@ def parallel_batch_tokens(tokens: int, max_tokens: int) -> int:
 
     The result does not depend on the number of threads: the composition of a batch can change the last digit of a
     vector.
-
-    >>> [parallel_batch_tokens(tokens, max_tokens=512) for tokens in (30, 10_000, 100_000)]
-    [64, 313, 512]
     """
     return min(max_tokens, max(MIN_BATCH_TOKENS, -(-tokens // MIN_BATCHES)))
 
 
-def split_last_batches(batches: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Split the last four batches into four parts each, so that parallel threads finish at about the same time.
-
-    >>> [len(batch) for batch in split_last_batches([np.arange(4)] * 5)]
-    [4, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]
-    """
-    if len(batches) <= LAST_BATCHES:
-        return list(batches)
-    last = batches[-LAST_BATCHES:]
-    parts = [part for batch in last for part in np.array_split(batch, PARTS_PER_BATCH) if len(part)]
-    return [*batches[:-LAST_BATCHES], *parts]
-
-
 def pad_sequences(sequences: Sequence[np.ndarray], pad: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the ids (b, L), padded on the right, and the mask (b, L), which is 1 for tokens and 0 for padding.
-
-    >>> pad_sequences([np.array([7, 8]), np.array([9])], pad=0)[0].tolist()
-    [[7, 8], [9, 0]]
-    """
+    """Return the ids (b, L), padded on the right, and the mask (b, L), which is 1 for tokens and 0 for padding."""
     length = max(len(sequence) for sequence in sequences)
     ids = np.full((len(sequences), length), pad, dtype=np.int64)
     mask = np.zeros((len(sequences), length), dtype=np.int64)

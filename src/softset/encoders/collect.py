@@ -41,7 +41,7 @@ class RowCollector:
         self._others = np.empty((len(self._in_set) - members, dimensions), dtype=np.float32)
 
     def _members(self, special_tokens: bool) -> np.ndarray:
-        """Return which rows belong to the set of their text; the set of a text without known tokens is empty."""
+        """Return which rows are in the set of their text; the set of a text without known tokens is empty."""
         members = np.zeros(int(self._begins[-1]), dtype=bool)
         first = len(self._tokenizer.prefix)
         for index, (text, plan) in enumerate(zip(self._texts, self._windows, strict=True)):
@@ -60,11 +60,8 @@ class RowCollector:
         begin = 0 if window is plan[0] else before + window.begin
         end = before + window.end + (len(self._tokenizer.suffix) if window is plan[-1] else 0)
         rows = slice(int(self._begins[index]) + begin, int(self._begins[index]) + end)
-        used, in_set, target = (
-            vectors[begin - window.start : end - window.start],
-            self._in_set[rows],
-            self._target[rows],
-        )
+        used = vectors[begin - window.start : end - window.start]
+        in_set, target = self._in_set[rows], self._target[rows]
         self._vectors[target[in_set]] = used[in_set]
         self._others[target[~in_set]] = used[~in_set]
 
@@ -77,17 +74,9 @@ class RowCollector:
         truncated = np.array([text.known[n:].sum() for text, n in pairs], dtype=np.int64)
         zeros = np.zeros(len(texts), dtype=np.int64)
         inside, outside = self._in_set, ~self._in_set
-        special = TokenSets(
-            self._others, self._offsets(outside), tokens[outside], spans[outside], None, zeros, zeros, signature
-        )
-        return TokenSets(
-            self._vectors, self._offsets(inside), tokens[inside], spans[inside], special, truncated, unknown, signature
-        )
-
-    def _offsets(self, chosen: np.ndarray) -> np.ndarray:
-        """Return the index of each text's first row among the chosen rows."""
-        offsets: np.ndarray = np.concatenate([[0], np.cumsum(chosen)])[self._begins]
-        return offsets
+        offsets, other_offsets = (np.concatenate([[0], np.cumsum(rows)])[self._begins] for rows in (inside, outside))
+        special = TokenSets(self._others, other_offsets, tokens[outside], spans[outside], None, zeros, zeros, signature)
+        return TokenSets(self._vectors, offsets, tokens[inside], spans[inside], special, truncated, unknown, signature)
 
     def _describe_rows(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """Return the tokens and spans of all rows; special tokens have empty spans at the start or end of the text."""

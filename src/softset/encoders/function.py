@@ -1,6 +1,5 @@
 """An encoder made of any function from texts to vectors."""
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -10,7 +9,6 @@ import numpy as np
 
 from softset.encoders.base import TEXTS_PER_BLOCK, Progress, TextEncoder, concatenate_blocks
 from softset.encoders.signature import format_signature
-from softset.encoders.texts import excerpt
 from softset.encoders.tokensets import TokenSets
 from softset.errors import AmbientError, InputError, NotFiniteError, ShapeError
 from softset.io.text import counted
@@ -96,29 +94,25 @@ class FunctionEncoder(TextEncoder):
                 "text was wanted"
             )
         arrays = [_as_rows(array) for array in result]
-        _check_number(len(arrays), len(texts))
         shapes = (array.shape for array in arrays if isinstance(array, np.ndarray))
         d = self._dimensions or next((shape[1] for shape in shapes if len(shape) == 2 and shape[1]), None)
         if d is None and list(texts) == [PROBE]:
             raise ShapeError(f"the function returned no vector for {PROBE!r}: give dimensions=...")
-        return _from_arrays(arrays, texts, self.dimensions if d is None else d)
+        d = self.dimensions if d is None else d
+        try:
+            return TokenSets.from_arrays(arrays, dimensions=d)
+        except InputError as error:
+            raise type(error)(f"the result of the function cannot be used: {error}") from None
 
     def _check(self, sets: TokenSets, texts: Sequence[str]) -> None:
-        _check_number(len(sets), len(texts))
+        if len(sets) != len(texts):
+            returned, expected = counted(len(sets), "set"), counted(len(texts), "text")
+            raise ShapeError(f"the function returned {returned} for {expected}: one for each was wanted")
         if self._dimensions not in (None, sets.dimensions):
-            found = counted(sets.dimensions, "dimension")
-            raise AmbientError(f"the function returned vectors of {found}, but {self._dimensions} were wanted")
+            returned = counted(sets.dimensions, "dimension")
+            raise AmbientError(f"the function returned vectors of {returned}, but {self._dimensions} were wanted")
         if not np.isfinite(sets.vectors).all():
-            row = int(np.argwhere(~np.isfinite(sets.vectors))[0, 0])
-            text = texts[int(np.searchsorted(sets.offsets, row, side="right")) - 1]
-            raise NotFiniteError(f"the function returned a number that is not finite for {excerpt(text)}")
-
-
-def _check_number(sets: int, texts: int) -> None:
-    if sets != texts:
-        raise ShapeError(
-            f"the function returned {counted(sets, 'set')} for {counted(texts, 'text')}: one for each was wanted"
-        )
+            raise NotFiniteError("the function returned a number that is not finite")
 
 
 def _as_rows(array: Any) -> Any:
@@ -129,14 +123,3 @@ def _as_rows(array: Any) -> Any:
     with suppress(ValueError, TypeError):  # TokenSets.from_arrays explains these
         array = np.asarray(array)
     return array[None] if isinstance(array, np.ndarray) and array.ndim == 1 and array.size else array
-
-
-def _from_arrays(arrays: Sequence[Any], texts: Sequence[str], dimensions: int) -> TokenSets:
-    """Return the token sets of the arrays; an error message quotes the text, because its index means nothing."""
-    try:
-        return TokenSets.from_arrays(arrays, dimensions=dimensions)
-    except InputError as error:
-        found = re.search(r" of text (\d+)", str(error))
-        label = excerpt(texts[int(found[1])]) if found else "a text"
-        reason = str(error).replace(found[0], "") if found else str(error)
-        raise type(error)(f"the function's result for {label} cannot be used: {reason}") from None

@@ -11,13 +11,7 @@ MAX_CHARACTERS = 300
 
 @contextmanager
 def translate_errors(problem: str, advice: str) -> Iterator[None]:
-    """Turn any error of a library into a FileError of one sentence; the libraries have no common error class.
-
-    >>> with translate_errors("model.onnx cannot be opened", "export the model again"):
-    ...     raise RuntimeError("wrong version")
-    Traceback (most recent call last):
-    softset.errors.FileError: model.onnx cannot be opened (wrong version): export the model again
-    """
+    """Turn any error of a library into a FileError of one sentence; the libraries have no common error class."""
     try:
         yield
     except (SoftsetError, MemoryError):

@@ -10,7 +10,7 @@ from typing import Any, TypedDict
 from softset.encoders.base import Encoder, TextEncoder
 from softset.encoders.batching import DEFAULT_BATCH_TOKENS
 from softset.encoders.model_config import Layer, check_layer
-from softset.encoders.models import BUNDLED, REGISTRY, checksum, model_folder, model_kind
+from softset.encoders.models import BUNDLED, MOMENTS, REGISTRY, checksum, model_folder, model_kind
 from softset.encoders.pipeline import ContextualEncoder, Overflow, PipelineOptions, Unit
 from softset.encoders.texts import excerpt
 from softset.errors import FileError, InputError, MissingExtraError
@@ -111,8 +111,9 @@ def load_encoder(
     options = LoadOptions(pipeline, check_layer(layer), thread_count(threads), device, dtype)
     if cache is not None and not isinstance(cache, str | os.PathLike):
         raise InputError(f"cache is {cache!r}, but the path of a folder was wanted")
-    _check_path("model", model)
-    _check_path("cache", cache)
+    for label, path in (("model", model), ("cache", cache)):
+        if isinstance(path, str | os.PathLike):
+            _check_path(label, str(path))
     if isinstance(model, os.PathLike):
         encoder = _open_path(Path(model), options)
     else:
@@ -124,16 +125,14 @@ def load_encoder(
     return CachedEncoder(encoder, cache, limit=cache_limit)
 
 
-def _check_path(label: str, path: Any) -> None:
+def _check_path(label: str, path: str) -> None:
     """Reject a path that no file can have, with a clearer message than that of the system."""
-    if not isinstance(path, str | os.PathLike):
-        return
-    text = str(path)
-    parts = text.encode(errors="replace").split(b"/")
-    too_long = len(text) > MAX_PATH_CHARACTERS or max(map(len, parts)) > MAX_NAME_BYTES
-    if not text or too_long or "\0" in text or any("\ud800" <= character < "\udc80" for character in text):
+    too_long = (
+        len(path) > MAX_PATH_CHARACTERS or max(map(len, path.encode(errors="replace").split(b"/"))) > MAX_NAME_BYTES
+    )
+    if not path or too_long or "\0" in path or any("\ud800" <= character < "\udc80" for character in path):
         raise InputError(
-            f"the {label} {excerpt(text)} is empty, too long or has a character that no file name can have"
+            f"the {label} {excerpt(path)} is empty, too long or has a character that no file name can have"
         )
 
 
@@ -170,7 +169,7 @@ def _open_words(folder: Path, options: LoadOptions) -> Encoder:
     from softset.vectors.vocabulary import Vocabulary
 
     options.reject("an encoder of word vectors", "layer", "device", "dtype", "special_tokens", "max_length")
-    return WordsEncoder(Vocabulary.open(folder), moments=_moments_file(folder))
+    return WordsEncoder(Vocabulary.open(folder), moments=folder / MOMENTS)
 
 
 def _open_folder(folder: Path, name: str, options: LoadOptions) -> Encoder:
@@ -186,12 +185,7 @@ def _open_onnx(folder: Path, identity: str, options: LoadOptions) -> Encoder:
     options.reject("an ONNX model", "device", "dtype")
     trusted = folder == model_folder(BUNDLED)
     tokenizer, network = open_onnx(folder, identity, layer=options.layer, threads=options.threads, trusted=trusted)
-    return ContextualEncoder(tokenizer, network, options.pipeline, moments=_moments_file(folder))
-
-
-def _moments_file(folder: Path) -> Path | None:
-    path = folder / "moments.safetensors"
-    return path if path.is_file() else None
+    return ContextualEncoder(tokenizer, network, options.pipeline, moments=folder / MOMENTS)
 
 
 def _open_model2vec(folder: Path, identity: str, options: LoadOptions) -> Encoder:
@@ -249,6 +243,4 @@ def _wrap_object(model: Any, options: LoadOptions) -> Encoder:
         from softset.encoders.function import FunctionEncoder
 
         return FunctionEncoder(model)
-    raise InputError(
-        f"a name, a path, a function or an encoder was wanted as the model, but {type(model).__name__} was given"
-    )
+    raise InputError(f"the model is a {type(model).__name__}, but a name, a path, a function or an encoder was wanted")

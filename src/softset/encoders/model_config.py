@@ -1,8 +1,8 @@
 """Facts from a model's configuration: the maximum length and the number of a layer."""
 
-import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
+from numbers import Integral, Real
 from typing import Any
 
 from softset.errors import InputError
@@ -16,15 +16,8 @@ DEFAULT_LENGTH = 512
 LENGTH_KEYS = ("max_position_embeddings", "max_encoder_position_embeddings", "n_positions", "seq_length", "max_seq_len")
 # These models count positions from the padding id + 1 and never use the first rows of the position table.
 OFFSET_MODELS = (
-    "camembert",
-    "data2vec-text",
-    "ibert",
-    "longformer",
-    "mpnet",
-    "roberta",
-    "xlm-roberta",
-    "xlm-roberta-xl",
-)
+    "camembert", "data2vec-text", "ibert", "longformer", "mpnet", "roberta", "xlm-roberta", "xlm-roberta-xl",
+)  # fmt: skip
 
 
 def max_sequence_length(config: Mapping[str, Any], tokenizer_limit: Any = None) -> int:
@@ -38,24 +31,12 @@ def max_sequence_length(config: Mapping[str, Any], tokenizer_limit: Any = None) 
     512
     """
     lengths = [config[key] for key in LENGTH_KEYS if isinstance(config.get(key), int) and config[key] > 0]
-    limits = [_whole_windows(length - _unused_positions(config), config) for length in lengths[:1]]
+    pad = config.get("pad_token_id")
+    unused = (pad if isinstance(pad, int) else 1) + 1 if config.get("model_type") in OFFSET_MODELS else 0
+    limits = [length - unused for length in lengths[:1]]
     if isinstance(tokenizer_limit, int) and 0 < tokenizer_limit < 1_000_000:
         limits.append(tokenizer_limit)
     return min([*limits, MAX_LENGTH]) if limits else DEFAULT_LENGTH
-
-
-def _unused_positions(config: Mapping[str, Any]) -> int:
-    if config.get("model_type") not in OFFSET_MODELS:
-        return 0
-    pad = config.get("pad_token_id")
-    return (pad if isinstance(pad, int) else 1) + 1
-
-
-def _whole_windows(length: int, config: Mapping[str, Any]) -> int:
-    """Round the length down to whole attention windows for LED, which pads every text to whole windows."""
-    window = config.get("attention_window") if config.get("model_type") == "led" else None
-    window = max(window, default=0) if isinstance(window, list) else window
-    return length - length % window if isinstance(window, int) and 0 < window <= length else length
 
 
 def resolve_layer(layer: Layer, last: int) -> int:
@@ -76,17 +57,12 @@ def resolve_layer(layer: Layer, last: int) -> int:
 
 
 def check_layer(layer: Any) -> int | float | str:
-    """Return a layer as a number or "last"; reject everything else before a model is opened.
-
-    >>> check_layer("0.5"), check_layer("last")
-    (0.5, 'last')
-    """
-    if isinstance(layer, str) and layer == "last":
-        return layer
-    with suppress(ValueError, TypeError, OverflowError):
-        if isinstance(layer, str):
+    """Return a layer as a number or "last"; reject everything else before a model is opened."""
+    if isinstance(layer, str):
+        if layer == "last":
+            return layer
+        with suppress(ValueError):
             return float(layer) if "." in layer else int(layer)
-        if not isinstance(layer, bool | Sequence) and getattr(layer, "ndim", 0) == 0:
-            return operator.index(layer) if hasattr(layer, "__index__") else float(layer)
-    shown = repr(layer)[:60] if isinstance(layer, str | list | bool | None) else f"of type {type(layer).__name__}"
-    raise InputError(f'layer {shown} is not known: give a number, a fraction from 0.0 to 1.0, or "last"')
+    elif not isinstance(layer, bool) and isinstance(layer, Real):
+        return int(layer) if isinstance(layer, Integral) else float(layer)
+    raise InputError(f'layer {layer!r:.60} is not known: give a number, a fraction from 0.0 to 1.0, or "last"')

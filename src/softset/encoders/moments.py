@@ -6,6 +6,7 @@ token in a subspace with projector P is tr(P S); no baseline file is needed.
 
 import os
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 import numpy as np
 
@@ -41,9 +42,9 @@ def write_moments(path: str | os.PathLike[str], moments: Mapping[str, np.ndarray
     write_tensors(path, KIND, triangles, {})
 
 
-def read_moment(path: str | os.PathLike[str], name: str) -> np.ndarray | None:
-    """Return one matrix (d, d) in float64, or None if the file has no matrix of that name."""
-    triangle = read_tensors(path, KIND)[0].get(name)
+def read_moment(path: Path | None, name: str) -> np.ndarray | None:
+    """Return one matrix (d, d) in float64, or None if there is no file or no matrix of that name."""
+    triangle = read_tensors(path, KIND)[0].get(name) if path is not None and path.is_file() else None
     if triangle is None:
         return None
     d = round((np.sqrt(8 * triangle.size + 1) - 1) / 2)

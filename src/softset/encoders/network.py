@@ -78,8 +78,7 @@ def depends_on_batch(tokenizer: Tokenizer, network: Network) -> bool:
     Some models ignore the mask (FNet), convolve over padding (ConvBERT), or round by the range of the whole batch
     (dynamic quantization). Models that do not return one vector for each token are rejected.
     """
-    prefix, suffix = tokenizer.prefix_ids, tokenizer.suffix_ids
-    short, long = (np.concatenate([prefix, text.ids, suffix]) for text in tokenizer(PROBES))
+    short, long = (tokenizer.sequence(text.ids) for text in tokenizer(PROBES))
     if not len(short) or len(long) <= len(short):
         return False
     alone = run_network(network, [short], tokenizer.pad, SUPPORTED)
@@ -90,7 +89,7 @@ def depends_on_batch(tokenizer: Tokenizer, network: Network) -> bool:
 def is_causal(tokenizer: Tokenizer, network: Network) -> bool:
     """Return whether the vectors of the first half of a text stay the same when the second half changes."""
     (text,) = tokenizer(PROBES[1:])
-    ids = np.concatenate([tokenizer.prefix_ids, text.ids])[: network.max_length]
+    ids = tokenizer.sequence(text.ids)[: network.max_length]
     half = len(ids) // 2
     if not half or network.layer == 0:  # layer 0 has no context at all
         return False

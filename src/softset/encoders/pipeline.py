@@ -14,14 +14,13 @@ from softset.encoders.batching import (
     Window,
     group_by_length,
     parallel_batch_tokens,
-    split_last_batches,
     split_windows,
 )
 from softset.encoders.collect import RowCollector, merge_words
 from softset.encoders.moments import read_moment
 from softset.encoders.network import Network, is_causal, run_network
 from softset.encoders.signature import format_signature
-from softset.encoders.texts import check_texts, distinct_indices, excerpt
+from softset.encoders.texts import check_texts, excerpt
 from softset.encoders.tokenizer import TokenizedText, Tokenizer
 from softset.encoders.tokensets import TokenSets
 from softset.errors import InputError
@@ -84,10 +83,9 @@ class ContextualEncoder(TextEncoder):
 
     def _find_window_size(self) -> int | None:
         """Return the number of text tokens in a window, without special tokens; None if there is no limit."""
-        limit, requested = self._network.max_length, self.options.max_length
-        if requested is not None and limit is not None and requested > limit:
-            raise InputError(f"max_length is {requested}, but the model takes at most {counted(limit, 'token')}")
-        length = requested if requested is not None else limit
+        limit, length = self._network.max_length, self.options.max_length or self._network.max_length
+        if length is not None and limit is not None and length > limit:
+            raise InputError(f"max_length is {length}, but the model takes at most {counted(limit, 'token')}")
         if length is None:
             return None
         if length <= self._added:
@@ -126,7 +124,7 @@ class ContextualEncoder(TextEncoder):
     def second_moment(self) -> np.ndarray | None:
         """The second moment (d, d) of unit token vectors of this layer, or None if it was not measured."""
         measured = self.options.unit == "token" and not self.options.special_tokens
-        return read_moment(self._moments, f"layer_{self.layer}") if self._moments is not None and measured else None
+        return read_moment(self._moments, f"layer_{self.layer}") if measured else None
 
     def with_options(
         self,
@@ -165,13 +163,12 @@ class ContextualEncoder(TextEncoder):
         >>> softset.load_encoder("minilm").padded_states(["a red book", "a"]).shape
         (2, 5, 384)
         """
-        sequences = [self._sequence(tokenized.ids[: self._window_size]) for tokenized in self._tokenizer(list(texts))]
+        sequences = [
+            self._tokenizer.sequence(tokenized.ids[: self._window_size]) for tokenized in self._tokenizer(list(texts))
+        ]
         return run_network(self._network.multithreaded, sequences, self._tokenizer.pad)
 
     def _encode(self, texts: Sequence[str], progress: Progress | None) -> TokenSets:
-        return self._encode_repeated(texts, progress)
-
-    def _encode_repeated(self, texts: Sequence[str], progress: Progress | None) -> TokenSets:
         sets = self._encode_tokens(texts, progress)
         return merge_words(sets, texts) if self.options.unit == "word" else sets
 
@@ -191,57 +188,38 @@ class ContextualEncoder(TextEncoder):
         return pooled
 
     def _encode_tokens(self, texts: Sequence[str], progress: Progress | None) -> TokenSets:
-        """Return the sets of the model's tokens; run each distinct text once and copy its rows to all its repeats."""
-        index = distinct_indices(texts)
-        tokenized = list(self._tokenizer(list(index)))
-        windows = [self._plan(text, len(tokens.ids)) for text, tokens in zip(index, tokenized, strict=True)]
-        order = [index[text] for text in texts]
+        """Return the sets of the model's tokens of distinct texts."""
+        tokenized = list(self._tokenizer(texts))
+        windows = [self._plan(text, len(tokens.ids)) for text, tokens in zip(texts, tokenized, strict=True)]
         collector = RowCollector(
-            [tokenized[text] for text in order],
-            [windows[text] for text in order],
-            self._tokenizer,
-            self.dimensions,
-            special_tokens=self.options.special_tokens,
+            tokenized, windows, self._tokenizer, self.dimensions, special_tokens=self.options.special_tokens
         )
-        self._run(self._jobs(tokenized, windows), order, collector, progress)
-        return collector.token_sets(texts, self.signature)
-
-    def _jobs(self, tokenized: Sequence[TokenizedText], windows: Sequence[Sequence[Window]]) -> list[_Job]:
-        """Return the windows of all texts, one job each."""
-        return [
-            _Job(text, window, self._sequence(tokenized[text].ids[window.start : window.stop]))
-            for text, plan in enumerate(windows)
-            for window in plan
-        ]
-
-    def _run(
-        self, jobs: Sequence[_Job], order: Sequence[int], collector: RowCollector, progress: Progress | None
-    ) -> None:
-        """Run all jobs in batches and collect their vectors; `order[i]` is the distinct text of text i."""
-        repeats: dict[int, list[int]] = {}
-        for index, text in enumerate(order):
-            repeats.setdefault(text, []).append(index)
+        jobs = self._jobs(tokenized, windows)
         batches = self._batches([job.ids for job in jobs])
-        network = self._choose_network(jobs, batches)
+        # A single batch with a long text uses all threads.
+        single = len(batches) == 1 and max(len(jobs[number].ids) for number in batches[0]) >= LONG_SEQUENCE
+        network = self._network.multithreaded if single else self._network
 
         def run(batch: np.ndarray) -> int:
             vectors = run_network(network, [jobs[number].ids for number in batch], self._tokenizer.pad)
             for row, number in enumerate(batch):
-                job = jobs[number]
-                for index in repeats[job.text]:
-                    collector.add(index, job.window, vectors[row])
+                collector.add(jobs[number].text, jobs[number].window, vectors[row])
             return len(batch)
 
         done = 0
         for count in parallel_map(run, batches, max(1, min(network.parallel_batches, len(batches)))):
             done += count
             if progress is not None:
-                progress(done * len(order) // len(jobs), len(order))
+                progress(done * len(texts) // len(jobs), len(texts))
+        return collector.token_sets(texts, self.signature)
 
-    def _choose_network(self, jobs: Sequence[_Job], batches: Sequence[np.ndarray]) -> Network:
-        """Return the network for parallel batches, or the multithreaded one for a single batch with a long text."""
-        single = len(batches) == 1 and max(len(jobs[number].ids) for number in batches[0]) >= LONG_SEQUENCE
-        return self._network.multithreaded if single else self._network
+    def _jobs(self, tokenized: Sequence[TokenizedText], windows: Sequence[Sequence[Window]]) -> list[_Job]:
+        """Return the windows of all texts, one job each."""
+        return [
+            _Job(text, window, self._tokenizer.sequence(tokenized[text].ids[window.start : window.stop]))
+            for text, plan in enumerate(windows)
+            for window in plan
+        ]
 
     def _plan(self, text: str, n: int) -> list[Window]:
         """Return the windows over a text of n tokens."""
@@ -262,9 +240,6 @@ class ContextualEncoder(TextEncoder):
         """Whether a token sees only the tokens before it; tested when the first text needs windows."""
         return is_causal(self._tokenizer, self._network)
 
-    def _sequence(self, ids: np.ndarray) -> np.ndarray:
-        return np.concatenate([self._tokenizer.prefix_ids, ids, self._tokenizer.suffix_ids])
-
     def _batches(self, sequences: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Return the indices of the non-empty sequences in batches.
 
@@ -273,8 +248,6 @@ class ContextualEncoder(TextEncoder):
         lengths = np.array([len(sequence) for sequence in sequences], dtype=np.int64)
         filled, max_tokens = np.flatnonzero(lengths), self.options.batch_tokens
         max_sequences = 1 if self._network.one_text_per_batch else None
-        parallel = self._network.supports_parallel_batches
-        if parallel:
+        if self._network.supports_parallel_batches:
             max_tokens = parallel_batch_tokens(int(lengths.sum()), max_tokens)
-        batches = list(group_by_length(lengths[filled], max_tokens, max_sequences))
-        return [filled[batch] for batch in (split_last_batches(batches) if parallel else batches)]
+        return [filled[batch] for batch in group_by_length(lengths[filled], max_tokens, max_sequences)]

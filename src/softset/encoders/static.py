@@ -61,7 +61,7 @@ class WordsEncoder(TextEncoder):
     @property
     def second_moment(self) -> np.ndarray | None:
         """The second moment (d, d) of unit token vectors, or None if it was not measured."""
-        return None if self._moments is None else read_moment(self._moments, "words")
+        return read_moment(self._moments, "words")
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Return the number of words of each text, out-of-vocabulary words included.

@@ -4,7 +4,6 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -50,16 +49,13 @@ class Tokenizer:
 
     def __init__(self, prefix: SpecialTokens, suffix: SpecialTokens, pad: int) -> None:
         self.prefix, self.suffix, self.pad = prefix, suffix, pad
+        self._prefix_ids, self._suffix_ids = (
+            np.array([number for number, _ in special], dtype=np.int64) for special in (prefix, suffix)
+        )
 
-    @cached_property
-    def prefix_ids(self) -> np.ndarray:
-        """The ids of the special tokens before a text."""
-        return np.array([number for number, _ in self.prefix], dtype=np.int64)
-
-    @cached_property
-    def suffix_ids(self) -> np.ndarray:
-        """The ids of the special tokens after a text."""
-        return np.array([number for number, _ in self.suffix], dtype=np.int64)
+    def sequence(self, ids: np.ndarray) -> np.ndarray:
+        """Return the ids of tokens between those of the special tokens."""
+        return np.concatenate([self._prefix_ids, ids, self._suffix_ids])
 
     def __call__(self, texts: Sequence[str]) -> Iterator[TokenizedText]:
         """Yield the tokens of each text."""
@@ -116,15 +112,14 @@ class SubwordTokenizer(Tokenizer):
         """Yield the tokens of each text."""
         for start in range(0, len(texts), TEXTS_PER_CALL):
             block = texts[start : start + TEXTS_PER_CALL]
-            for text, encoding in zip(block, self._encode(block), strict=True):
+            with _tokenizer_errors(*block):
+                # `encode_batch` uses the library's thread pool, which takes all cores.
+                if self._threads == 1 or len(block) == 1:
+                    encodings = [self._backend.encode(text, add_special_tokens=False) for text in block]
+                else:
+                    encodings = self._backend.encode_batch(block, add_special_tokens=False)
+            for text, encoding in zip(block, encodings, strict=True):
                 yield _tokenized(text, encoding.ids, encoding.tokens, encoding.offsets, self._unknown_ids)
-
-    def _encode(self, texts: Sequence[str]) -> list[Any]:
-        with _tokenizer_errors(*texts):
-            # `encode_batch` uses the library's thread pool, which takes all cores.
-            if self._threads == 1 or len(texts) == 1:
-                return [self._backend.encode(text, add_special_tokens=False) for text in texts]
-            return list(self._backend.encode_batch(texts, add_special_tokens=False))
 
 
 class SlowTokenizer(Tokenizer):
@@ -173,9 +168,7 @@ def _tokenized(
     text: str, ids: Sequence[int], tokens: Sequence[str], spans: Sequence[tuple[int, int]], unknown_ids: frozenset[int]
 ) -> TokenizedText:
     """Return the tokens of a text; spaces at the ends of spans are cut off."""
-    # Most tokenizers have no spaces in spans; testing the distinct end characters finds out quickly.
-    ends = {text[index] for begin, end in spans if begin < end for index in (begin, end - 1)}
-    if any(map(str.isspace, ends)):
+    if any(text[begin].isspace() or text[end - 1].isspace() for begin, end in spans if begin < end):
         spans = [_strip(text, begin, end) for begin, end in spans]
     unknown = np.array([number in unknown_ids for number in ids], dtype=bool)
     visible = [begin < end and bool(token.strip(SPACE)) for token, (begin, end) in zip(tokens, spans, strict=True)]
@@ -190,11 +183,8 @@ def _tokenized(
 
 def _strip(text: str, begin: int, end: int) -> tuple[int, int]:
     """Return a span without leading and trailing spaces."""
-    while begin < end and text[begin].isspace():
-        begin += 1
-    while begin < end and text[end - 1].isspace():
-        end -= 1
-    return begin, end
+    begin = end - len(text[begin:end].lstrip())
+    return begin, begin + len(text[begin:end].rstrip())
 
 
 def _special_tokens(backend: Any) -> tuple[SpecialTokens, SpecialTokens]:

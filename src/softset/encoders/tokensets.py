@@ -86,7 +86,14 @@ class TokenSets:
         parts = list(parts)
         if not parts:
             raise InputError("there is nothing to concatenate: give at least one TokenSets")
-        _check_compatible(parts)
+        first = parts[0]
+        for part in parts[1:]:
+            if part.dimensions != first.dimensions:
+                d = f"{first.dimensions} and {part.dimensions}"
+                raise AmbientError(f"token sets of {d} dimensions cannot be joined")
+            if part.signature != first.signature:
+                pair = f"{first.signature!r}, {part.signature!r}"
+                raise InputError(f"token sets of two encoders cannot be joined: {pair}")
         specials = [part.special for part in parts if part.special is not None]
         return cls(
             concatenate_rows([part.vectors for part in parts]),
@@ -109,8 +116,7 @@ class TokenSets:
         return len(self.offsets) - 1
 
     def __iter__(self) -> Iterator[np.ndarray]:
-        for index in range(len(self)):
-            yield self[index]
+        return (self[index] for index in range(len(self)))
 
     @overload
     def __getitem__(self, index: int) -> np.ndarray: ...
@@ -120,8 +126,6 @@ class TokenSets:
         if isinstance(index, slice):
             start, stop, step = index.indices(len(self))
             return self.take(range(start, max(start, stop) if step == 1 else stop, step))
-        if isinstance(index, bool | np.bool_):
-            raise InputError(f"{index} is not an index: give a whole number, a slice, a list of numbers or a mask")
         if isinstance(index, int | np.integer):
             return self.vectors[self._rows_of(int(index))]
         return self.take(index)
@@ -184,7 +188,8 @@ class TokenSets:
         if isinstance(indices, range) and indices.step == 1 and 0 <= indices.start <= indices.stop <= len(self):
             offsets = self.offsets[indices.start : indices.stop + 1]
             return self._select(slice(int(offsets[0]), int(offsets[-1])), offsets - offsets[0], indices)
-        texts = _check_indices(indices, len(self))
+        chosen = np.asarray(indices)
+        texts = np.arange(len(self))[chosen if chosen.size else chosen.astype(np.int64)]  # NumPy checks the indices
         counts = self.counts[texts]
         offsets = offsets_from_counts(counts)
         rows = np.repeat(self.offsets[:-1][texts] - offsets[:-1], counts) + np.arange(counts.sum())
@@ -303,45 +308,13 @@ def _check_tokens(tokens: Iterable[Sequence[str]], counts: np.ndarray) -> np.nda
     for text, (names, count) in enumerate(zip(texts, counts, strict=True)):
         if len(names) != count:
             raise ShapeError(f"text {text} has {counted(int(count), 'vector')}, but {counted(len(names), 'token')}")
-        for index, token in enumerate(names):
-            _check_token(token, f"token {index} of text {text} is {token!r:.60}")
+        for token in names:
+            if not isinstance(token, str) or token.encode(errors="replace").decode() != token:
+                raise InputError(f"a token of text {text} is {token!r:.60}, but a str without surrogates was wanted")
     return string_array([token for names in texts for token in names])
-
-
-def _check_token(token: Any, label: str) -> None:
-    if not isinstance(token, str):
-        raise InputError(f"{label}, of type {type(token).__name__}, but a str was wanted")
-    if not token.isascii() and token.encode(errors="replace").decode() != token:
-        raise InputError(f"{label}, with a lone surrogate: decode it again with errors='replace'")
-
-
-def _check_indices(indices: Sequence[int] | range | np.ndarray, n: int) -> np.ndarray:
-    """Return a list or mask as indices from 0 to n - 1."""
-    array = np.asarray(indices)
-    if array.dtype == bool:
-        if array.shape != (n,):
-            raise ShapeError(f"a mask of {counted(n, 'text')} must have shape ({n},), but it has shape {array.shape}")
-        return np.flatnonzero(array)
-    if array.size == 0:
-        return np.zeros(0, dtype=np.int64)
-    if array.ndim != 1 or array.dtype.kind not in "iu":
-        raise InputError("the indices of texts must be whole numbers, a slice, or a mask")
-    if array.min() < -n or array.max() >= n:
-        raise IndexError(f"{there_are(n, 'text')}, so there is no text {array[(array < -n) | (array >= n)][0]}")
-    return array % n
 
 
 def _concatenate_known(parts: Sequence[np.ndarray | None]) -> np.ndarray | None:
     """Return the concatenation, or None if any part is None."""
     known = [part for part in parts if part is not None]
     return np.concatenate(known) if len(known) == len(parts) else None
-
-
-def _check_compatible(parts: Sequence[TokenSets]) -> None:
-    """Reject vectors of different encoders: they are in different spaces even if their dimensions agree."""
-    first = parts[0]
-    for part in parts[1:]:
-        if part.dimensions != first.dimensions:
-            raise AmbientError(f"token sets of {first.dimensions} and {part.dimensions} dimensions cannot be joined")
-        if part.signature != first.signature:
-            raise InputError(f"token sets of two encoders cannot be joined: {first.signature!r}, {part.signature!r}")
