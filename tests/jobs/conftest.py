@@ -10,7 +10,7 @@ import pytest
 from softset.jobs.cluster import cluster
 
 if find_spec("ray") is None or find_spec("pyarrow") is None:
-    collect_ignore = ["test_finding.py", "test_scoring.py"]
+    collect_ignore = ["test_search.py", "test_scoring.py"]
 
 # Ray and the engines warn of their own ways, and leave files open in this process.
 QUIET = [

@@ -1,4 +1,4 @@
-"""The lattice of subspaces: union, intersection, order and angles.
+"""The lattice of subspaces: intersection, order and angles.
 
 A subspace is given as a `Flat`: orthonormal rows (k, d) in float64, and a flag that says whether the subspace is their
 span or the orthogonal complement of it. All dimensions are counted from the same cosines and sines of the canonical
@@ -24,25 +24,17 @@ class Flat(NamedTuple):
         return int(d - rank if self.complemented else rank)
 
 
-def union(A: Flat, B: Flat, cut: float) -> Flat:
-    """Return the sum space of A and B."""
-    match A.complemented, B.complemented:
-        case False, False:
-            return Flat(join(A.frame, B.frame, cut), complemented=False)
-        case True, True:
-            return Flat(meet(A.frame, B.frame, cut), complemented=True)
-        case False, True:
-            return Flat(outside(B.frame, A.frame, cut), complemented=True)
-    return Flat(outside(A.frame, B.frame, cut), complemented=True)
+def intersection(A: Flat, B: Flat, cut: float, alpha: float = 0.0) -> Flat:
+    """Return the common directions of A and B, or with alpha the bisectors of canonical pairs with 1 - cos <= alpha.
 
-
-def near_intersection(A: Flat, B: Flat, cut: float, alpha: float) -> Flat:
-    """Return the bisectors of the canonical pairs of A and B with 1 - cos <= alpha."""
+    The union of A and B is the complement of the intersection of their complements.
+    """
     match A.complemented, B.complemented:
         case False, False:
             return Flat(meet(A.frame, B.frame, cut, alpha), complemented=False)
         case True, True:
-            return Flat(_near_join(A.frame, B.frame, cut, alpha), complemented=True)
+            frame = _near_join(A.frame, B.frame, cut, alpha) if alpha else join(A.frame, B.frame, cut)
+            return Flat(frame, complemented=True)
         case False, True:
             return Flat(outside(A.frame, B.frame, cut, alpha), complemented=False)
     return Flat(outside(B.frame, A.frame, cut, alpha), complemented=False)

@@ -198,11 +198,11 @@ class Subspace(BaseSet):
         if not isinstance(other, Subspace):
             return NotImplemented
         cut = self._cut(other)
-        frame, complemented = lattice.union(self._flat(), other._flat(), cut)
-        if not complemented and self._traces(other) and frame.shape[0] < frame.shape[1]:
+        frame, spanned = lattice.intersection((~self)._flat(), (~other)._flat(), cut)
+        if spanned and self._traces(other) and frame.shape[0] < frame.shape[1]:
             _, coefficients = lattice.added(detach(other._frame), detach(self._frame), cut)
             frame = differentiable_basis(frame, namespace(frame).concat([self._frame, coefficients @ other._frame]))
-        return self._of(frame, self._shared_dtype(other), complemented=complemented)
+        return self._of(frame, self._shared_dtype(other), complemented=not spanned)
 
     def __and__(self, other: "Subspace") -> Self:
         return ~(~self | ~other) if isinstance(other, Subspace) else NotImplemented
@@ -237,7 +237,7 @@ class Subspace(BaseSet):
         if not 0 <= alpha < 1:
             raise InputError(f"alpha must be at least 0 and below 1, but {alpha} was given")
         cut = self._cut(_crisp(other))
-        frame, complemented = lattice.near_intersection(self._flat(), other._flat(), cut, alpha)
+        frame, complemented = lattice.intersection(self._flat(), other._flat(), cut, alpha)
         return self._of(frame, self._shared_dtype(other), complemented=complemented)
 
     # Comparisons

@@ -70,9 +70,7 @@ class PartFolder:
 
     def header(self) -> dict[str, Any] | None:
         """Return the header, or None if the folder has none."""
-        if not self.header_path.exists():
-            return None
-        return read_json(self.header_path, remedy="remove the folder, or name another one")
+        return read_json(self.header_path, remedy="remove the folder, or name another one", missing_ok=True) or None
 
     def write_header(self, content: Mapping[str, Any]) -> None:
         """Replace the header."""
@@ -179,22 +177,19 @@ class ResumableRows:
     def __init__(self, parts: PartFolder) -> None:
         self._parts = parts
         self.rows, self.counts = 0, dict[str, float]()
-        for block in self._blocks():
+        for block in self.blocks():
             self.rows, self.counts = self.rows + len(block["lines"]), dict(block["counts"])
 
-    def _blocks(self) -> Iterator[dict[str, Any]]:
+    def blocks(self) -> Iterator[dict[str, Any]]:
         """Yield the finished blocks; each one's name is the number of rows before it."""
         row = 0
         for path in self._parts.paths():
             block = self._parts.read(path)
-            try:
-                good = path == self._parts.path(f"{row:012}")
-                row += len([line.encode() for line in block["lines"]])
-                good = good and all(isinstance(value, int | float) for value in block["counts"].values())
-            except (KeyError, TypeError, AttributeError, ValueError):
-                good = False
-            if not good:
+            lines, counts = (block.get("lines"), block.get("counts")) if isinstance(block, dict) else (None, None)
+            is_next = path == self._parts.path(f"{row:012}")
+            if not is_next or not isinstance(lines, list) or not isinstance(counts, dict):
                 raise FileError(f"{path} is damaged, or a part is missing: remove {self._parts.folder} and start again")
+            row += len(lines)
             yield block
 
     def append(self, lines: Iterable[str], counts: Mapping[str, float]) -> None:
@@ -202,11 +197,6 @@ class ResumableRows:
         rows, totals = list(lines), dict(counts)
         self._parts.write(f"{self.rows:012}", {"lines": rows, "counts": totals})
         self.rows, self.counts = self.rows + len(rows), totals
-
-    def content(self) -> Iterator[bytes]:
-        """Yield the content of the complete file."""
-        for block in self._blocks():
-            yield "".join(f"{line}\n" for line in block["lines"]).encode()
 
 
 @contextmanager
@@ -223,10 +213,8 @@ def resumable_file(
     '1\\n2\\n'
     """
     target = Path(path).resolve()  # a symbolic link is kept; the file it points to is written
-    if target.is_dir():
-        raise InputError(f"{path} is a folder, but a file was expected")
     if target.exists() and not target.is_file():
-        raise InputError(f"{path} is not an ordinary file: without --out the rows go to standard output")
+        raise InputError(f"{path} is not an ordinary file: name a file, or leave out --out for standard output")
     if not target.parent.is_dir():
         raise InputError(f"{path} is in a folder that does not exist: make the folder first")
     parts = PartFolder(target.with_name(target.name + ".partial"))
@@ -235,4 +223,4 @@ def resumable_file(
     with checkpoint(parts.folder, made_by, resume=resume):
         rows = ResumableRows(parts)
         yield rows
-        write_atomically(target, rows.content())
+        write_atomically(target, (f"{line}\n".encode() for block in rows.blocks() for line in block["lines"]))

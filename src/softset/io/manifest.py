@@ -56,7 +56,11 @@ class Manifest:
 
     def read(self, folder: Path) -> dict[str, Any]:
         """Return the content of meta.json after checking that each file exists and has the right size."""
-        meta = self._read_meta(folder)
+        if folder.is_file():
+            raise FileError(f"{folder} is a file, not {self.noun}: {self.remedy}")
+        if folder.exists() and not (folder / "meta.json").exists():
+            raise FileError(f"{folder} is not {self.noun}: it has no meta.json")
+        meta = read_json(folder / "meta.json", remedy=self.remedy)
         if meta.get("softset") != self.kind or meta.get("version") != self.version:
             raise FileError(f"{folder} is not {self.noun} of version {self.version}: {self.remedy}")
         try:
@@ -67,16 +71,6 @@ class Manifest:
             if not (folder / name).is_file() or (folder / name).stat().st_size != size:
                 raise FileError(f"{folder / name} is missing or has the wrong size: {self.remedy}")
         return meta
-
-    def _read_meta(self, folder: Path) -> dict[str, Any]:
-        try:
-            return read_json(folder / "meta.json", remedy=self.remedy)
-        except FileNotFoundError:
-            if not folder.exists():
-                raise
-            raise FileError(f"{folder} is not {self.noun}: it has no meta.json") from None
-        except NotADirectoryError:
-            raise FileError(f"{folder} is a file, not {self.noun}: {self.remedy}") from None
 
     def verify(self, folder: Path) -> None:
         """Compare the SHA-256 of every file with the one in meta.json."""

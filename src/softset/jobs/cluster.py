@@ -43,8 +43,9 @@ def cluster(address: str | None = None, workers: int | None = None) -> Iterator[
     own = {"address": "local", "include_dashboard": False, "_node_ip_address": "127.0.0.1"}  # overrides RAY_ADDRESS
     target: dict[str, Any] = {"num_cpus": workers, **own}
     if address is not None:
-        _check_reachable(address)
         target = {"address": address}
+        if address != "auto":
+            _check_reachable(address)
     with _silenced():
         ray.init(**target, **quiet)
     try:
@@ -71,11 +72,9 @@ def _silenced() -> Iterator[None]:
 def _check_reachable(address: str) -> None:
     """Raise InputError if nothing listens at an address."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
-    if address == "auto":
-        return
     if not host or not port.isdigit():
         raise InputError(
-            f"the address {address!r} is not HOST:PORT of a Ray cluster; auto is the cluster of this machine"
+            f"the address {address!r} is not HOST:PORT of a Ray cluster, nor auto for that of this machine"
         )
     try:
         with closing(socket.create_connection((host, int(port)), timeout=CONNECT_TIMEOUT)):
