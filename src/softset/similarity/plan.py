@@ -1,6 +1,7 @@
 """The scoring plan: all options of a scorer, resolved for one encoder and one set of references."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -21,61 +22,51 @@ class ScoringPlan:
     """Everything that decides the scores of one call.
 
     Attributes:
+        source: the signature of the token sets.
         encoder: encodes the texts; None if only vectors are scored.
         metric: the metric, resolved for this encoder.
         idf: token weights; None if the metric does not use them.
         moment: (d, d) the second moment of the encoder's unit vectors; None if it is unknown or not used.
         rescale: "chance", a calibration that fits the signature, or None.
         multi_reference: how to combine several references.
-        signature: the facts above in one line.
+        multiple_references: whether a candidate has several references.
     """
 
+    source: str
     encoder: Encoder | None
     metric: Metric
     idf: Idf | None
     moment: np.ndarray | None
     rescale: Rescale
     multi_reference: MultiReference
-    signature: str
+    multiple_references: bool
 
-
-def resolve_plan(
-    source: str,
-    metric: Metric,
-    *,
-    encoder: Encoder | None = None,
-    idf: Idf | None = None,
-    moment: np.ndarray | None = None,
-    rescale: Rescale = None,
-    multi_reference: MultiReference = "best",
-    multiple_references: bool = False,
-) -> ScoringPlan:
-    """Return the plan for token sets with the signature `source`; `multiple_references` if a candidate has several."""
-    from softset import __version__
-
-    tokenizer = tokenizer_of(source)
-    if idf is not None and idf.encoder != tokenizer:
-        raise InputError(
-            f"the idf weights were fitted with {idf.encoder}, but the texts are encoded with {tokenizer}: fit them "
-            "with the same model"
-        )
-    resolved = metric.resolve(has_moment=moment is not None)
-    weights = None if idf is None else idf.checksum
-    base = f"{format_signature({'metric': resolved, 'idf': weights})}|{encoder_signature(source)}"
-    level: str | None = None
-    if isinstance(rescale, Calibration):
-        if rescale.signature != base:
+    def __post_init__(self) -> None:
+        tokenizer = tokenizer_of(self.source)
+        if self.idf is not None and self.idf.encoder != tokenizer:
             raise InputError(
-                f"this calibration was fitted with {rescale.signature}, but the scores have {base}: fit it with "
-                "the same model, metric and options (and idf weights, if the metric uses them)"
+                f"the idf weights were fitted with {self.idf.encoder}, but the texts are encoded with {tokenizer}: fit "
+                "them with the same model"
             )
-        level = "measured({:.6g},{:.6g},{:.6g})".format(*rescale.levels)
-    elif rescale is not None:
-        level = "chance"
-    facts = {
-        "softset": __version__,
-        "rescale": level,
-        "multi_reference": multi_reference if multiple_references else None,
-    }
-    signature = f"{format_signature(facts)}|{base}"
-    return ScoringPlan(encoder, resolved, idf, moment, rescale, multi_reference, signature)
+        if isinstance(self.rescale, Calibration) and self.rescale.signature != self._base:
+            raise InputError(
+                f"this calibration was fitted with {self.rescale.signature}, but the scores have {self._base}: fit it "
+                "with the same model, metric and options (and idf weights, if the metric uses them)"
+            )
+
+    @property
+    def _base(self) -> str:
+        weights = None if self.idf is None else self.idf.checksum
+        return f"{format_signature({'metric': self.metric, 'idf': weights})}|{encoder_signature(self.source)}"
+
+    @cached_property
+    def signature(self) -> str:
+        """The facts above in one line."""
+        from softset import __version__
+
+        level: str | None = self.rescale if isinstance(self.rescale, str) else None
+        if isinstance(self.rescale, Calibration):
+            level = "measured({:.6g},{:.6g},{:.6g})".format(*self.rescale.levels)
+        combined = self.multi_reference if self.multiple_references else None
+        facts = {"softset": __version__, "rescale": level, "multi_reference": combined}
+        return f"{format_signature(facts)}|{self._base}"

@@ -18,7 +18,7 @@ from softset.similarity.idf import Idf
 from softset.similarity.inputs import ScoringInput, TextsOrSets, read_input, read_side
 from softset.similarity.metrics import DEFAULT, Metric
 from softset.similarity.metrics import metric as parse_metric
-from softset.similarity.plan import MultiReference, ScoringPlan, resolve_plan
+from softset.similarity.plan import MultiReference, ScoringPlan
 from softset.similarity.rescaling import Rescale, check_rescale
 from softset.similarity.run import TEXT_PAIRS, encode_input, score_matrix, score_pairs
 from softset.similarity.scores import ScoreMatrix, ScoreRow, Scores
@@ -207,16 +207,10 @@ class Scorer:
         self, source: str, idf: Idf | None, encoder: Encoder | None = None, *, multiple_references: bool
     ) -> ScoringPlan:
         uses_moment = self.metric.needs_moment or self.rescale == "chance"
-        return resolve_plan(
-            source,
-            self.metric,
-            encoder=encoder,
-            idf=idf,
-            moment=self.second_moment(source) if uses_moment else None,
-            rescale=self.rescale,
-            multi_reference=self.multi_reference,
-            multiple_references=multiple_references,
-        )
+        moment = self.second_moment(source) if uses_moment else None
+        metric = self.metric.resolve(has_moment=moment is not None)
+        options = (self.rescale, self.multi_reference, multiple_references)
+        return ScoringPlan(source, encoder, metric, idf, moment, *options)
 
     def resolve_idf(self, references: Iterable[str] | TokenSets) -> Idf | None:
         """Return the idf weights if the metric uses them: those of the scorer, or those of the references.

@@ -16,6 +16,9 @@ from softset.algebra.rank import independent_stack
 from softset.runtime.threads import in_threads, on_one_thread
 from softset.similarity.kernels.gram import graded_factor
 
+Factors = tuple[np.ndarray, np.ndarray]  # rows of all factors, and where each set's factor begins
+Queries = tuple[np.ndarray, np.ndarray, np.ndarray]  # unit rows, where each set begins, and the weights of the rows
+
 BLOCK_ROWS = 2_048  # of each side in one product: 16 MB in float32
 STACK_BYTES = 32 << 20  # of rows that are factored together
 
@@ -27,13 +30,8 @@ def set_factors(
     """Return the factors F of all sets, (rows', d) in float64, and where each set's factor begins, (n + 1,).
 
     The membership of a unit vector v in a set is |F v|. The factor of a crisp set is an orthonormal basis; a graded
-    set's directions are scaled by the roots of their grades. Crisp sets of one size are factored together.
-
-    Args:
-        rows: (rows, d) of any length; they are scaled to length 1 in float64.
-        offsets: (n + 1,) where each set begins.
-        cut: the sine up to which a row counts as dependent on others.
-        ridge: (rows,) as in `gram.memberships`.
+    set's directions are scaled by the roots of their grades. The rows may have any length. `offsets` (n + 1,) says where
+    each set begins; `cut` and `ridge` are those of `gram.memberships`.
     """
     counts, d = np.diff(offsets), rows.shape[1]
     factors: list[np.ndarray] = [np.zeros((0, d))] * len(counts)
@@ -57,10 +55,9 @@ def _factors(stack: np.ndarray, indices: np.ndarray, cut: float, ridge: np.ndarr
     return [graded_factor(units, ridge[row], cut) for units, row in zip(stack, indices, strict=True)]
 
 
-def mean_membership(
-    factors: np.ndarray, factor_offsets: np.ndarray, units: np.ndarray, offsets: np.ndarray, weights: np.ndarray
-) -> np.ndarray:
+def mean_membership(sets: Factors, queries: Queries) -> np.ndarray:
     """Return (n, m): the weighted mean membership of set j's unit rows in set i, given by its factor."""
+    (factors, factor_offsets), (units, offsets, weights) = sets, queries
     means = np.zeros((len(factor_offsets) - 1, len(offsets) - 1))
 
     def fill(left: _Block, right: _Block) -> None:
@@ -71,18 +68,12 @@ def mean_membership(
     return means
 
 
-def expected_min(
-    factors: np.ndarray,
-    factor_offsets: np.ndarray,
-    units: np.ndarray,
-    offsets: np.ndarray,
-    weights: np.ndarray,
-    in_own: np.ndarray,
-) -> np.ndarray:
+def expected_min(sets: Factors, queries: Queries, in_own: np.ndarray) -> np.ndarray:
     """Return (n, m): the expected smaller membership in set i of two rows of set j, drawn by their weights.
 
     Memberships are divided by `in_own` (rows,), the membership in a row's own set, and are at most 1.
     """
+    (factors, factor_offsets), (units, offsets, weights) = sets, queries
     means = np.zeros((len(factor_offsets) - 1, len(offsets) - 1))
     counts = np.diff(offsets)
 
@@ -120,15 +111,9 @@ def _min_of_two(m: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return np.asarray(terms.sum(axis=2))
 
 
-def mean_max_cosine(
-    units: np.ndarray,
-    offsets: np.ndarray,
-    weights: np.ndarray,
-    others: np.ndarray,
-    other_offsets: np.ndarray,
-    other_weights: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray]:
+def mean_max_cosine(left: Queries, right: Queries) -> tuple[np.ndarray, np.ndarray]:
     """Return two (n, m): the mean largest cosine of set i's rows with set j, and of set j's rows with set i."""
+    (units, offsets, weights), (others, other_offsets, other_weights) = left, right
     P, R = (np.zeros((len(offsets) - 1, len(other_offsets) - 1)) for _ in range(2))
 
     def fill(left: _Block, right: _Block) -> None:

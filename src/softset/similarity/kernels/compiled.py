@@ -137,16 +137,9 @@ def pair_memberships(
 ) -> None:
     """Fill in the memberships of rows in the other side's set and in their own, and the traces of the inverses.
 
-    Args:
-        rows: the arrays (., d) that hold the rows of side 0 and of side 1.
-        starts: (n, 2) the index of each side's first row in these arrays.
-        counts: (n, 2) the number of rows of each side, at least 1.
-        offsets: (n,) where the rows of each pair begin in the arrays below.
-        scale: (rows,) the inverse lengths of the rows.
-        ridge: (rows,) added to the diagonals of the Gram matrices.
-        in_other: (rows,) output: membership in the other side's set.
-        in_own: (rows,) output: membership in the row's own set.
-        traces: (n, 2) output: the trace of M^-1, infinite if M is not positive definite.
+    `rows` (both sides) and `starts` are those of `gram.PairRows`. Side s of pair i has counts[i, s] > 0 rows; the pair
+    begins at offsets[i] in `scale`, the inverse lengths of the rows, in `ridge` and in the outputs `in_other` and
+    `in_own`. The output `traces` (n, 2) is infinite where M is not positive definite.
     """
     left, right = rows
     k, l = counts[:, 0].max(), counts[:, 1].max()

@@ -41,7 +41,7 @@ class Metric(ABC):
     def _compute(self, pairs: Pairs) -> PRF:
         """Return the numbers (n,) of each pair; the numbers of pairs with an empty side are ignored."""
 
-    def combine(self, P: np.ndarray, R: np.ndarray) -> np.ndarray:
+    def _combine(self, P: np.ndarray, R: np.ndarray) -> np.ndarray:
         """Return the score for a precision and a recall: their harmonic mean."""
         return harmonic_mean(P, R)
 
@@ -127,6 +127,10 @@ class MembershipMetric(WeightedMetric):
     def memberships(self, pairs: Pairs) -> np.ndarray:
         """Return the membership of each row in the other side of its pair, (rows,)."""
 
+    def _queries(self, sets: Pairs) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the unit rows of unpaired sets, where each set begins, and the weights of the rows."""
+        return sets.units, sets.offsets[::2], self.token_weights(sets).astype(sets.units.dtype)
+
     @abstractmethod
     def links(self, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
         """Return (k, l): the contribution of each of l other unit rows to the membership of each of k unit rows."""
@@ -139,7 +143,7 @@ class MembershipMetric(WeightedMetric):
         means = pairs.sums(self.token_weights(pairs) * self.memberships(pairs))
         means = np.clip(means, -1.0, 1.0)  # sums round up
         P, R = means[0::2], means[1::2]
-        return PRF(P, R, self.combine(P, R))
+        return PRF(P, R, self._combine(P, R))
 
 
 class SumMetric(Metric):
@@ -148,8 +152,7 @@ class SumMetric(Metric):
     MAX_SCORE: ClassVar[float] = 2.0
     SCORE_KIND: ClassVar[ScoreKind] = "sum"
 
-    def combine(self, P: np.ndarray, R: np.ndarray) -> np.ndarray:
-        """Return the sum of precision and recall."""
+    def _combine(self, P: np.ndarray, R: np.ndarray) -> np.ndarray:
         return np.asarray(P + R)
 
 

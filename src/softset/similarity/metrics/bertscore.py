@@ -22,7 +22,7 @@ class BertScore(MembershipMetric):
 
     def memberships(self, pairs: Pairs) -> np.ndarray:
         """Return the largest cosine of each row with the other side."""
-        cosines = _largest_cosines(pairs.units, pairs.offsets).astype(np.float64)
+        cosines = _largest_cosines(pairs).astype(np.float64)
         return np.clip(cosines, -1.0, 1.0)
 
     def links(self, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
@@ -30,27 +30,22 @@ class BertScore(MembershipMetric):
         return np.asarray(rows @ others.T)
 
     def _compute_matrix(self, A: Pairs, B: Pairs) -> PRF:
-        left, right = (
-            (sets.units, sets.offsets[::2], self.token_weights(sets).astype(sets.units.dtype)) for sets in (A, B)
-        )
-        P, R = mean_max_cosine(*left, *right)
-        return PRF(P, R, self.combine(P, R))
+        P, R = mean_max_cosine(self._queries(A), self._queries(B))
+        return PRF(P, R, self._combine(P, R))
 
 
-def _largest_cosines(units: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """Return the largest cosine of each unit row (rows, d) with the other side of its pair, (rows,).
+def _largest_cosines(pairs: Pairs) -> np.ndarray:
+    """Return the largest cosine of each row with the other side of its pair, (rows,).
 
     Only real rows are compared: in a padded product a zero would win over negative cosines.
     """
-    largest = np.zeros(len(units), dtype=units.dtype)
-    ends = offsets.tolist()
-    for start, middle, stop in zip(ends[0:-2:2], ends[1:-1:2], ends[2::2], strict=True):
-        if start < middle < stop:
-            step = max(1, MAX_COSINES // (stop - middle))
-            largest[middle:stop] = -np.inf
-            for first in range(start, middle, step):
-                last = min(first + step, middle)
-                C = units[first:last] @ units[middle:stop].T
-                largest[first:last] = C.max(axis=1)
-                np.maximum(largest[middle:stop], C.max(axis=0), out=largest[middle:stop])
+    largest = np.zeros(len(pairs.units), dtype=pairs.units.dtype)
+    for _, left, right in pairs.filled():
+        A, B, of_A, of_B = pairs.units[left], pairs.units[right], largest[left], largest[right]
+        of_B[:] = -np.inf
+        step = max(1, MAX_COSINES // len(B))
+        for first in range(0, len(A), step):
+            C = A[first : first + step] @ B.T
+            of_A[first : first + step] = C.max(axis=1)
+            np.maximum(of_B, C.max(axis=0), out=of_B)
     return largest

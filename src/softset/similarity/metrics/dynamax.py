@@ -27,12 +27,10 @@ class DynaMax(SimilarityMetric):
 
     def _similarity(self, pairs: Pairs) -> np.ndarray:
         values = np.zeros(len(pairs))
-        ends = pairs.offsets.tolist()
-        for pair in np.flatnonzero(~pairs.empty[0::2] & ~pairs.empty[1::2]).tolist():
-            start, middle, stop = ends[2 * pair : 2 * pair + 3]
-            rows = pairs.vectors[start:stop].astype(np.float64)
-            G = rows @ rows.T
-            x, y = (np.maximum(side.max(axis=0), 0.0) for side in (G[: middle - start], G[middle - start :]))
+        for pair, left, right in pairs.filled():
+            A, B = pairs.vectors[left].astype(np.float64), pairs.vectors[right].astype(np.float64)
+            universe = np.concatenate([A, B])
+            x, y = (np.maximum((side @ universe.T).max(axis=0), 0.0) for side in (A, B))
             values[pair] = self._index(x, y)
         return values
 

@@ -23,9 +23,10 @@ class Symbolic(Metric):
         check_choice(self, "weights", ("none", "idf"))
 
     def _compute(self, pairs: Pairs) -> PRF:
-        shares = [(self._share(pairs, A, B), self._share(pairs, B, A)) for A, B in _distinct_tokens(pairs)]
-        P, R = np.array(shares, dtype=np.float64).reshape(-1, 2).T
-        return PRF(P, R, self.combine(P, R))
+        P, R = np.zeros((2, len(pairs)))
+        for pair, A, B in _distinct_tokens(pairs):
+            P[pair], R[pair] = self._share(pairs, A, B), self._share(pairs, B, A)
+        return PRF(P, R, self._combine(P, R))
 
     def _share(self, pairs: Pairs, tokens: set[str], others: set[str]) -> float:
         """Return the share of the tokens' weight that the other text has too."""
@@ -34,7 +35,7 @@ class Symbolic(Metric):
             total = sum(idf[token] for token in tokens)
             if total > 0:
                 return sum(idf[token] for token in tokens & others) / total
-        return len(tokens & others) / max(1, len(tokens))
+        return len(tokens & others) / len(tokens)
 
 
 @dataclass(frozen=True, repr=False)
@@ -53,7 +54,10 @@ class Jaccard(SimilarityMetric):
     ABOUT: ClassVar[str] = "common tokens over all distinct tokens of both texts"
 
     def _similarity(self, pairs: Pairs) -> np.ndarray:
-        return np.array([len(A & B) / max(1, len(A | B)) for A, B in _distinct_tokens(pairs)], dtype=np.float64)
+        shares = np.zeros(len(pairs))
+        for pair, A, B in _distinct_tokens(pairs):
+            shares[pair] = len(A & B) / len(A | B)
+        return shares
 
 
 @dataclass(frozen=True, repr=False)
@@ -71,26 +75,18 @@ class TfIdf(SimilarityMetric):
     def _similarity(self, pairs: Pairs) -> np.ndarray:
         idf, tokens = pairs.required_idf(), pairs.required_tokens()
         cosines = np.zeros(len(pairs))
-        for index, (left, right) in enumerate(_ranges(pairs)):
+        for pair, left, right in pairs.filled():
             names, token = np.unique(tokens[left.start : right.stop], return_inverse=True)
             weights = 1 + idf.weights(names.tolist())
             k = left.stop - left.start
             a = np.bincount(token[:k], minlength=len(names)) * weights
             b = np.bincount(token[k:], minlength=len(names)) * weights
-            length = np.linalg.norm(a) * np.linalg.norm(b)
-            cosines[index] = a @ b / length if length else 0.0
+            cosines[pair] = a @ b / (np.linalg.norm(a) * np.linalg.norm(b))
         return cosines
 
 
-def _ranges(pairs: Pairs) -> Iterator[tuple[slice, slice]]:
-    """Yield the rows of both sides of each pair."""
-    ends = pairs.offsets.tolist()
-    for start, middle, stop in zip(ends[0:-2:2], ends[1:-1:2], ends[2::2], strict=True):
-        yield slice(start, middle), slice(middle, stop)
-
-
-def _distinct_tokens(pairs: Pairs) -> Iterator[tuple[set[str], set[str]]]:
-    """Yield the distinct tokens of both sides of each pair."""
+def _distinct_tokens(pairs: Pairs) -> Iterator[tuple[int, set[str], set[str]]]:
+    """Yield the distinct tokens of both sides of each pair with its number, except for empty sides."""
     tokens = pairs.required_tokens()
-    for left, right in _ranges(pairs):
-        yield set(tokens[left]), set(tokens[right])
+    for pair, left, right in pairs.filled():
+        yield pair, set(tokens[left]), set(tokens[right])

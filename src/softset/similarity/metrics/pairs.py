@@ -192,6 +192,13 @@ class Pairs:
         """Which sets have no rows, (2n,) booleans."""
         return np.asarray(self.counts == 0)
 
+    def filled(self) -> Iterator[tuple[int, slice, slice]]:
+        """Yield the number of each pair without an empty side, with the rows of both sides."""
+        ends = self.offsets.tolist()
+        for pair in np.flatnonzero(~self.empty[0::2] & ~self.empty[1::2]).tolist():
+            start, middle, stop = ends[2 * pair : 2 * pair + 3]
+            yield pair, slice(start, middle), slice(middle, stop)
+
     @property
     def may_match_empty(self) -> np.ndarray:
         """Which pairs score 1 if both sides are empty, (n,): the same text, or texts without unknown tokens."""

@@ -50,8 +50,7 @@ class SoftsetScore(MembershipMetric):
         """Return the metric for an encoder with or without a known second moment."""
         return self if has_moment or self.weights != "rare" else replace(self, weights="none")
 
-    def combine(self, P: np.ndarray, R: np.ndarray) -> np.ndarray:
-        """Return the mean of precision and recall."""
+    def _combine(self, P: np.ndarray, R: np.ndarray) -> np.ndarray:
         return np.asarray((P + R) / 2)
 
     def memberships(self, pairs: Pairs) -> np.ndarray:
@@ -68,7 +67,7 @@ class SoftsetScore(MembershipMetric):
         m = self.memberships(pairs)
         means = np.clip(pairs.sums(self._min_weights(pairs, m) * m), 0.0, 1.0)
         P, R = means[0::2], means[1::2]
-        return PRF(P, R, self.combine(P, R))
+        return PRF(P, R, self._combine(P, R))
 
     def _min_weights(self, pairs: Pairs, m: np.ndarray) -> np.ndarray:
         """Return the probability that a row has the smaller membership of two rows drawn by their weights.
@@ -92,9 +91,9 @@ class SoftsetScore(MembershipMetric):
 
     def _compute_matrix(self, A: Pairs, B: Pairs) -> PRF:
         factors_A, factors_B = self._factors(A), self._factors(B)
-        P = expected_min(*factors_B, *self._queries(A, *factors_A)).T
-        R = expected_min(*factors_A, *self._queries(B, *factors_B))
-        return PRF(*(np.clip(values, 0.0, 1.0) for values in (P, R, self.combine(P, R))))
+        P = expected_min(factors_B, self._queries(A), self._in_own(A, *factors_A)).T
+        R = expected_min(factors_A, self._queries(B), self._in_own(B, *factors_B))
+        return PRF(*(np.clip(values, 0.0, 1.0) for values in (P, R, self._combine(P, R))))
 
     def _factors(self, sets: Pairs) -> tuple[np.ndarray, np.ndarray]:
         """Return the factors F with |F u|^2 = u' C u of each set, and where each of them begins."""
@@ -102,17 +101,18 @@ class SoftsetScore(MembershipMetric):
         F, offsets = set_factors(sets.vectors, sets.offsets, cut=sets.cut, ridge=ridge)
         return F.astype(sets.units.dtype), offsets[::2]
 
-    def _queries(
-        self, sets: Pairs, F: np.ndarray, factor_offsets: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Return unit rows, where each set begins, the weights of rows, and their memberships in their own sets."""
+    def _queries(self, sets: Pairs) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return sets.units, sets.offsets[::2], sets.normalized(token_weights(sets, self.weights))
+
+    def _in_own(self, sets: Pairs, F: np.ndarray, factor_offsets: np.ndarray) -> np.ndarray:
+        """Return the membership of each row in its own set, (rows,)."""
         offsets = sets.offsets[::2]
         in_own = np.ones(len(sets.norms))
         ranges = zip(offsets, offsets[1:], factor_offsets, factor_offsets[1:], strict=False)
         for start, stop, first, last in ranges:
             projections = F[first:last] @ sets.units[start:stop].T
             in_own[start:stop] = np.sqrt(np.maximum(np.einsum("ij,ij->j", projections, projections), MIN_SQUARE))
-        return sets.units, offsets, sets.normalized(token_weights(sets, self.weights)), in_own
+        return in_own
 
     def links(self, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
         """Return the share of each other row in the squared membership."""

@@ -62,16 +62,13 @@ class SubspaceBertScore(MembershipMetric):
         return set_factors(rows, distinct.offsets, cut=pairs.cut, ridge=self._ridge(pairs, distinct))
 
     def _compute_matrix(self, A: Pairs, B: Pairs) -> PRF:
-        P = mean_membership(*self._factors(B), *self._queries(A)).T
-        R = mean_membership(*self._factors(A), *self._queries(B))
-        return PRF(P, R, self.combine(P, R))
+        P = mean_membership(self._factors(B), self._queries(A)).T
+        R = mean_membership(self._factors(A), self._queries(B))
+        return PRF(P, R, self._combine(P, R))
 
     def _factors(self, sets: Pairs) -> tuple[np.ndarray, np.ndarray]:
         F, offsets = self.set_factors(sets)
         return F.astype(sets.units.dtype), offsets[::2]
-
-    def _queries(self, sets: Pairs) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        return sets.units, sets.offsets[::2], self.token_weights(sets).astype(sets.units.dtype)
 
 
 @dataclass(frozen=True, repr=False)
@@ -95,9 +92,7 @@ class Grassmann(SimilarityMetric):
 
     def _similarity(self, pairs: Pairs) -> np.ndarray:
         values = np.zeros(len(pairs))
-        ends = pairs.offsets.tolist()
-        for pair in np.flatnonzero(~pairs.empty[0::2] & ~pairs.empty[1::2]).tolist():
-            start, middle, stop = ends[2 * pair : 2 * pair + 3]
-            A, B = Subspace.span(pairs.vectors[start:middle]), Subspace.span(pairs.vectors[middle:stop])
+        for pair, left, right in pairs.filled():
+            A, B = Subspace.span(pairs.vectors[left]), Subspace.span(pairs.vectors[right])
             values[pair] = 1 - A.distance(B, "geodesic") / (sqrt(max(A.dim, B.dim)) * pi / 2)
         return np.clip(values, 0.0, 1.0)

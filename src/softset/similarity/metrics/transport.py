@@ -29,11 +29,9 @@ class _Transport(SimilarityMetric):
 
     def distances(self, pairs: Pairs) -> np.ndarray:
         """Return the transport cost of each pair, (n,); NaN if a side is empty."""
-        solve = require_transport()
-        masses, ends = self._masses(pairs), pairs.offsets.tolist()
+        solve, masses = require_transport(), self._masses(pairs)
         distances = np.full(len(pairs), np.nan)
-        for pair in np.flatnonzero(~pairs.empty[0::2] & ~pairs.empty[1::2]).tolist():
-            left, right = slice(*ends[2 * pair : 2 * pair + 2]), slice(*ends[2 * pair + 1 : 2 * pair + 3])
+        for pair, left, right in pairs.filled():
             costs = self._costs(pairs, left, right)
             scale = float(costs.max())  # the solver's tolerances expect costs of about 1
             distances[pair] = scale * solve(masses[left], masses[right], costs / scale) if scale else 0.0
