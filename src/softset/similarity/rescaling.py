@@ -42,21 +42,14 @@ def chance_levels(metric: Metric, pairs: Pairs, moment: np.ndarray | None) -> Ch
         span = metric if isinstance(metric, SubspaceBertScore) else SubspaceBertScore()
         factors, offsets = span.set_factors(pairs)
         ranks = np.diff(offsets)
-        levels = None if moment is None else _levels(factors, offsets, moment)
+        if moment is not None:
+            squares = np.einsum("ij,ij->i", factors @ moment, factors)  # their sum over a set is tr(F S F')
+            owner = np.repeat(np.arange(len(ranks)), ranks)
+            levels = np.sqrt(np.clip(np.bincount(owner, squares, len(ranks)), 0.0, 1.0))
     saturated = ranks > pairs.dimensions / 2
     if levels is not None:
         saturated = saturated | (levels > MAX_LEVEL)
     return ChanceLevels(levels, saturated[0::2] | saturated[1::2])
-
-
-def _levels(factors: np.ndarray, offsets: np.ndarray, moment: np.ndarray) -> np.ndarray:
-    """Return sqrt(tr(F S F')) for the factor F of each set, (2n,)."""
-    squares = np.einsum("ij,ij->i", factors @ moment, factors)
-    filled = np.diff(offsets) > 0
-    levels = np.zeros(len(filled))
-    if filled.any():
-        levels[filled] = np.add.reduceat(squares, offsets[:-1][filled])
-    return np.sqrt(np.clip(levels, 0.0, 1.0))
 
 
 def pair_levels(of_candidates: np.ndarray, of_references: np.ndarray) -> PRF:

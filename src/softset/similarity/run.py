@@ -62,31 +62,22 @@ def _score_block(plan: ScoringPlan, block: ScoringInput, *, united: bool) -> Sco
 
 def encode_input(encoder: Encoder | None, block: ScoringInput) -> ScoringInput:
     """Return the input with token sets on both sides; texts that occur several times are encoded once."""
-    candidates, references = block.candidates, block.references
-    if isinstance(candidates, list) and isinstance(references, list):
-        texts = _select(candidates, block.left) + _select(references, block.right)
-        sets, indices = _encode(encoder, texts)
-        left, right = np.split(indices, [len(block.left)])
-        return replace(block, candidates=sets, references=sets, left=left, right=right)
-    if isinstance(candidates, list):
-        sets, left = _encode(encoder, _select(candidates, block.left))
-        block = replace(block, candidates=sets, left=left)
-    if isinstance(references, list):
-        sets, right = _encode(encoder, _select(references, block.right))
-        block = replace(block, references=sets, right=right)
+    texts = _texts_of(block.candidates, block.left) + _texts_of(block.references, block.right)
+    if block.has_texts:
+        assert encoder is not None  # noqa: S101 (a plan for texts has an encoder)
+        distinct = distinct_indices(texts)
+        sets = encoder.encode(list(distinct))
+        indices = np.array([distinct[text] for text in texts], dtype=np.int64)
+        if isinstance(block.candidates, list):
+            block = replace(block, candidates=sets, left=indices[: len(block.left)])
+        if isinstance(block.references, list):
+            block = replace(block, references=sets, right=indices[len(indices) - len(block.right) :])
     check_same_space(*block.token_sets)
     return block
 
 
-def _select(texts: Sequence[str], indices: np.ndarray) -> list[str]:
-    return [texts[index] for index in indices.tolist()]
-
-
-def _encode(encoder: Encoder | None, texts: Sequence[str]) -> tuple[TokenSets, np.ndarray]:
-    """Return the token sets of the distinct texts, and the index of each text among them."""
-    assert encoder is not None  # noqa: S101 (a plan for texts has an encoder)
-    distinct = distinct_indices(texts)
-    return encoder.encode(list(distinct)), np.array([distinct[text] for text in texts], dtype=np.int64)
+def _texts_of(side: TextsOrSets, indices: np.ndarray) -> list[str]:
+    return [side[index] for index in indices.tolist()] if isinstance(side, list) else []
 
 
 def check_same_space(A: TokenSets, B: TokenSets) -> None:
@@ -206,20 +197,13 @@ def score_matrix(
     numbers = plan.metric.compute_matrix(A, B, plan.idf, plan.moment)
     if plan.rescale is not None:
         left, right = unpaired(A, None), unpaired(B, None)
-        chance = None
-        if plan.rescale == "chance":
-            of_A, of_B = (_levels_of(plan, sets) for sets in (left, right))
-            chance = pair_levels(of_A[::2, None], of_B[None, ::2])
+        moment = plan.moment if plan.rescale == "chance" else None
+        of_A, of_B = (chance_levels(plan.metric, sets, moment).of_sets for sets in (left, right))
+        chance = None if of_A is None or of_B is None else pair_levels(of_A[::2, None], of_B[None, ::2])
         numbers = _rescale(plan, numbers, left.empty[::2, None] | right.empty[None, ::2], chance)
     if isinstance(candidates, list) and isinstance(references, list) and candidates is not references:
         _match_unknown_texts(numbers, candidates, references, A.counts == 0, plan.metric.MAX_SCORE)
     return ScoreMatrix(*numbers, signature=plan.signature, score_kind=plan.metric.SCORE_KIND)
-
-
-def _levels_of(plan: ScoringPlan, sets: Pairs) -> np.ndarray:
-    levels = chance_levels(plan.metric, sets, plan.moment).of_sets
-    assert levels is not None  # noqa: S101 (the plan has a moment)
-    return levels
 
 
 def _match_unknown_texts(

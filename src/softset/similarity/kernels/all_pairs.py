@@ -30,8 +30,8 @@ def set_factors(
     """Return the factors F of all sets, (rows', d) in float64, and where each set's factor begins, (n + 1,).
 
     The membership of a unit vector v in a set is |F v|. The factor of a crisp set is an orthonormal basis; a graded
-    set's directions are scaled by the roots of their grades. The rows may have any length. `offsets` (n + 1,) says where
-    each set begins; `cut` and `ridge` are those of `gram.memberships`.
+    set's directions are scaled by the roots of their grades. Sets begin at `offsets` (n + 1,), and their rows may have
+    any length; `cut` and `ridge` are those of `gram.memberships`.
     """
     counts, d = np.diff(offsets), rows.shape[1]
     factors: list[np.ndarray] = [np.zeros((0, d))] * len(counts)

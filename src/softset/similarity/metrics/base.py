@@ -100,8 +100,6 @@ class Metric(ABC):
         changed = ", ".join(f"{name}={_plain(value)}" for name, value, default in parameters if value != default)
         return f"{self.NAME}({changed})" if changed else self.NAME
 
-    __str__ = __repr__
-
 
 def _plain(value: Any) -> str:
     return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)
