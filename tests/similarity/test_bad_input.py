@@ -31,13 +31,9 @@ def score(candidates: Any, references: Any, **options: Any) -> Any:
         (["a", None], ["a", "b"], "candidate 1 is None, but a str was wanted"),
         (["a", "b"], ["a", None], "reference 1 is None, but a str was wanted"),
         (["a", 3], ["a", "b"], "candidate 1 is of type int, but a str was wanted"),
-        (["a", b"b"], ["a", "b"], "candidate 1 is of type bytes, but a str was wanted"),
         ("a text", ["a"], "a list of candidates was wanted, but one str was given: put it in a list"),
         (["a"], "a text", "a list of references was wanted, but one str was given: put it in a list"),
-        (b"a text", ["a"], "a list of candidates was wanted, but one bytes was given"),
-        (["a"], b"a text", "a list of references was wanted, but one bytes was given"),
         (None, ["a"], "a list of candidates was wanted, but NoneType was given"),
-        (["a"], None, "a list of references was wanted, but NoneType was given"),
         (7, ["a"], "a list of candidates was wanted, but int was given"),
         (["a", A], ["a", "b"], "candidate 1 is of type ndarray, but a str was wanted"),
         ([A, "a"], [A, A], "candidate 0 is of type ndarray, but a str was wanted"),
@@ -45,7 +41,6 @@ def score(candidates: Any, references: Any, **options: Any) -> Any:
         (["a", "b"], [["a"], "b"], "candidate 1 has no list of references, but others have: give each a list"),
         (["a", "b"], [["a"], ["b", None]], "a reference of candidate 1 is None, but a str was wanted"),
         (["a", "b"], [["a"], ["b", ["c"]]], "a reference of candidate 1 is of type list, but a str was wanted"),
-        (["a", "b"], [["a"], None], "candidate 1 has no list of references"),
     ],
 )
 def test_invalid_lists_are_rejected(candidates: Any, references: Any, sentence: str) -> None:
@@ -58,11 +53,9 @@ def test_invalid_lists_are_rejected(candidates: Any, references: Any, sentence: 
     ("candidates", "references", "error", "sentence"),
     [
         ([A, A], [A, BAD], NotFiniteError, "the vector of token 2 of text 1 has a number that is not finite"),
-        ([A * np.inf], [A], NotFiniteError, "the vector of token 0 of text 0 has a number that is not finite"),
         ([A, A], [A, A[:, :3]], AmbientError, "the vectors of text 1 have 3 dimensions, but 4 were wanted"),
         ([A], [A[:, :3]], AmbientError, "the candidates' vectors have 4 dimensions and the references' 3"),
         ([A[0]], [A], ShapeError, r"the vectors of text 0 have shape \(4,\), but \(tokens, dimensions\) was wanted"),
-        (A, A, ShapeError, r"the vectors of text 0 have shape \(4,\)"),
         ([A], [[A, A[0]]], ShapeError, r"the vectors of text 1 have shape \(4,\)"),
         ([A * 1j], [A], InputError, "the vectors of text 0 are of type complex128, but real numbers were wanted"),
         ([A.astype(object)], [A], InputError, "real numbers were wanted"),
@@ -185,14 +178,7 @@ def test_missing_pot_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
             lambda: Scorer(None).score(["a"], ["b"]),
             "a name, a path, a function or an encoder was wanted as the model, but NoneType was given",
         ),
-        (
-            lambda: Scorer(3).score(["a"], ["b"]),
-            "an encoder was wanted as the model, but int was given",
-        ),
-        (
-            lambda: Calibration.fit([], model=ToyEncoder()),
-            "at least 2 different texts, but there are 0",
-        ),
+        (lambda: Scorer(3).score(["a"], ["b"]), "an encoder was wanted as the model, but int was given"),
         (
             lambda: Calibration.fit(["a", "a"], model=ToyEncoder()),
             "a calibration needs at least 2 different texts, but there are 1",
@@ -215,20 +201,16 @@ TEXTS = ["a king", "a queen", "the park"]
     "act",
     [
         pytest.param(lambda: Calibration.fit(None, model=ToyEncoder()), id="calibration of None"),
-        pytest.param(lambda: Calibration.fit(7, model=ToyEncoder()), id="calibration of a number"),
-        pytest.param(
-            lambda: Calibration.fit("a text", model=ToyEncoder()), id="calibration of the letters of one text"
-        ),
-        pytest.param(lambda: Calibration.fit([["a"], ["b"]], model=ToyEncoder()), id="calibration of lists"),
+        pytest.param(lambda: Calibration.fit("a text", model=ToyEncoder()), id="calibration of one text"),
         pytest.param(lambda: Calibration.fit(TEXTS, model=ToyEncoder(), seed=-1), id="seed below 0"),
         pytest.param(lambda: Calibration.fit(TEXTS, model=ToyEncoder(), rounds="many"), id="rounds in words"),
+        pytest.param(lambda: Calibration.fit(TEXTS, model=ToyEncoder(), rounds=0), id="no rounds"),
         pytest.param(lambda: Idf.fit(None, model=ToyEncoder()), id="idf of None"),
-        pytest.param(lambda: Idf.fit(None, model="words"), id="idf of None with the bundled words"),
         pytest.param(lambda: Idf.fit("a text", model=ToyEncoder()), id="idf of the letters of one text"),
         pytest.param(lambda: Idf.fit([None], model=ToyEncoder()), id="idf of a None"),
         pytest.param(lambda: list(Scorer(ToyEncoder()).stream(7)), id="a stream of a number"),
         pytest.param(lambda: list(Scorer(ToyEncoder()).stream([("a", "b")], block=2.5)), id="half a block"),
-        pytest.param(lambda: list(Scorer(ToyEncoder()).stream([("a", "b")], block="2")), id="a block in letters"),
+        pytest.param(lambda: list(Scorer(ToyEncoder()).stream([("a", "b")], block=0)), id="a block of zero"),
         pytest.param(lambda: Scorer(ToyEncoder(), multi_reference=np.array(["best", "mean"])), id="an array"),
         pytest.param(lambda: Scorer(ToyEncoder(), rescale=np.ones(2)), id="rescale as an array"),
     ],
@@ -237,11 +219,6 @@ def test_errors_are_softset_errors_of_one_line(act: Callable[[], Any]) -> None:
     with pytest.raises(SoftsetError) as caught:
         act()
     assert "\n" not in str(caught.value)
-
-
-def test_zero_rounds_are_rejected() -> None:
-    with pytest.raises(InputError, match="rounds"):
-        Calibration.fit(TEXTS, model=ToyEncoder(), rounds=0)
 
 
 @pytest.mark.torch
@@ -273,11 +250,6 @@ def test_stream_errors_name_the_pair(bad: Any, sentence: str) -> None:
     assert [next(rows).candidate_tokens for _ in range(3)] == [1, 1, 1]
     with pytest.raises(InputError, match=sentence):
         next(rows)
-
-
-def test_stream_rejects_a_block_of_zero() -> None:
-    with pytest.raises(InputError, match="block is 0, but a whole number of at least 1 was expected"):
-        next(Scorer(ToyEncoder()).stream([("a", "b")], block=0))
 
 
 def test_matrix_rejects_lists_of_references() -> None:

@@ -47,19 +47,6 @@ def test_wrd_matches_pot() -> None:
     assert np.abs(Wrd().compute(PAIRS).score - (1 - result)).max() < 1e-12
 
 
-def test_transport_of_equal_masses_is_an_assignment() -> None:
-    """With as many tokens on both sides each goes to one other whole: SciPy's Hungarian method, no POT involved."""
-    pytest.importorskip("ot")
-    from scipy.optimize import linear_sum_assignment
-    from scipy.spatial.distance import cdist
-
-    for k in (1, 2, 5, 9):
-        A, B = rng.standard_normal((k, 6)), rng.standard_normal((k, 6))
-        C = cdist(A, B)
-        expected = C[linear_sum_assignment(C)].sum() / k
-        assert Wmd().distances(Pairs.of(sets_of(A), sets_of(B)))[0] == pytest.approx(expected, abs=1e-9)
-
-
 def test_wmd_matches_gensim() -> None:
     pytest.importorskip("ot")
     models = pytest.importorskip("gensim.models")

@@ -106,28 +106,19 @@ GOOD_CALIBRATION = (
     ("kind", "content", "sentence"),
     [
         (Idf, GOOD_IDF[:30], "is not a complete JSON file"),
-        (Idf, "", "is not a complete JSON file"),
         (Idf, "[1]", "holds no JSON object"),
         (Idf, GOOD_CALIBRATION, "holds no softset Idf"),
         (Idf, GOOD_IDF.replace("4", "NaN"), "does not hold valid idf weights"),
-        (Idf, GOOD_IDF.replace("4", "Infinity"), "does not hold valid idf weights"),
-        (Idf, GOOD_IDF.replace("4", "-4"), "does not hold valid idf weights"),
         (Idf, GOOD_IDF.replace("4", "true"), "does not hold valid idf weights"),
         (Idf, GOOD_IDF.replace("3", "5"), "does not hold valid idf weights"),
-        (Idf, GOOD_IDF.replace("3", "NaN"), "does not hold valid idf weights"),
         (Idf, GOOD_IDF.replace("3", "0"), "does not hold valid idf weights"),
-        (Idf, GOOD_IDF.replace("3", '"3"'), "does not hold valid idf weights"),
         (Idf, GOOD_IDF.replace('{"a": 3}', '["a"]'), "does not hold valid idf weights"),
         (Idf, GOOD_IDF.replace('"own"', "null"), "does not hold valid idf weights"),
-        (Idf, GOOD_IDF.replace("4", "9" * 400), "does not hold valid idf weights"),
-        (Calibration, GOOD_CALIBRATION[:60], "is not a complete JSON file"),
         (Calibration, GOOD_IDF, "holds no softset Calibration"),
         (Calibration, GOOD_CALIBRATION.replace("0.4", "NaN"), "does not hold a valid calibration"),
         (Calibration, GOOD_CALIBRATION.replace("0.4", "1.0"), "does not hold a valid calibration"),
-        (Calibration, GOOD_CALIBRATION.replace("0.4", "1e999"), "does not hold a valid calibration"),
         (Calibration, GOOD_CALIBRATION.replace("0.4", '"0.4"'), "does not hold a valid calibration"),
         (Calibration, GOOD_CALIBRATION.replace("10", "-3"), "does not hold a valid calibration"),
-        (Calibration, GOOD_CALIBRATION.replace("10", "true"), "does not hold a valid calibration"),
         (Calibration, GOOD_CALIBRATION.replace('"metric:subspace"', "7"), "does not hold a valid calibration"),
     ],
 )
@@ -242,18 +233,6 @@ def test_closed_form_equals_the_mean_over_vectors() -> None:
             Q = literal.subspace(members, 1e-7)
             squares = [literal.soft_membership(v, Q) ** 2 for v in V]
             assert levels[side] == pytest.approx(np.sqrt(np.mean(squares)), abs=1e-9)
-
-
-@pytest.mark.parametrize("k", [1, 3, 6])
-def test_isotropic_chance_level_is_the_root_of_k_over_d(k: int) -> None:
-    rng = np.random.default_rng(1)
-    d = 12
-    rows = rng.standard_normal((k, d))
-    levels = chance_levels(SubspaceBertScore(), Pairs.of(sets_of(rows), sets_of(rows)), np.eye(d) / d).of_sets
-    assert levels == pytest.approx(np.sqrt(k / d))
-    Q = literal.subspace(rows, 1e-7)
-    V = literal.units(rng.standard_normal((20_000, d)))
-    assert levels[0] == pytest.approx(np.sqrt(((V @ Q.T) ** 2).sum(axis=1).mean()), rel=0.02)
 
 
 def test_chance_of_graded_sets() -> None:

@@ -99,25 +99,16 @@ def test_metric_objects_are_returned_unchanged() -> None:
         ("subspace(aperture=wide)", "aperture of subspace must be a number, but 'wide' was given"),
         ("subspace(aperture=)", "aperture of subspace has no value"),
         ("subspace(aperture=-1)", "the aperture must be from 1e-06 to inf \\(crisp\\), but -1.0 was given"),
-        ("subspace(aperture=0)", "the aperture must be from 1e-06 to inf \\(crisp\\), but 0.0 was given"),
         ("subspace(aperture=nan)", "but nan was given"),
-        ("subspace(aperture=-inf)", "but -inf was given"),
-        ("johnson(aperture=1e-7)", "but 1e-07 was given"),
-        ("softset(weights=l3)", "softset has no weights 'l3': use one of none, l2, l1, idf, rare"),
         ("softset(aperture=2)", "softset has no parameter 'aperture': its parameters are weights, ridge"),
-        ("softset(ridge=wide)", "ridge of softset must be a number, but 'wide' was given"),
-        ("softset(ridge=)", "ridge of softset has no value"),
-        ("softset(ridge=-1)", "the ridge must be a number from 0.001 to 10000, but -1.0 was given"),
         ("softset(ridge=0.0009)", "the ridge must be a number from 0.001 to 10000, but 0.0009 was given"),
         ("softset(ridge=10001)", "the ridge must be a number from 0.001 to 10000, but 10001.0 was given"),
         ("softset(ridge=nan)", "but nan was given"),
-        ("softset(ridge=inf)", "but inf was given"),
         ("dynamax(index=cosine)", "dynamax has no index 'cosine': use one of jaccard, otsuka, dice"),
         ("wmd(distance=l1)", "wmd has no distance 'l1': use one of euclidean, rms"),
         ("grassmann(distance=chordal)", "grassmann has no parameter 'distance': it has no parameters"),
         ("subspace(aperture=2, aperture=3)", "aperture"),  # which of them would count?
         (None, "a metric must be a name or a Metric, but NoneType was given"),
-        (SubspaceBertScore, "a metric must be a name or a Metric"),
         (3, "but int was given"),
     ],
 )
@@ -136,17 +127,12 @@ def test_any_string_is_parsed_or_rejected(name: str) -> None:
     assert "\n" not in said
 
 
-@pytest.mark.parametrize("aperture", ["2", None, [2.0], True, 10**400, -(10**400)], ids=lambda one: repr(one)[:9])
-def test_invalid_apertures_are_rejected(aperture: Any) -> None:
+@pytest.mark.parametrize("value", ["2", None, [2.0], True, 10**400, -(10**400)], ids=lambda value: repr(value)[:9])
+@pytest.mark.parametrize(("kind", "name"), [(SubspaceBertScore, "aperture"), (SoftsetScore, "ridge")])
+def test_invalid_numbers_are_rejected(kind: type[Metric], name: str, value: Any) -> None:
     """True would be shown as a number that does not parse back, and 10**400 fits no float."""
-    with pytest.raises(InputError, match="aperture"):
-        SubspaceBertScore(aperture=aperture)
-
-
-@pytest.mark.parametrize("ridge", ["2", None, [2.0], True, 10**400, -(10**400)], ids=lambda one: repr(one)[:9])
-def test_invalid_ridges_are_rejected(ridge: Any) -> None:
-    with pytest.raises(InputError, match=r"the ridge must be a number from 0\.001 to 10000, but") as caught:
-        SoftsetScore(ridge=ridge)
+    with pytest.raises(InputError, match=f"the {name} must be .*, but") as caught:
+        kind(**{name: value})
     assert "\n" not in str(caught.value) and len(str(caught.value)) < 200
 
 

@@ -13,7 +13,6 @@ from softset.similarity.metrics.pairs import Pairs
 from softset.similarity.metrics.softset import SoftsetScore
 from tests.similarity import literal
 from tests.similarity.cases import (
-    FILLED,
     KINDS,
     LEFT,
     RIGHT,
@@ -124,13 +123,6 @@ def test_identical_texts_score_one_in_any_order_with_any_copies(pair: Pair, ridg
             assert abs(float(values[0]) - 1) < 1e-9
 
 
-@given(FILLED)
-def test_identical_texts_of_repeated_words_score_one(text: str) -> None:
-    for name in ("softset", "softset(weights=none)", "softset(ridge=0.5)"):
-        scores = Scorer(KnownEncoder(), metric=name).score([text], [text])
-        assert [scores.precision[0], scores.recall[0], scores.score[0]] == pytest.approx([1, 1, 1], abs=1e-9)
-
-
 def test_identical_texts_score_one_with_the_bundled_models() -> None:
     texts = ["The the the king, and the queen!", "royalty", "A boy walks in this park. A boy walks in this park."]
     for model, options in (("words", {}), ("minilm", {"layer": 1})):
@@ -178,12 +170,6 @@ def test_vector_lengths_do_not_change_scores(pair: Pair, seed: int) -> None:
     for one in (SoftsetScore(weights="none"), SoftsetScore(), SoftsetScore(ridge=0.01)):
         for values, others in zip(of_rows(*pair, one, S), of_rows(A, B, one, S), strict=True):
             assert abs(float(values[0] - others[0])) < within(pair.A.dtype)
-
-
-def test_vector_lengths_as_weights() -> None:
-    A, B = np.eye(3)[:2] * [[1.0], [9.0]], np.eye(3)[:1]
-    for weights, share in (("none", 0.5), ("l2", 0.1), ("l1", 0.1)):
-        assert of_rows(A, B, SoftsetScore(weights=weights)).precision[0] == pytest.approx(share**2, abs=1e-12)
 
 
 @given(pairs(dtypes=("float64",)), st.integers(0, 1000))
@@ -237,15 +223,6 @@ def test_equal_weights_without_a_second_moment(ridge: str) -> None:
         assert np.array_equal(matrices[0].score, matrices[1].score) and matrices[0].signature == matrices[1].signature
         views = [Scorer(model, metric=name).explain(left[0], right[0]) for name in (asked, plain)]
         assert views[0].to_json() == views[1].to_json()
-
-
-def test_rare_weights_with_a_second_moment() -> None:
-    encoder = KnownEncoder()
-    result, plain = (Scorer(encoder, metric=name).score(LEFT, RIGHT) for name in ("softset", "softset(weights=none)"))
-    assert np.abs(result.score - plain.score).max() > 1e-3
-    assert parse_signature(result.signature)["metric"] == "softset"
-    A, B = encoder.encode(LEFT), encoder.encode(RIGHT)
-    assert_same(Scorer(encoder).score(A, B), result, 1e-12)  # sets of that encoder are as good as texts
 
 
 def test_metric_is_resolved_for_the_encoder() -> None:

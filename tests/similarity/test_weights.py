@@ -67,7 +67,3 @@ def test_rarity_of_the_bundled_models(model: str) -> None:
     if model == "words":
         by_word = dict(zip(sets.tokens_of(0), result.tolist(), strict=False))
         assert by_word["violin"] > by_word["cathedral"] > by_word["king"] > by_word["a"] > by_word["the"]
-
-
-def test_unchanged_vectors_have_no_stored_norms() -> None:
-    assert load_encoder(WORDS).encode(TEXTS).lengths is None
