@@ -50,9 +50,6 @@ def group_by_length(
     """Yield the indices of sequences in batches of at most `max_tokens` padded tokens, shortest sequences first.
 
     A batch has at least one sequence, even if that sequence alone is longer than `max_tokens`.
-
-    >>> [batch.tolist() for batch in group_by_length([5, 1, 9, 1], max_tokens=6)]
-    [[1, 3], [0], [2]]
     """
     order = np.argsort(lengths, kind="stable")
     start = 0

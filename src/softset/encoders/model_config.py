@@ -40,11 +40,7 @@ def max_sequence_length(config: Mapping[str, Any], tokenizer_limit: Any = None) 
 
 
 def resolve_layer(layer: Layer, last: int) -> int:
-    """Return the number of a layer, from 0 (the embeddings) to `last`.
-
-    >>> [resolve_layer(layer, 12) for layer in (4, -1, -2, 0.5, "last", "0.75", "-3")]
-    [4, 12, 11, 6, 12, 9, 10]
-    """
+    """Return the number of a layer, from 0 (the embeddings) to `last`."""
     number = -1 if (checked := check_layer(layer)) == "last" else checked
     assert not isinstance(number, str)  # noqa: S101 (for the type checker: "last" is the only string)
     if isinstance(number, float):

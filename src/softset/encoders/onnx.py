@@ -132,10 +132,7 @@ class OnnxNetwork(Network):
 
 def _file_version(file: Path) -> tuple[int, int] | None:
     """Return the size and modification time of a file, or None if it is missing."""
-    if not file.is_file():
-        return None
-    status = file.stat()
-    return status.st_size, status.st_mtime_ns
+    return (file.stat().st_size, file.stat().st_mtime_ns) if file.is_file() else None
 
 
 def _not_onnx(file: Path, error: Exception) -> FileError:

@@ -88,6 +88,7 @@ class WordsEncoder(TextEncoder):
             ends[index] = len(entries)
         if progress is not None:
             progress(len(texts), len(texts))
+        original = self.vocabulary.original  # the vectors before preprocessing
         return TokenSets(
             _vectors(self.vocabulary, entries),
             np.concatenate([np.zeros(1, dtype=np.int64), ends]),
@@ -97,18 +98,13 @@ class WordsEncoder(TextEncoder):
             np.zeros(len(texts), dtype=np.int64),
             unknown,
             self.signature,
-            self._original_norms(entries),
+            None if original is self.vocabulary else l2_l1_norms(_vectors(original, entries)),
         )
 
     def _entry(self, word: str) -> WordMatch | None:
         """Return the entry of a word, or else of the word without invisible characters such as soft hyphens."""
         entry = self.vocabulary.get_match(word)
         return entry if entry is not None or word.isascii() else self.vocabulary.get_match(INVISIBLE.sub("", word))
-
-    def _original_norms(self, entries: Sequence[tuple[int, ...]]) -> np.ndarray | None:
-        """Return the norms of the vectors before preprocessing, or None if there was none."""
-        original = self.vocabulary.original
-        return None if original is self.vocabulary else l2_l1_norms(_vectors(original, entries))
 
     def _pool(self, sets: TokenSets) -> np.ndarray:
         """Return the mean of unit vectors: frequent words have long vectors but carry little meaning."""

@@ -9,12 +9,7 @@ MAX_CHARACTERS = 10_000_000  # a long book has 4 million; a longer text is a mis
 
 
 def check_texts(texts: Iterable[Any], first: int = 0) -> list[str]:
-    """Return the texts as a list; `first` is the index of the first one, for error messages.
-
-    >>> check_texts(["a", None])
-    Traceback (most recent call last):
-    softset.errors.InputError: text 1 is None, but a str was wanted
-    """
+    """Return the texts as a list; `first` is the index of the first one, for error messages."""
     checked = list(iter_items(texts, "texts"))
     for index, text in enumerate(checked, first):
         check_text(text, f"text {index}")
@@ -22,12 +17,7 @@ def check_texts(texts: Iterable[Any], first: int = 0) -> list[str]:
 
 
 def iter_items(items: Any, noun: str) -> Iterator[Any]:
-    """Return an iterator over a list; reject a single string and unordered collections.
-
-    >>> iter_items("ab", "texts")
-    Traceback (most recent call last):
-    softset.errors.InputError: a list of texts was wanted, but one str was given: put it in a list
-    """
+    """Return an iterator over a list; reject a single string and unordered collections."""
     kind = type(items).__name__
     if isinstance(items, str | bytes):
         raise InputError(f"a list of {noun} was wanted, but one {kind} was given: put it in a list")
@@ -62,9 +52,5 @@ def excerpt(text: str, length: int = 40) -> str:
 
 
 def distinct_indices(texts: Sequence[str]) -> dict[str, int]:
-    """Return the distinct texts in order of first appearance, each with its index among them.
-
-    >>> distinct_indices(["b", "a", "b"])
-    {'b': 0, 'a': 1}
-    """
+    """Return the distinct texts in order of first appearance, each with its index among them."""
     return {text: index for index, text in enumerate(dict.fromkeys(texts))}

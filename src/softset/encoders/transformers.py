@@ -26,20 +26,24 @@ def open_transformers(
 ) -> tuple[Tokenizer, "TorchNetwork"]:
     """Open a model by its folder or hub name; weights must be safetensors, and no code of the model is run."""
     torch, _ = _import_libraries()
+    if dtype is not None and dtype not in DTYPES:
+        raise InputError(f"the dtype {dtype!r} is not known: use {', '.join(DTYPES)}")
     with _torch_threads(torch, threads):
-        config, tokenizer, model = _load(source, _torch_dtype(torch, dtype))
+        config, tokenizer, model = _load(source, getattr(torch, dtype or "float32"))
     if hasattr(model, "set_attention_type"):
         model.set_attention_type("original_full")  # BigBird would switch to it permanently at the first short text
     if getattr(config, "is_encoder_decoder", False):
         model = model.get_encoder()
     max_length = min(max_sequence_length(config.to_dict(), tokenizer.model_max_length), _position_count(torch, model))
+    has_mps = torch.backends.mps.is_available()
+    commit = getattr(model.config, "_commit_hash", None)  # of a hub model
     network = TorchNetwork(
         model,
-        identity or _hub_identity(str(source), model),
+        identity or (f"{source}@{commit[:8]}" if commit else str(source)),
         layer=layer,
         max_length=max_length,
         threads=threads,
-        device=device or _best_device(torch),
+        device=device or ("cuda" if torch.cuda.is_available() else "mps" if has_mps else "cpu"),
     )
     pads = (getattr(config, "pad_token_id", None), tokenizer.pad_token_id)
     pad = max(next((number for number in pads if isinstance(number, int)), 0), 0)
@@ -136,18 +140,6 @@ def _import_libraries() -> tuple[Any, Any]:
     return torch, transformers
 
 
-def _best_device(torch: Any) -> str:
-    if torch.cuda.is_available():
-        return "cuda"
-    return "mps" if torch.backends.mps.is_available() else "cpu"
-
-
-def _torch_dtype(torch: Any, name: str | None) -> Any:
-    if name is not None and name not in DTYPES:
-        raise InputError(f"the dtype {name!r} is not known: use {', '.join(DTYPES)}")
-    return getattr(torch, name or "float32")
-
-
 def _position_count(torch: Any, model: Any) -> int:
     """Return the size of the model's table of positions; the rows up to that of the padding are never used."""
     sizes = [
@@ -156,12 +148,6 @@ def _position_count(torch: Any, model: Any) -> int:
         if isinstance(part, torch.nn.Embedding) and name.endswith("position_embeddings")
     ]
     return min(sizes, default=NO_LIMIT)
-
-
-def _hub_identity(source: str, model: Any) -> str:
-    """Return the name of a hub model with its commit."""
-    commit = getattr(model.config, "_commit_hash", None)
-    return f"{source}@{commit[:8]}" if commit else source
 
 
 @contextmanager
