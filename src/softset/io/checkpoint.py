@@ -214,7 +214,7 @@ def resumable_file(
     """
     target = Path(path).resolve()  # a symbolic link is kept; the file it points to is written
     if target.exists() and not target.is_file():
-        raise InputError(f"{path} is not an ordinary file: name a file, or leave out --out for standard output")
+        raise InputError(f"{path} is a folder or a device, not an ordinary file: name a file, or leave out --out")
     if not target.parent.is_dir():
         raise InputError(f"{path} is in a folder that does not exist: make the folder first")
     parts = PartFolder(target.with_name(target.name + ".partial"))
