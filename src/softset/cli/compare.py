@@ -10,29 +10,21 @@ from softset.cli.output import ProgressBar, note, read_columns, warn_of_flags
 from softset.errors import InputError
 from softset.io.text import counted
 
+PARTS = click.Choice(["score", "precision", "recall"])
+OPEN_UNIT_RANGE = click.FloatRange(0, 1, min_open=True, max_open=True)
+
 
 @click.command(short_help="Compare systems, with significance tests.")
 @click.argument("systems", nargs=-1, type=opt.TEXT_FILE)
 @opt.REFERENCES
 @opt.metrics("softset")
-@opt.option(
-    "--score",
-    "part",
-    type=click.Choice(["score", "precision", "recall"]),
-    default="score",
-    help="Number of each metric to compare.",
-)
+@opt.option("--score", "part", type=PARTS, default="score", help="Number of each metric to compare.")
 @opt.scorer_options
 @opt.encoder_options
 @opt.SAMPLES
 @opt.option("--swaps", type=click.IntRange(1), default=10_000, help="Number of samples of the randomisation test.")
 @opt.seed(12345)
-@opt.option(
-    "--confidence",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=0.95,
-    help="Confidence level of the intervals.",
-)
+@opt.option("--confidence", type=OPEN_UNIT_RANGE, default=0.95, help="Confidence level of the intervals.")
 @opt.JSON
 @opt.option("--latex", "as_latex", is_flag=True, help="Print a LaTeX table for the package booktabs.")
 def compare(

@@ -106,13 +106,7 @@ def _are_special(tokens: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, repr=False)
 class MatchedBertScore(BertScore):
-    """BERTScore over the sets of a `MatchingEncoder`: special tokens have no weight.
-
-    >>> from softset.encoders.tokensets import TokenSets
-    >>> A = TokenSets.from_arrays([[[1.0, 0.0], [0.6, 0.8]]], tokens=[[SpecialToken("[CLS]"), "red"]])
-    >>> MatchedBertScore().compute(Pairs.of(A, A)).score.tolist()
-    [1.0]
-    """
+    """BERTScore over the sets of a `MatchingEncoder`: special tokens have no weight."""
 
     def token_weights(self, pairs: Pairs) -> np.ndarray:
         """Return the weight of each row in its set's mean, (rows,): equal weights where all idf weights are 0."""

@@ -117,11 +117,7 @@ def bundled_baselines(model: Any, metric: Metric) -> Path | None:
 
 
 class BaselineFile:
-    """The scores of unrelated text at each layer, from a file with the header LAYER,P,R,F.
-
-    >>> BaselineFile(bundled_file(BUNDLED_BASELINES)).at(6)[0] > 0.1
-    True
-    """
+    """The scores of unrelated text at each layer, from a file with the header LAYER,P,R,F."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = os.fspath(path)
