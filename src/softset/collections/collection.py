@@ -250,12 +250,10 @@ class Collection(IdCollection):
 
     def resolve_ids(self, ids: Sequence[str]) -> dict[str, Resolved]:
         """Return the vectors of those ids that exist."""
-        indices = {item_id: self.get_index(item_id) for item_id in ids}
-        return {
-            item_id: Resolved(self.take([index])[0], "the item with this id", (index,))
-            for item_id, index in indices.items()
-            if index is not None
-        }
+        pairs = [(item_id, index) for item_id in ids if (index := self.get_index(item_id)) is not None]
+        rows = self.take([index for _, index in pairs])
+        columns = zip(pairs, rows, strict=True)
+        return {item_id: Resolved(row, "the item with this id", (index,)) for (item_id, index), row in columns}
 
 
 def open_collection(folder: str | os.PathLike[str], *, load: Callable[[str], Encoder] = load_encoder) -> Collection:

@@ -87,19 +87,15 @@ def _write_blocks(target: Path, pairs: ItemVectors, dimensions: int | None) -> G
     with (target / "items.bin").open("wb") as file:
         for block in _blocks(pairs):
             for item, _ in block:
-                _check_id(item, ids)
+                if not item.id:
+                    raise InputError("an item has an empty id: every item needs an id")
+                if item.id in ids:
+                    raise InputError(f"the id {item.id!r} occurs twice: every item needs its own id")
+                ids.add(item.id)
                 record = json.dumps({"text": item.text, "metadata": item.metadata}, ensure_ascii=False, default=str)
                 offsets.append(offsets[-1] + file.write(record.encode() + b"\n"))
             yield [item.id for item, _ in block], _stack(block, dimensions)
     np.save(target / "lines.npy", np.array(offsets, dtype=np.int64), allow_pickle=False)
-
-
-def _check_id(item: Item, ids: set[str]) -> None:
-    if not item.id:
-        raise InputError("an item has an empty id: every item needs an id")
-    if item.id in ids:
-        raise InputError(f"the id {item.id!r} occurs twice: every item needs its own id")
-    ids.add(item.id)
 
 
 def _stack(block: list[tuple[Item, np.ndarray]], dimensions: int | None) -> np.ndarray:

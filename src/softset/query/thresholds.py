@@ -12,15 +12,7 @@ import numpy as np
 
 from softset.errors import FileError
 
-__all__ = [
-    "MIN_THRESHOLD",
-    "NOT_FINITE",
-    "expected_size",
-    "kth_largest",
-    "probability",
-    "rank_in_sample",
-    "thresholds_of",
-]
+__all__ = ["MIN_THRESHOLD", "NOT_FINITE", "expected_size", "kth_largest", "probability", "thresholds_of"]
 
 MIN_THRESHOLD = 0.1  # with a lower one, every item of a small collection would be a member
 NOT_FINITE = "a vector has a number that is not finite: its file was changed after it was written; create it again"
@@ -46,15 +38,6 @@ def probability(cosines: np.ndarray, threshold: Any) -> np.ndarray:
     return memberships
 
 
-def rank_in_sample(m: int, n: int) -> int:
-    """Return the rank, among m sampled cosines, that estimates the threshold for n items.
-
-    >>> rank_in_sample(32_768, 341_479)
-    56
-    """
-    return max(1, round(expected_size(n) * m / n))
-
-
 def thresholds_of(cosines: np.ndarray, n: int) -> np.ndarray:
     """Return the thresholds (k,) of k sets from the cosines (k, m) with a sample of m of the n items.
 
@@ -64,7 +47,7 @@ def thresholds_of(cosines: np.ndarray, n: int) -> np.ndarray:
     k, m = cosines.shape
     if not m:
         return np.zeros(k)
-    rank = rank_in_sample(m, n)
+    rank = max(1, round(expected_size(n) * m / n))  # 56 for 32,768 sampled cosines of 341,479 items
     return np.clip([kth_largest(row, rank) for row in cosines], 0.0, 1.0)
 
 

@@ -15,7 +15,7 @@ from softset.query.plan import LeafSet, Plan
 from softset.query.thresholds import kth_largest
 from softset.search.source import VectorSource, run_blocks
 
-__all__ = ["Ranking", "exact_scores", "largest", "rescore", "search"]
+__all__ = ["Ranking", "largest", "rescore", "search"]
 
 BLOCK_BYTES = 16 * 2**20
 MAX_DIRECTIONS = 2_048  # directions of all sets in one pass: 8 KB of coordinates for each item
@@ -79,12 +79,7 @@ def _batches(plans: Sequence[Plan]) -> Iterator[tuple[int, int]]:
 
 
 def rescore(source: VectorSource, plan: Plan, indices: np.ndarray, top: int) -> Ranking:
-    """Return the best of the items at the given indices by their scores in float64."""
-    return Ranking.of(indices, exact_scores(source, plan, indices), top)
-
-
-def exact_scores(source: VectorSource, plan: Plan, indices: np.ndarray) -> np.ndarray:
-    """Return the scores (m,) in float64 of the items at m indices; zero vectors score 0."""
+    """Return the best of the items at the given indices by their scores in float64; zero vectors score 0."""
     centroids = [leaf for leaf in plan.sets if isinstance(leaf, Centroid)]
     if len(centroids) == len(plan.sets):
         cosines = source.cosines(np.array([leaf.direction for leaf in centroids]), indices)
@@ -95,7 +90,7 @@ def exact_scores(source: VectorSource, plan: Plan, indices: np.ndarray) -> np.nd
         rows = source.take(indices).astype(np.float64)
         zero = ~rows.any(axis=1)
         scores = plan.score([np.asarray(leaf.membership(rows)) for leaf in plan.sets])
-    return np.where(zero, 0.0, scores)
+    return Ranking.of(indices, np.where(zero, 0.0, scores), top)
 
 
 # The pass in float32

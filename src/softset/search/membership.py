@@ -88,9 +88,8 @@ def compute_memberships(
         leaves = explain_leaves(rows, plan) if explain else [()] * len(known)
         for text, score, text_leaves in zip(known, scores.tolist(), leaves, strict=True):
             resolved_as = vectors[text].resolved_as
-            by_text[text] = ItemMembership(
-                text, score, None if resolved_as == EXACT_MATCH else resolved_as, text_leaves
-            )
+            shown = None if resolved_as == EXACT_MATCH else resolved_as
+            by_text[text] = ItemMembership(text, score, shown, text_leaves)
     items = tuple(by_text.get(text, ItemMembership(text, None)) for text in texts)
     unknown = tuple(dict.fromkeys([*plan.unknown, *(text for text in texts if text not in vectors)]))
     return MembershipResult(plan.query, plan.logic.name, signature, items, plan.notes, unknown)

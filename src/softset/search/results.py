@@ -65,12 +65,9 @@ class Hit:
         """Return the hit as plain values for JSON, the percentile only on request; empty fields are left out."""
         leaves = [leaf.to_dict() for leaf in self.leaves]
         optional = {"text": self.text, "metadata": self.metadata, "leaves": leaves}
-        values = {
-            "id": self.id,
-            "membership": self.membership,
-            **({"percentile": self.percentile} if percentile else {}),
-        }
-        return {**values, **{name: value for name, value in optional.items() if value}}
+        required = {"id": self.id, "membership": self.membership}
+        shown = {"percentile": self.percentile} if percentile else {}
+        return {**required, **shown, **{name: value for name, value in optional.items() if value}}
 
 
 @dataclass(frozen=True)

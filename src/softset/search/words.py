@@ -151,11 +151,7 @@ class WordVectors(Vocabulary, SearchableSource):
         return [Item(word) for word in self.words.take(indices)]
 
     def most_similar(
-        self,
-        positive: Any = None,
-        negative: Any = None,
-        topn: int = 10,
-        restrict_vocab: int | None = None,
+        self, positive: Any = None, negative: Any = None, topn: int = 10, restrict_vocab: int | None = None
     ) -> list[tuple[str, float]]:
         """Return the words with the largest cosine with the mean of unit vectors, as gensim does.
 
