@@ -226,30 +226,17 @@ def _score_rows(scores: Scores) -> dict[str, npt.NDArray[np.float64]]:
     if not metrics or any(set(values) != set(metrics) for values in scores.values()):
         names = "; ".join(f"{system} has {', '.join(values) or 'none'}" for system, values in scores.items())
         raise InputError(f"all systems need the same metrics, at least one, but {names}")
-    rows = {
-        metric: [_as_scores(values[metric], f"{metric} scores of {system}") for system, values in scores.items()]
-        for metric in metrics
-    }
-    sizes = sorted({len(row) for of_metric in rows.values() for row in of_metric})
-    if len(sizes) > 1:
-        counts = " or ".join(f"{size:,}" for size in sizes)
-        raise ShapeError(f"systems have {counts} scores: give one per segment for all systems and metrics")
-    return {metric: np.stack(of_metric) for metric, of_metric in rows.items()}
-
-
-def _as_scores(values: npt.ArrayLike, name: str) -> npt.NDArray[np.float64]:
-    """Return one finite score per segment (n,)."""
     try:
-        scores = np.asarray(values, dtype=np.float64)
+        rows = np.array([[values[metric] for values in scores.values()] for metric in metrics], dtype=np.float64)
     except (ValueError, TypeError):
-        raise InputError(f"the {name} are not a list of numbers: give one number per segment") from None
-    if scores.ndim != 1 or not scores.size:
-        raise ShapeError(f"the {name} have shape {scores.shape}: give one number per segment, at least 1")
-    invalid = ~np.isfinite(scores)
-    if invalid.any():
-        segment = int(invalid.argmax())
-        raise NotFiniteError(f"the {name} contain {scores[segment]} at segment {segment}: give finite numbers")
-    return scores
+        rows = np.empty(0)
+    if rows.ndim != 3 or not rows.size:
+        raise ShapeError("the scores are not lists of numbers of the same length: give one number per segment")
+    if not np.isfinite(rows).all():
+        metric, system, segment = np.argwhere(~np.isfinite(rows))[0]
+        name = f"{metrics[metric]} scores of {list(scores)[system]}"
+        raise NotFiniteError(f"the {name} contain {rows[metric, system, segment]} at segment {segment}")
+    return dict(zip(metrics, rows, strict=True))
 
 
 def score_systems(
@@ -285,7 +272,11 @@ def score_systems(
             f"there are {counted(len(scorers), 'scorer')}, {counted(len(references), 'list')} of references, and lists "
             f"of {', '.join(map(str, sizes))} texts: give at least one of each, and the same number of texts in all"
         )
-    named = {f"{scorer.metric} {part}": _with_idf(scorer, references) for scorer in scorers}
+    named = {}
+    for scorer in scorers:  # idf weights are fitted on all references
+        idf = scorer.resolve_idf([text for column in references for text in column])
+        fitted = scorer if idf is None else scorer.with_options(rescale=scorer.rescale, idf=idf)
+        named[f"{scorer.metric} {part}"] = fitted
     blocks: dict[str, dict[str, list[np.ndarray]]] = {system: {name: [] for name in named} for system in systems}
     signatures: dict[str, str] = {}
     for sets in _encoded_blocks(scorers[0], columns, progress):
@@ -300,12 +291,6 @@ def score_systems(
         system: {name: np.concatenate(parts) for name, parts in metrics.items()} for system, metrics in blocks.items()
     }
     return joined, signatures
-
-
-def _with_idf(scorer: Scorer, references: Sequence[Sequence[str]]) -> Scorer:
-    """Return the scorer with idf weights fitted on all references if its metric needs them."""
-    idf = scorer.resolve_idf([text for column in references for text in column])
-    return scorer if idf is None else scorer.with_options(rescale=scorer.rescale, idf=idf)
 
 
 def _encoded_blocks(

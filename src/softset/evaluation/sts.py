@@ -128,7 +128,11 @@ def compare_layers(
     The paper compares BERT with SimCSE: token vectors before and after training for sentences. Here the middle layer
     of one model, whose vectors still represent tokens, is compared with its last layer, trained for sentences.
     """
-    names = [_layer_name(evaluation.encoder) for evaluation in evaluations]
+    networks = [getattr(evaluation.encoder, "encoder", evaluation.encoder) for evaluation in evaluations]
+    layers = [getattr(network, "layer", None) for network in networks]
+    if None in layers:
+        raise InputError("this model has no layers to compare: use a token encoder such as minilm")
+    names = [f"layer {layer}" for layer in layers]
     tables = [
         evaluation.table([replace(pairs, name=f"{pairs.name}, {name}")], parts=parts)
         for name, evaluation in zip(names, evaluations, strict=True)
@@ -138,13 +142,6 @@ def compare_layers(
     all_facts = {**tables[0].facts, **(facts or {}), "encoder": dict(zip(names, signatures, strict=True))}
     title = "One vector and sets of vectors: correlation with human judgements"
     return ResultTable(title, rows, tables[0].baseline, all_facts)
-
-
-def _layer_name(encoder: Encoder) -> str:
-    layer = getattr(getattr(encoder, "encoder", encoder), "layer", None)
-    if layer is None:
-        raise InputError("this model has no layers to compare: use a token encoder such as minilm")
-    return f"layer {layer}"
 
 
 def padded_sets(encoder: Encoder, texts: Sequence[str]) -> TokenSets:
