@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from reliability.check import CheckFailed, expect
+from reliability.check import expect
 from softset import Idf, Subspace, TokenSets, load_encoder, load_words
 from softset.collections.collection import Collection
 from softset.collections.items import Item
@@ -61,8 +61,7 @@ def _items(start: int, stop: int) -> list[Item]:
 def _state_of(n: int) -> str:
     """Return the state that has this number of items."""
     names = {OLD: "old", NEW: "new"}
-    if n not in names:
-        raise CheckFailed(f"{n} items, but there must be {OLD} or {NEW}")
+    expect(n in names, f"{n} items, but there must be {OLD} or {NEW}")
     return names[n]
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from softset.server import ServerLimits, Settings
+from softset.server import Settings
 from softset.server.settings import is_loopback
 
 KEY = "correct-horse-battery"
@@ -71,12 +71,3 @@ def test_a_missing_extra_names_the_command_that_installs_it(command, monkeypatch
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     code, _, output = command("serve", "--port", "0")
     assert code == 2 and output == "the server needs FastAPI and uvicorn: pip install 'softset[serve]'\n"
-
-
-def test_every_limit_has_a_flag(command) -> None:
-    from dataclasses import fields
-
-    from softset.cli.serve import serve
-
-    flags = {option.name for option in serve.params}
-    assert {limit.name for limit in fields(ServerLimits)} - flags == {"lifetime"}

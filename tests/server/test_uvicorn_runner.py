@@ -32,13 +32,6 @@ def send(url: str, path: str, content: object = None, timeout: float = 60) -> tu
         connection.close()
 
 
-def test_routes_of_a_server_process(server: ServerProcess) -> None:
-    status, result = send(server.url, "/v1/find", FIND)
-    assert status == 200 and result["results"][0]["id"] == "orange"
-    assert send(server.url, "/v1/health")[1]["status"] == "ok"
-    assert send(server.url, "/")[0] == 200
-
-
 def test_running_requests_are_finished_at_shutdown(home) -> None:
     for how in (signal.SIGTERM, signal.SIGINT):
         with ServerProcess() as process, ThreadPoolExecutor(1) as pool:

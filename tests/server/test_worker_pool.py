@@ -13,8 +13,7 @@ from softset.server import ServerLimits
 from softset.server.limited_encoder import LimitedEncoder
 from softset.server.load_once_cache import LoadOnceCache
 from softset.server.problems import RequestError
-from softset.server.settings import LimitError
-from softset.server.worker_pool import ClientDisconnectedError, WorkerPool, raise_if_disconnected
+from softset.server.worker_pool import WorkerPool
 
 
 class FakeRequest:
@@ -113,69 +112,6 @@ def test_a_queued_job_is_dropped_when_its_client_disconnects() -> None:
     asyncio.run(scenario())
 
 
-def test_running_work_stops_when_its_client_disconnects() -> None:
-    stopped = threading.Event()
-
-    def work() -> None:
-        try:
-            while True:
-                raise_if_disconnected()
-                time.sleep(0.005)
-        except ClientDisconnectedError:
-            stopped.set()
-            raise
-
-    async def scenario() -> None:
-        pool, request = WorkerPool(ServerLimits()), FakeRequest()
-        job = asyncio.ensure_future(pool.run(request, work))
-        await asyncio.sleep(0.02)
-        request.disconnected.set()
-        with pytest.raises(RequestError, match="client disconnected"):
-            await job
-        await wait_until(stopped.is_set)
-        await wait_until(lambda: pool.in_progress == 0)
-
-    asyncio.run(scenario())
-
-
-def test_an_error_reaches_its_caller() -> None:
-    async def scenario() -> None:
-        pool = WorkerPool(ServerLimits())
-        with pytest.raises(ZeroDivisionError):
-            await pool.run(FakeRequest(), lambda: 1 / 0)
-        await wait_until(lambda: pool.in_progress == 0)
-
-    asyncio.run(scenario())
-
-
-def test_close_waits_for_running_jobs() -> None:
-    async def scenario() -> list[str]:
-        pool, finished = WorkerPool(ServerLimits(concurrency=1)), list[str]()
-        job = asyncio.ensure_future(pool.run(FakeRequest(), lambda: (time.sleep(0.2), finished.append("done"))))
-        await asyncio.sleep(0.05)
-        await pool.close()
-        assert finished == ["done"]
-        await job
-        return finished
-
-    assert asyncio.run(scenario()) == ["done"]
-
-
-def test_concurrent_encoding_gives_the_vectors_of_the_encoder() -> None:
-    for name in ("words", "minilm"):
-        encoder = load_encoder(name)
-        limited = LimitedEncoder(encoder, ServerLimits())
-        batches = [["a red book", ""], ["the sea"], ["qwxz", "red", "red"], []] * 3
-        with ThreadPoolExecutor(6) as pool:
-            token_sets = list(pool.map(limited.encode, batches))
-            pooled = list(pool.map(limited.embed, batches))
-        for texts, sets, vectors in zip(batches, token_sets, pooled, strict=True):
-            expected = encoder.encode(texts)
-            assert np.allclose(sets.vectors, expected.vectors, atol=1e-6)
-            assert np.array_equal(sets.offsets, expected.offsets) and sets.signature == expected.signature
-            assert np.allclose(vectors, encoder.embed(texts), atol=1e-6)
-
-
 def test_tokens_are_counted_before_texts_are_encoded() -> None:
     texts = ["A red book.", "don't", ""]
     for name in ("words", "minilm"):
@@ -184,14 +120,6 @@ def test_tokens_are_counted_before_texts_are_encoded() -> None:
         assert LimitedEncoder(encoder, ServerLimits()).count_tokens(texts) == (sets.counts + sets.unknown).tolist()
     custom = load_encoder(lambda texts: [np.ones((1, 2))] * len(texts))
     assert LimitedEncoder(custom, ServerLimits()).count_tokens(["a b", "c"]) == [2, 1]
-
-
-def test_an_encoder_refuses_too_many_tokens() -> None:
-    limited = LimitedEncoder(load_encoder("words"), ServerLimits(tokens=10_000))
-    with pytest.raises(LimitError, match="the limit is 10,000 tokens, but there are 12,000"):
-        limited.encode(["a red book " * 1_000] * 4)
-    with pytest.raises(LimitError, match="4,096 tokens in one text"):
-        limited.embed(["a " * 5_000])
 
 
 def test_encoding_stops_when_the_client_disconnects() -> None:

@@ -19,7 +19,6 @@ from softset.server.settings import ServerLimits, Settings
 HEADER_TIMEOUT = 10.0  # seconds from the connection or the end of a response to the end of the next headers
 MAX_HEADER_BYTES = 32 << 10
 MAX_CONNECTIONS = 512  # below the usual limit of 1,024 open files
-BACKLOG = 128
 
 
 def serve(settings: Settings, *, quiet: bool = False) -> None:
@@ -120,7 +119,7 @@ def _listen(host: str, port: int) -> socket.socket:
     """Return a listening socket; clients that connect while models are loaded wait in its backlog."""
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        return socket.create_server((host, port), family=family, backlog=BACKLOG)
+        return socket.create_server((host, port), family=family, backlog=128)
     except OSError as error:
         reason = (error.strerror or str(error)).partition(" (")[0]
         raise InputError(f"cannot listen on {host}:{port} ({reason}): choose another --port or --host") from error

@@ -100,11 +100,8 @@ class WorkerPool:
 
     def _busy(self) -> RequestError:
         seconds = str(max(1, ceil(self._limits.timeout / 10)))
-        return RequestError(
-            HTTPStatus.SERVICE_UNAVAILABLE,
-            f"the server is busy: try again in {seconds} s",
-            headers={"Retry-After": seconds},
-        )
+        message = f"the server is busy: try again in {seconds} s"
+        return RequestError(HTTPStatus.SERVICE_UNAVAILABLE, message, headers={"Retry-After": seconds})
 
     def _too_slow(self) -> RequestError:
         return RequestError(

@@ -1,5 +1,6 @@
 """Routes under /v1/collections, for temporary collections."""
 
+from functools import partial
 from http import HTTPStatus
 from typing import Any
 
@@ -19,11 +20,8 @@ def collection_routes(service: Service) -> APIRouter:
     @routes.post("", status_code=HTTPStatus.CREATED, response_model=CollectionResponse)
     async def create(body: CreateCollectionRequest, request: Request) -> Response:
         """Create a temporary collection. `/v1/find` searches it by the returned name, which cannot be guessed."""
-
-        def work() -> Any:
-            return describe(*resources.create_collection(body.texts, body.model))
-
-        return await service.respond(request, work, HTTPStatus.CREATED)
+        create = partial(resources.create_collection, body.texts, body.model)
+        return await service.respond(request, lambda: describe(*create()), HTTPStatus.CREATED)
 
     @routes.post("/{name}/items", response_model=CollectionResponse)
     async def add_items(name: str, body: AddItemsRequest, request: Request) -> Response:
