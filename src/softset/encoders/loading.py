@@ -216,7 +216,7 @@ def _open_hub(name: str, options: LoadOptions) -> Encoder:
     try:
         return _open_transformers(name, None, options)
     except (FileError, MissingExtraError) as error:
-        known = ", ".join([BUNDLED, "words", *REGISTRY.names()])
+        known = ", ".join([BUNDLED, "words", *dict(REGISTRY.items())])
         raise InputError(
             f"there is no encoder {name!r} (known are {known}, and folders), and as a hub name: {error}"
         ) from error

@@ -15,7 +15,6 @@ CHECKSUMS = {
     "glove-840b-300d/meta.json": "fc19010542ce874a1c0e3b7ec5cfdee8e7adebf94bcc7a37a5c73397057256d6",
     "minilm/meta.json": "03074ccf50d85eb0e1aaf93e1a827b612669cb8febb2be9f53c13caea6eeeb18",
 }
-REMEDY = "install softset again"
 
 
 @cache
@@ -23,7 +22,7 @@ def bundled_file(name: str) -> Path:
     """Return the path of a bundled file, after checking its SHA-256."""
     path = ASSETS / name
     if not path.is_file() or sha256(path) != CHECKSUMS[name]:
-        raise FileError(f"{path} is missing or was changed since softset was published: {REMEDY}")
+        raise FileError(f"{path} is missing or was changed since softset was published: install softset again")
     return path
 
 
@@ -31,5 +30,5 @@ def bundled_file(name: str) -> Path:
 def bundled_folder(name: str, kind: str) -> Path:
     """Return the path of a bundled folder, after checking all its files."""
     folder = bundled_file(f"{name}/meta.json").parent
-    Manifest(kind, 1, "a bundled folder of softset", REMEDY).verify(folder)
+    Manifest(kind, 1, "a bundled folder of softset", "install softset again").verify(folder)
     return folder

@@ -57,10 +57,6 @@ class ImportRegistry:
         entry = self.root / f"{name}.json"
         return self._read_entry(entry) if NAME.fullmatch(name) and entry.is_file() else None
 
-    def names(self) -> list[str]:
-        """Return the names of all imports, sorted."""
-        return [name for name, _ in self.items()]
-
     def items(self) -> Iterator[tuple[str, Path | None]]:
         """Yield the name and the folder of each import, sorted by name; the folder is None if its entry is broken."""
         for entry in sorted(self.root.glob("*.json")):
@@ -113,9 +109,8 @@ class ImportRegistry:
     def _delete_unused(self, replaced: Path | None) -> None:
         """Delete the folder that was replaced, and old folders that no entry names."""
         used = {folder for _, folder in self.items()}
-        oldest = time.time() - SECONDS_TO_KEEP_UNNAMED
         for folder in self.root.iterdir():
             if FOLDER.fullmatch(folder.name) and folder not in used:
                 with suppress(OSError):
-                    if folder == replaced or folder.stat().st_mtime < oldest:
+                    if folder == replaced or time.time() - folder.stat().st_mtime > SECONDS_TO_KEEP_UNNAMED:
                         shutil.rmtree(folder)

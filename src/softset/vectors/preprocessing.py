@@ -26,7 +26,6 @@ from softset.vectors.rows import row_norms
 
 Blocks = Callable[[], Iterator[np.ndarray]]
 
-NAMES = "centre, all-but-the-top, all-but-the-top(3), whiten or whiten(0.2)"
 WHITENING_POWER = 0.2
 NEGLIGIBLE = 1e-6  # entries of a unit vector that differ from the mean by less are equal in float32
 SMALLEST_VARIANCE = 1e-6  # relative to the largest; limits the amplification of directions without variance
@@ -39,11 +38,7 @@ WHITENING_FILE, NORMS_FILE = "whitening.npy", "whitened.npy"
 class Preprocessing:
     """A fitted map x -> (x - mean) @ matrix; `unit` scales each x to length 1 first.
 
-    Attributes:
-        name: the method, its parameter and the number of vectors it was fitted on.
-        mean: (d,).
-        matrix: symmetric (d, d), or None for the identity.
-        unit: whether vectors are scaled to length 1 first.
+    The mean has shape (d,). The matrix is symmetric, (d, d), or None for the identity.
     """
 
     name: str
@@ -61,16 +56,10 @@ class Preprocessing:
 
 
 def fit_preprocessing(name: str, blocks: Blocks, d: int) -> Preprocessing:
-    """Fit a preprocessing on blocks of (b, d) rows.
-
-    Args:
-        name: the method, with its parameter in brackets. The defaults are k = d / 100 and a = 0.2.
-        blocks: a function that returns an iterator over the blocks.
-        d: the number of dimensions.
-    """
+    """Fit a preprocessing, such as "whiten(0.2)", on blocks of (b, d) rows; the defaults are k = d / 100, a = 0.2."""
     match = re.fullmatch(r"centre|all-but-the-top(?:\((\d+)\))?|whiten(?:\((\d*\.?\d+)\))?", name)
     if match is None:
-        raise InputError(f"the preprocessing {name!r} is not known: use {NAMES}")
+        raise InputError(f"the preprocessing {name!r} is not known: use centre, all-but-the-top(3) or whiten(0.2)")
     if name.startswith("whiten"):
         return _whitening(float(match[2] or WHITENING_POWER), blocks, d)
     k = 0 if name == "centre" else int(match[1] or max(round(d / 100), 1))
@@ -140,7 +129,7 @@ def write_whitening(folder: Path, blocks: Blocks, n: int, d: int) -> None:
 
 def stored_whitening(arrays: Mapping[str, np.ndarray], n: int) -> Whitening | None:
     """Return the whitening from the arrays of a folder, or None if the folder has none."""
-    if WHITENING_FILE not in arrays or NORMS_FILE not in arrays:
+    if WHITENING_FILE not in arrays:
         return None
     parameters = arrays[WHITENING_FILE]
     fitted = Preprocessing(f"whiten({WHITENING_POWER:g})@{n}", parameters[0], parameters[1:], unit=True)

@@ -11,8 +11,6 @@ from softset.io.registry import ImportRegistry
 from softset.vectors.formats import VectorStream, read_vectors
 from softset.vectors.storage import MANIFEST, open_vectors, write_vectors
 
-__all__ = ["BUNDLED", "REGISTRY", "import_vectors", "vectors_folder"]
-
 BUNDLED = "glove-840b-300d"
 REGISTRY = ImportRegistry("vectors", "word vectors", (BUNDLED,))
 Progress = Callable[[int, int | None], None]
@@ -32,7 +30,7 @@ def vectors_folder(name: str | os.PathLike[str] | None = None) -> Path:
     path = Path(name)
     if path.exists():
         return path
-    names = ", ".join([BUNDLED, *REGISTRY.names()])
+    names = ", ".join([BUNDLED, *dict(REGISTRY.items())])
     raise InputError(f"there are no word vectors and no folder named {str(name)!r}; available names: {names}")
 
 
@@ -49,15 +47,8 @@ def import_vectors(
 ) -> dict[str, Any]:
     """Convert a file of word vectors to a folder that opens in milliseconds, and return its metadata.
 
-    Args:
-        path: the file, or a model2vec folder.
-        name: the name for later use.
-        replace: whether to replace vectors of the same name.
-        progress: a function that is called with the number of rows read and the total, if known.
-        words: see `softset.vectors.formats.read_vectors`, as for all following options.
-        format: the file format, if the content does not show it.
-        member: the file of an archive to read.
-        skip_bad: skip invalid rows.
+    `replace` allows a name that exists; `progress` is called with the number of rows read and the total, if known. The
+    other options are those of `softset.vectors.formats.read_vectors`.
     """
     REGISTRY.check_name(name, replace=replace)
     stream = read_vectors(path, words=words, format=format, member=member, skip_bad=skip_bad)

@@ -45,9 +45,6 @@ def group_means(rows: np.ndarray, begins: Sequence[int] | np.ndarray, dtype: Any
 
     `begins` holds the index of the first row of each group. Groups are summed in blocks, because NumPy would convert
     all rows to float64 at once.
-
-    >>> group_means(np.array([[1.0], [3.0], [5.0]]), [0, 2], np.float64).tolist()
-    [[2.0], [5.0]]
     """
     bounds = np.append(np.asarray(begins, dtype=np.int64), len(rows))
     means = np.empty((len(bounds) - 1, rows.shape[1]), dtype=dtype)

@@ -52,14 +52,8 @@ def write_vectors(
 ) -> int:
     """Fill an empty folder with words and vectors, and return the number of words.
 
-    Rows are written to disk as they arrive; only the words are held in memory.
-
-    Args:
-        folder: the empty folder.
-        blocks: distinct words with their (b, d) rows, which are float32, or int8 with `scales`.
-        metadata: entries for the manifest.
-        scales: (n,) factors of int8 rows.
-        whiten: also fit and store the default whitening.
+    Rows are written to disk as they arrive; only the words are held in memory. Each block has distinct words and their
+    rows (b, d) in float32, or in int8 with `scales` (n,). With `whiten`, the default whitening is fitted and stored.
     """
     target = Path(folder)
     words: list[str] = []

@@ -14,8 +14,6 @@ import numpy as np
 
 from softset.errors import FileError
 
-IntegerArray = np.ndarray[Any, np.dtype[np.integer[Any]]]
-
 
 def word_hash(word: bytes) -> int:
     """Return the 64-bit hash of a UTF-8 word that the index and its files use."""
@@ -38,7 +36,7 @@ class WordIndex(Sequence[str]):
     """
 
     def __init__(
-        self, text: Any, offsets: IntegerArray, hashes: IntegerArray, rows: IntegerArray, limit: int | None = None
+        self, text: Any, offsets: np.ndarray, hashes: np.ndarray, rows: np.ndarray, limit: int | None = None
     ) -> None:
         self.text = text
         # Plain arrays: each access to a np.memmap would create another np.memmap object.

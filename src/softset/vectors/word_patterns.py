@@ -7,8 +7,6 @@ characters, such as soft hyphens, are part of a word if they are inside it.
 import re
 import unicodedata
 
-__all__ = ["INVISIBLE", "SPACED_WORD", "WORD"]
-
 # Combining marks (Unicode categories M*) occur only in these ranges. Searching all of Unicode at start would be slow.
 MARK_RANGES = ((0x0300, 0x3100), (0xA66F, 0xAC00), (0xFB1E, 0xFE30), (0x10000, 0x1F000), (0xE0100, 0xE01F0))
 JOINERS = "\u200c\u200d"  # the only invisible characters that may also end a word

@@ -11,7 +11,7 @@ from softset.vectors.formats.binary import read_binary
 from softset.vectors.formats.checks import VectorStream
 from softset.vectors.formats.model2vec import read_model2vec
 from softset.vectors.formats.streams import open_stream
-from softset.vectors.formats.text import read_text
+from softset.vectors.formats.text import parse_header, read_text
 
 __all__ = ["FORMATS", "VectorStream", "read_vectors"]
 
@@ -19,7 +19,6 @@ ARRAY_READERS = {"npy": read_npy, "safetensors": read_safetensors}
 STREAM_READERS = {"text": read_text, "word2vec-binary": read_binary}
 FORMATS = tuple(sorted([*ARRAY_READERS, *STREAM_READERS, "model2vec"]))
 HEAD_BYTES = 1 << 16  # the beginning of a file, from which its format is detected
-HEADER = re.compile(rb"[0-9]{1,18} [0-9]{1,18}\s*?\n")
 NUMBER_BYTES = b"0123456789+-.eE \t\r\n"
 CONTROL_BYTES = bytes({*range(32), 127} - set(b"\t\r\n"))
 
@@ -96,8 +95,8 @@ def _detect_format(name: str, head: bytes) -> str:
         return "npy"
     if head[257:262] == b"ustar":
         raise FileError(f"{name} is a tar archive; extract it first, and read the file of vectors")
-    header = HEADER.match(head)
-    if header and not _is_text(head[header.end() :]):
+    line, _, rows = head.partition(b"\n")
+    if parse_header(name, line) and not _is_text(rows):
         return "word2vec-binary"
     if _is_text(head):
         return "text"

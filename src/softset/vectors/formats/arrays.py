@@ -5,7 +5,6 @@ the library has no bfloat16 for NumPy and cannot map a tensor.
 """
 
 import json
-import math
 import os
 from collections.abc import Iterator
 from itertools import islice
@@ -54,8 +53,7 @@ def read_safetensors(path: Path, words: str | os.PathLike[str] | None, *, skip_b
     if len(tables) != 1:
         names = ", ".join(map(repr, sorted(tables)[:5])) or "none"
         raise FileError(f"{path} must have exactly one tensor with two axes, but it has {names}")
-    (table,) = tables.values()
-    return _with_words("safetensors", path, table, words, skip_bad=skip_bad)
+    return _with_words("safetensors", path, tables.popitem()[1], words, skip_bad=skip_bad)
 
 
 def is_safetensors(head: bytes) -> bool:
@@ -65,26 +63,19 @@ def is_safetensors(head: bytes) -> bool:
 
 def map_tensors(path: Path) -> dict[str, Tensor]:
     """Return the memory-mapped tensors of a safetensors file by name."""
-    with path.open("rb") as file:
-        try:
-            with safe_open(path, framework="numpy"):
-                pass  # checks the header, and the size of each tensor and of the file
-        except SafetensorError as error:
-            raise FileError(f"{path} is not a complete safetensors file ({error}); save it again") from error
-        length = int.from_bytes(file.read(8), "little")
-        header = json.loads(file.read(length))
-    return {
-        name: Tensor(entry["dtype"], _map(path, entry, offset=8 + length + entry["data_offsets"][0]))
-        for name, entry in header.items()
-        if name != "__metadata__" and entry["dtype"] in TENSOR_TYPES
-    }
-
-
-def _map(path: Path, entry: dict[str, list[int]], offset: int) -> np.ndarray:
-    dtype, shape = TENSOR_TYPES[str(entry["dtype"])], tuple(entry["shape"])
-    if not math.prod(shape):
-        return np.zeros(shape, dtype=dtype)
-    return np.memmap(path, dtype=dtype, mode="r", offset=offset, shape=shape)
+    try:
+        with safe_open(path, framework="numpy"):
+            pass  # checks the header, and the size of each tensor and of the file
+    except SafetensorError as error:
+        raise FileError(f"{path} is not a complete safetensors file ({error}); save it again") from error
+    content = np.memmap(path, dtype=np.uint8, mode="r")
+    start = 8 + int.from_bytes(content[:8].tobytes(), "little")
+    tensors = {}
+    for name, entry in json.loads(content[8:start].tobytes()).items():
+        if name != "__metadata__" and entry["dtype"] in TENSOR_TYPES:
+            values = content[start:][slice(*entry["data_offsets"])].view(TENSOR_TYPES[entry["dtype"]])
+            tensors[name] = Tensor(entry["dtype"], values.reshape(entry["shape"]))
+    return tensors
 
 
 def _with_words(

@@ -10,12 +10,10 @@ from softset.vectors.formats.checks import MAX_WORD_BYTES, Block, RowChecker, Ve
 from softset.vectors.formats.streams import CHUNK_BYTES, FileStream
 from softset.vectors.formats.text import parse_header
 
-MAX_HEADER_BYTES = 64
-
 
 def read_binary(stream: FileStream, *, skip_bad: bool) -> VectorStream:
     """Read the rows of a binary file; there may be a line feed before each word, as the original program writes."""
-    line, line_feed, _ = stream.peek(MAX_HEADER_BYTES)[:MAX_HEADER_BYTES].partition(b"\n")
+    line, line_feed, _ = stream.peek(64)[:64].partition(b"\n")
     header = parse_header(stream.name, line) if line_feed else None
     if not header:
         raise FileError(

@@ -40,11 +40,8 @@ class VectorStream:
 class RowChecker:
     """Checks the rows of one file: distinct, non-empty UTF-8 words, and finite numbers.
 
-    Args:
-        name: the file of the vectors, for messages.
-        skip_bad: whether to skip and count invalid rows instead of raising an error.
-        unit: "row", "line" or "token", for messages.
-        words_name: the file of the words, if it is another one.
+    Messages use `name`, the file of the vectors, `words_name`, the file of the words if it is another one, and `unit`,
+    which is "row", "line" or "token". With `skip_bad`, invalid rows are counted and raise no error.
     """
 
     def __init__(self, name: str, *, skip_bad: bool, unit: str = "row", words_name: str | None = None) -> None:
@@ -63,13 +60,9 @@ class RowChecker:
     def check(
         self, numbers: Sequence[int], words: Sequence[bytes], vectors: np.ndarray, faults: Mapping[int, Fault] = {}
     ) -> Block:
-        """Return the valid rows of a block as float32 with their words.
+        """Return the valid rows (b, d) of a block as float32 with their words.
 
-        Args:
-            numbers: the line or row number of each row, for messages.
-            words: the words in UTF-8.
-            vectors: (b, d).
-            faults: faults that the parser found, by position in the block.
+        `numbers` are their line or row numbers; `faults` holds what the parser found, by position in the block.
         """
         with np.errstate(over="ignore", invalid="ignore"):
             rows = np.array(vectors, dtype=np.float32)

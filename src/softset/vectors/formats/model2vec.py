@@ -88,10 +88,9 @@ def _read_words(path: Path) -> Tokens:
     except Exception as error:  # the library raises nothing more specific
         raise FileError(f"{path} is not a valid tokenizer ({first_line(error)[:200]}); save the model again") from error
     special = {token.content for token in tokenizer.get_added_tokens_decoder().values() if token.special}
-    vocabulary = tokenizer.get_vocab(with_added_tokens=False)
     tokens = sorted(
         (token_id, token)
-        for token, token_id in vocabulary.items()
+        for token, token_id in tokenizer.get_vocab(with_added_tokens=False).items()
         if token not in special and not SPECIAL_TOKEN.fullmatch(token)
     )
     if isinstance(tokenizer.decoder, decoders.ByteLevel):  # "ĠcafÃ©" is " café"; a part of a character is no word
