@@ -135,7 +135,7 @@ def test_shared_translations_are_encoded_once_and_tie(tmp_path) -> None:
     assert values[judgements.better[0]] == values[judgements.worse[0]]
 
 
-def test_an_empty_score_translations_nothing_and_is_told(tmp_path) -> None:
+def test_empty_translation_scores_0_and_is_reported(tmp_path) -> None:
     write_pair(tmp_path)
     notes: list[str] = []
     evaluated(tmp_path, metrics=["subspace"], note=notes.append)
