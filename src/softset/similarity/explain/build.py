@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from softset.algebra.arrays import unit_rows
 from softset.encoders.models import BUNDLED
 from softset.encoders.signature import parse_signature
 from softset.encoders.tokensets import TokenSets
@@ -81,7 +82,7 @@ def _view(scorer: "Scorer", A: TokenSets, B: TokenSets, metric: Metric) -> Metri
 
 def _unit_rows(pairs: Pairs) -> tuple[np.ndarray, np.ndarray]:
     k = int(pairs.counts[0])
-    rows = pairs.exact_units()
+    rows = unit_rows(pairs.vectors)
     return rows[:k], rows[k:]
 
 

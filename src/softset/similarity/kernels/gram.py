@@ -121,17 +121,14 @@ class _GramKernel:
         d = self.rows.left.shape[1]
         crowded = longest[filled] > (d if self.ridge is None else max(d, MAX_GRADED_ROWS))
         regular = filled[~crowded]
-        small = (longest[regular] <= MAX_COMPILED_ROWS) & self._can_compile()
+        arrays = (self.rows.left, self.rows.right)
+        readable = all(rows.dtype == self.rows.dtype and rows.flags.c_contiguous for rows in arrays)
+        small = (longest[regular] <= MAX_COMPILED_ROWS) & (readable and can_compile())
         unsure = np.concatenate([self._compiled(regular[small]), self._stacked("fast", regular[~small])])
         unsure = self._stacked("wide", unsure)
         for pair in [*filled[crowded].tolist(), *unsure.tolist()]:
             self._rank_revealing(pair)
         return self.in_other, self.in_own
-
-    def _can_compile(self) -> bool:
-        """Return whether there is compiled code that can read the rows."""
-        arrays = (self.rows.left, self.rows.right)
-        return all(rows.dtype == self.rows.dtype and rows.flags.c_contiguous for rows in arrays) and can_compile()
 
     def _compiled(self, pairs: np.ndarray) -> np.ndarray:
         """Run the fast path in compiled code; return the pairs whose error bound does not hold."""

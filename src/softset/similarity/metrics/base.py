@@ -179,8 +179,6 @@ def membership_contributions(rows: np.ndarray, others: np.ndarray, ridge: float)
 
     The squared membership is the sum of coefficient times cosine over the others; the shares of a row sum to 1.
     """
-    if not len(rows) or not len(others):
-        return np.zeros((len(rows), len(others)))
     G, C = others @ others.T, others @ rows.T
     # Copies make G singular, unless there is a ridge.
     terms = (np.linalg.pinv(G + ridge * np.eye(len(G)), rtol=1e-10, hermitian=True) @ C * C).T

@@ -167,10 +167,6 @@ class Pairs:
         starts = np.stack([left.starts, right.starts], axis=1)
         return PairRows(left.sets.vectors, right.sets.vectors, starts, self.offsets, self.norms)
 
-    def exact_units(self) -> np.ndarray:
-        """Return the rows scaled to length 1 in float64, without the rounding of `units`."""
-        return np.asarray(unit_rows(self.vectors))
-
     @property
     def dimensions(self) -> int:
         """The number of dimensions d."""
