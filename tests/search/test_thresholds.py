@@ -7,7 +7,7 @@ import pytest
 
 from softset import load_words
 from softset.errors import InputError
-from softset.query.centroid import mean_direction
+from softset.query.thresholds import mean_direction
 from softset.search.source import MAX_UNSAMPLED
 from softset.search.words import WordVectors
 from softset.vectors.storage import ROWS_READ_BACK, write_vectors

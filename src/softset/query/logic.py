@@ -153,6 +153,7 @@ def combined_set(logic: Logic, tree: Tree, by_leaf: dict[LeafTree, Any]) -> tupl
     from softset.algebra import Subspace
 
     notes: list[str] = []
+    tolerance = {"alpha": logic.alpha} if logic.name == "lattice" else {"floor": logic.floor}
 
     def evaluate(part: Tree) -> Any:
         match part:
@@ -162,7 +163,7 @@ def combined_set(logic: Logic, tree: Tree, by_leaf: dict[LeafTree, Any]) -> tupl
                 return evaluate(left) | evaluate(right)
             case And(left, right) | Minus(left, right):
                 A, B = evaluate(left), evaluate(right)
-                result = A.without(B) if isinstance(part, Minus) else _intersection(logic, A, B)
+                result = A.without(B) if isinstance(part, Minus) else A.intersection(B, **tolerance)
                 if isinstance(result, Subspace) and not result and A and B:
                     notes.append(_empty_note(part, A, B))
                 return result
@@ -170,10 +171,6 @@ def combined_set(logic: Logic, tree: Tree, by_leaf: dict[LeafTree, Any]) -> tupl
                 return by_leaf[part]
 
     return evaluate(tree), notes
-
-
-def _intersection(logic: Logic, A: Any, B: Any) -> Any:
-    return A.intersection(B, alpha=logic.alpha) if logic.name == "lattice" else A.intersection(B, floor=logic.floor)
 
 
 def _empty_note(part: Tree, A: "Subspace", B: "Subspace") -> str:

@@ -130,7 +130,9 @@ class _Parser:
         if self.take("{"):
             return self.braces()
         if self.take("@"):
-            return self.named()
+            if self.current.kind not in ("word", "quoted"):
+                raise self.error("the name of a set was expected after @")
+            return Named(_unquoted(self.step()))
         if self.current.kind in ("word", "quoted"):
             return Examples((self.example(),))
         raise self.error("a word, {examples}, @name, ~ or ( was expected here")
@@ -144,11 +146,6 @@ class _Parser:
         if not self.take("}"):
             raise self.error("a comma or } was expected here")
         return Examples(tuple(items))
-
-    def named(self) -> Named:
-        if self.current.kind not in ("word", "quoted"):
-            raise self.error("the name of a set was expected after @")
-        return Named(_unquoted(self.step()))
 
     def example(self) -> Example:
         """Parse a phrase (adjacent words or a quoted text) and its weight."""

@@ -14,11 +14,10 @@ import numpy as np
 from softset.algebra import SoftSet
 from softset.errors import InputError
 from softset.io.text import counted
-from softset.query.centroid import Centroid, mean_direction
 from softset.query.expression import Example, Examples, Tree, leaves
 from softset.query.logic import LeafTree, Logic, combined_memberships, combined_set, leaf_set, truth_values
 from softset.query.parser import parse
-from softset.query.thresholds import MIN_THRESHOLD
+from softset.query.thresholds import MIN_THRESHOLD, Centroid, mean_direction
 
 __all__ = [
     "EXACT_MATCH",
@@ -176,7 +175,10 @@ def make_plans(
     """
     trees = [parse(query) for query in queries]
     for tree in trees:
-        _refuse_constant(tree)
+        values = truth_values(tree)
+        if len(values) == 1:
+            claim = "everything belongs to this query alike" if True in values else "nothing can belong to this query"
+            raise InputError(f"{claim}, whatever its sets: {tree}")
     examples = {leaf: _examples_of(leaf, sets or {}) for tree in trees for leaf in leaves(tree)}
     texts = (example.text for group in examples.values() for example in group)
     vectors = resolve_all(source, texts, skip_unknown=skip_unknown)
@@ -195,13 +197,6 @@ def resolve_all(source: QuerySource, texts: Iterable[str], *, skip_unknown: bool
     if not skip_unknown:
         resolved |= {text: source.resolve(text) for text in distinct if text not in resolved}  # raises the error
     return resolved
-
-
-def _refuse_constant(tree: Tree) -> None:
-    values = truth_values(tree)
-    if len(values) == 1:
-        claim = "everything belongs to this query alike" if True in values else "nothing can belong to this query"
-        raise InputError(f"{claim}, whatever its sets: {tree}")
 
 
 def _examples_of(tree: LeafTree, sets: NamedSets) -> tuple[Example, ...]:

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from softset.query.centroid import Centroid
 from softset.query.plan import LeafSet, Plan
-from softset.query.thresholds import kth_largest
+from softset.query.thresholds import Centroid, kth_largest
 from softset.search.source import VectorSource, run_blocks
 
 __all__ = ["Ranking", "largest", "rescore", "search"]

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from softset.query.centroid import Centroid
 from softset.query.expression import Not, positive_leaves
 from softset.query.plan import Plan
+from softset.query.thresholds import Centroid
 from softset.stores.base import Neighbours
 
 ROUNDING = 1e-5  # tolerance for the cosines of a database
