@@ -79,10 +79,8 @@ def _model2vec(folder: Path) -> Iterator[SampleFile]:
         "mapping": ("I64", [10], np.arange(10, dtype="<i8").tobytes()),
         "weights": ("F32", [10], np.ones(10, dtype="<f4").tobytes()),
     }
-    path = formats.model2vec(
-        folder / "model", vocab, tensors, added_tokens=[formats.added_token(0, "[PAD]", special=True)]
-    )
-    yield _sample("vectors, model2vec", path, formats.read)
+    formats.model2vec(folder, vocab, tensors, added_tokens=[formats.added_token(0, "[PAD]", special=True)])
+    yield _sample("vectors, model2vec", folder, formats.read)
 
 
 def _imported(folder: Path) -> Iterator[SampleFile]:
