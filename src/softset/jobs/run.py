@@ -6,8 +6,10 @@ the hash of its block, so that a second run finds what is finished.
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -137,8 +139,8 @@ def run_job(
     parts = PartFolder(job.output, ".parquet")
     total = SpanOutcome()
     with parts.locked({"signature": job.signature}):
-        with cluster(address, workers) as ray:
-            for done, outcome in enumerate(map_spans(ray, _JobWorker, spans, workers, job), start=1):
+        with cluster(address, workers) as ray, closing(map_spans(ray, _JobWorker, spans, workers, job)) as outcomes:
+            for done, outcome in enumerate(outcomes, start=1):
                 if outcome.error is not None:
                     raise InputError(f"{outcome.error}; finished parts are kept, and the next run continues")
                 total.keys += outcome.keys
@@ -166,11 +168,25 @@ def _delete_outdated(parts: PartFolder, keys: Iterable[str], *, drop: bool) -> i
     return len(outdated)
 
 
-def map_spans(ray: Any, worker: type, spans: Sequence[BlockSpan], workers: int, *arguments: Any) -> Iterator[Any]:
-    """Yield `worker(*arguments).run(span)` for each span, as they come; Ray replaces actors that die."""
-    from ray.util import ActorPool
+def map_spans(
+    ray: Any, worker: type, spans: Sequence[BlockSpan], workers: int, *arguments: Any
+) -> Generator[Any, None, None]:
+    """Yield `worker(*arguments).run(span)` for each span, as they come; Ray replaces actors that die.
 
+    If the caller stops early, running spans are finished first, so that no actor writes after a lock is released.
+    """
     cpus = int(ray.cluster_resources().get("CPU", 1))  # an actor without a CPU would wait forever
-    actor = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=3)(worker)
-    pool = ActorPool([actor.remote(*arguments) for _ in range(max(1, min(workers, len(spans), cpus)))])
-    yield from pool.map_unordered(lambda each, span: each.run.remote(span), list(spans))
+    actor_class = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=3)(worker)
+    actors = [actor_class.remote(*arguments) for _ in range(max(1, min(workers, len(spans), cpus)))]
+    remaining = iter(spans)
+    running = {actor.run.remote(span): actor for actor, span in zip(actors, remaining, strict=False)}
+    try:
+        while running:
+            [done], _ = ray.wait(list(running), num_returns=1)
+            actor = running.pop(done)
+            running |= {actor.run.remote(span): actor for span in islice(remaining, 1)}
+            yield ray.get(done)
+    except GeneratorExit:
+        if running:
+            ray.wait(list(running), num_returns=len(running))
+        raise
