@@ -1,5 +1,8 @@
 """Properties that all metrics have, and the definition of each metric."""
 
+import os
+import subprocess
+import sys
 import tracemalloc
 from itertools import pairwise
 from typing import Any
@@ -10,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from softset import GradedSubspace, Idf, metric
-from softset.similarity.metrics import METRICS, PRF
+from softset.errors import InputError
+from softset.similarity.metrics import METRICS, PRF, transport
 from softset.similarity.metrics.bertscore import BertScore
 from softset.similarity.metrics.pairs import Pairs
 from softset.similarity.metrics.subspace import SubspaceBertScore
@@ -211,6 +215,22 @@ def test_symbolic_with_idf_is_a_weighted_share(a: str, b: str, corpus: list[str]
     assert np.isfinite(F).all()
 
 
+def test_symbolic_with_idf_does_not_depend_on_the_hash_seed() -> None:
+    code = """
+import softset
+words = softset.load_words().words[:400:7]
+texts = [" ".join(words[start::step]) for step in (1, 2, 3) for start in range(3)]
+print(softset.score(texts, texts[::-1], model="words", metric="symbolic(weights=idf)").precision.tobytes().hex())
+"""
+    runs = {
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, check=True, env={**os.environ, "PYTHONHASHSEED": seed}
+        ).stdout
+        for seed in ("1", "2", "3", "4")
+    }
+    assert len(runs) == 1
+
+
 @pytest.mark.parametrize("weights", ["none", "l2", "l1"])
 def test_average_is_the_cosine_of_weighted_means(weights: str) -> None:
     rng = np.random.default_rng(0)
@@ -276,3 +296,11 @@ def test_memory_of_wmd_is_bounded() -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 20e6
+
+
+def test_transport_that_does_not_converge_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("ot")
+    monkeypatch.setattr(transport, "MAX_ITERATIONS", 1)
+    A, B = np.random.default_rng(0).standard_normal((2, 30, 8))
+    with pytest.raises(InputError, match="30 and 30 tokens did not converge"):
+        metric("wmd").compute(Pairs.of(sets_of(A), sets_of(B)))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import fsum
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -32,9 +33,9 @@ class Symbolic(Metric):
         """Return the share of the tokens' weight that the other text has too."""
         if self.weights == "idf":
             idf = pairs.required_idf()
-            total = sum(idf[token] for token in tokens)
+            total = fsum(idf[token] for token in tokens)  # exact, because the order of a set depends on the process
             if total > 0:
-                return sum(idf[token] for token in tokens & others) / total
+                return fsum(idf[token] for token in tokens & others) / total
         return len(tokens & others) / len(tokens)
 
 

@@ -7,13 +7,14 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from softset.errors import MissingExtraError
+from softset.errors import InputError, MissingExtraError
 from softset.similarity.metrics.base import SimilarityMetric, check_choice
 from softset.similarity.metrics.pairs import Pairs
 from softset.similarity.metrics.weights import token_weights
 
 CLOSE = 1e-6  # relative squared distance below which a product of matrices has lost half of its digits
 MAX_ITERATIONS = 10_000_000  # a hundred times POT's default
+OPTIMAL = 1  # POT's status of a solved problem
 
 
 class _Transport(SimilarityMetric):
@@ -110,4 +111,11 @@ def require_transport() -> Callable[[np.ndarray, np.ndarray, np.ndarray], float]
         raise MissingExtraError(
             "optimal transport needs the package POT: install it with pip install 'softset[transport]'"
         ) from error
-    return lambda a, b, costs: float(emd_c(a, b * (a.sum() / b.sum()), costs, MAX_ITERATIONS, 1)[1])
+
+    def solve(a: np.ndarray, b: np.ndarray, costs: np.ndarray) -> float:
+        _, cost, _, _, status = emd_c(a, b * (a.sum() / b.sum()), costs, MAX_ITERATIONS, 1)
+        if status != OPTIMAL:
+            raise InputError(f"optimal transport of {len(a)} and {len(b)} tokens did not converge: use shorter texts")
+        return float(cost)
+
+    return solve
