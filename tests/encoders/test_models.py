@@ -330,3 +330,17 @@ def test_facts_of_a_foreign_manifest_are_ignored(tmp_path: Path) -> None:
         (source / "meta.json").write_text(content)
         facts = import_model(str(source), "mine", replace=True)
         assert (facts["name"], facts["kind"]) == ("mine", "onnx") and "licence" not in facts
+
+
+@pytest.mark.parametrize(("name", "rejected"), [("config.json", True), ("vocab.txt", True), ("model.onnx", False)])
+def test_text_files_have_a_size_limit(tmp_path: Path, monkeypatch, name: str, rejected: bool) -> None:
+    source = onnx_model(tmp_path / "m", table(d=300))
+    monkeypatch.setattr("softset.encoders.model_management.MAX_TEXT_BYTES", 5000)
+    if not rejected:
+        assert (source / name).stat().st_size > 5000
+        import_model(str(source), "mine")
+        return
+    with (source / name).open("ab") as file:
+        file.write(b" " * 5001)
+    with pytest.raises(FileError, match=rf"{name} has .* bytes, but the limit"):
+        import_model(str(source), "mine")

@@ -35,6 +35,7 @@ from softset.vectors.storage import open_vectors
 SAMPLE = "A red book."
 HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
 ONNX_FILES = ("model.onnx", "model.onnx[._]data*")
+MAX_TEXT_BYTES = 1 << 28  # of a config or tokenizer; a tokenizer of 250,000 words takes 35 MB
 HUB_FILES = [*TEXT_FILES, "*.safetensors", "README.md", *ONNX_FILES, *(f"onnx/{name}" for name in ONNX_FILES)]
 # "*" also matches slashes, so files in other subfolders are ignored explicitly.
 HUB_IGNORED = ["*/*.json", "*/*.txt", "*/*.spm", "*/*.tiktoken", "*/*.safetensors"]
@@ -119,6 +120,9 @@ def _copy_files(source: Path, kind: str, folder: Path, progress: Progress | None
     for path in files.values():
         if not path.resolve().is_relative_to(source.resolve()):
             raise FileError(f"{path} is a link outside of the model's folder: copy the file (cp -RL)")
+        size = path.stat().st_size
+        if size > MAX_TEXT_BYTES and any(path.match(pattern) for pattern in TEXT_FILES):
+            raise FileError(f"{path} has {size:,} bytes, but the limit of such a file is {MAX_TEXT_BYTES:,}")
     total, done = sum(path.stat().st_size for path in files.values()), 0
     for name, path in files.items():
         done += Path(shutil.copyfile(path, folder / name)).stat().st_size

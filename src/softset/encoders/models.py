@@ -118,7 +118,10 @@ def _shards(folder: Path) -> list[Path]:
 def read_licence(folder: Path) -> str | None:
     """Return the licence that the front matter of a model's README.md names, or None."""
     card = folder / "README.md"
-    text = card.read_text(encoding="utf-8", errors="replace") if card.is_file() else ""
+    if not card.is_file():
+        return None
+    with card.open(encoding="utf-8", errors="replace") as file:
+        text = file.read(1 << 20)
     front_matter = re.match(r"---\n(.*?\n)---", text, re.DOTALL)
     licence = re.search(r"^license: *([\w.+-]{1,100})\s*$", front_matter[1], re.MULTILINE) if front_matter else None
     return licence[1] if licence else None
