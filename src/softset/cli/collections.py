@@ -14,7 +14,7 @@ from softset.io.text import counted
 item_options = opt.add_options(
     opt.TEXT_FIELD,
     opt.ID_FIELD,
-    opt.option("--vectors-file", type=click.Path(), help="Array file (.npy) with one vector for each item."),
+    opt.option("--vectors-file", type=click.Path(), help="Array file (.npy) with one vector per item."),
 )
 
 
@@ -28,10 +28,10 @@ def index(
 ) -> None:
     """Build a collection of ITEMS: text lines, TSV, CSV, JSON lines or Parquet.
 
-    Texts are encoded by --model; "words" averages word vectors, which is faster and coarser than the default. Items
-    keep their ids and all other columns as metadata. With --vectors-file, name the --model that computed the vectors
-    if queries contain texts and not only ids. A store is milvus://FILE_OR_URL#NAME or lance://FOLDER#NAME; items that
-    it holds already are skipped.
+    Texts are encoded by --model; "words" averages word vectors, which is faster and coarser than the default. The
+    other columns are stored as metadata. With --vectors-file, the examples of a query are ids; they may also be texts
+    if --model names the model that computed the vectors. The address of a store is milvus://FILE_OR_URL#NAME or
+    lance://FOLDER#NAME; items that the store already holds are skipped.
 
     \b
     Examples:

@@ -18,7 +18,7 @@ OPEN_UNIT_RANGE = click.FloatRange(0, 1, min_open=True, max_open=True)
 @click.argument("systems", nargs=-1, type=opt.TEXT_FILE)
 @opt.REFERENCES
 @opt.metrics("softset")
-@opt.option("--score", "part", type=PARTS, default="score", help="Number of each metric to compare.")
+@opt.option("--score", "part", type=PARTS, default="score", help="Part of the metric to compare.")
 @opt.scorer_options
 @opt.encoder_options
 @opt.SAMPLES
@@ -36,10 +36,10 @@ def compare(
     as_latex: bool,
     **options: Any,
 ) -> None:
-    """Compare SYSTEMS, files with one text per line; the first one is the baseline.
+    """Compare the outputs of SYSTEMS, which are files with one text per line; the first file is the baseline.
 
-    Prints for each metric the means with confidence intervals, the differences to the baseline, and two p values of
-    each difference: by paired bootstrap and by approximate randomisation.
+    For each metric, prints the means with confidence intervals, the differences from the baseline, and two p-values
+    for each difference: from the paired bootstrap and from approximate randomisation.
 
     \b
     Examples:

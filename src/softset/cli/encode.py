@@ -26,7 +26,7 @@ NOTES = {
 @opt.option("--float16", is_flag=True, help="Store vectors in half precision.")
 @opt.JSON
 def encode(texts: str, out: str, float16: bool, as_json: bool, model: str, **options: Any) -> None:
-    """Encode TEXTS, one per line; `softset.TokenSets.open` reads the output.
+    """Encode each line of the file TEXTS as a set of token vectors; `softset.TokenSets.open` reads the output.
 
     \b
     Examples:

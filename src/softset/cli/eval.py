@@ -13,15 +13,18 @@ from softset.errors import MissingExtraError
 COLUMNS = ("R@10", "R@100", "R@1k", "median", "nDCG", "A outside B", "leak", "difference", "seconds")
 DATASETS = opt.option("--dataset", "datasets", multiple=True, help="Dataset, such as STS12; repeat for more.")
 TEXT_FORM = opt.option(
-    "--text-form", type=click.Choice(["raw", "tokenised"]), default="raw", help="Form of the sentences."
+    "--text-form",
+    type=click.Choice(["raw", "tokenised"]),
+    default="raw",
+    help="Form of the sentences: as written, or tokenised.",
 )
 TRANSPORT = opt.option("--transport", is_flag=True, help="Include the slow metrics wmd and wrd in --metric all.")
 VECTORS = opt.option("--vectors", "names", multiple=True, help="Word vectors, by name or folder; repeat for more.")
 
 
-@click.group(short_help="Evaluate metrics and sets on human judgements.")
+@click.group(short_help="Evaluate metrics and set queries on evaluation data.")
 def eval() -> None:  # noqa: A001 (the verb's name)
-    """Evaluate metrics and sets on data with human judgements.
+    """Evaluate metrics and set queries on the datasets of the paper.
 
     \b
     Examples:
@@ -37,7 +40,7 @@ def eval() -> None:  # noqa: A001 (the verb's name)
 @opt.metrics(note="  [default: all]")
 @TRANSPORT
 @opt.option("--all-correlations", is_flag=True, help="Also compute Pearson's r and the mean over sub-datasets.")
-@opt.option("--table", type=click.Choice(["1", "6"]), default="1", help="Table of the paper.")
+@opt.option("--table", type=click.Choice(["1", "6"]), default="1", help="Table of the paper to reproduce.")
 @opt.option(
     "--paper-code",
     type=click.IntRange(1),
@@ -60,7 +63,7 @@ def sts(
     """Correlate metrics with human judgements of sentence pairs: Spearman's rho over all pairs of a dataset.
 
     DIR holds sts/raw/STS12.tsv and so on, with the columns score, sentence1, sentence2 and source. "METRIC P" and
-    "METRIC R" are precision and recall; METRIC+chance is rescaled from the chance level. Marks show paired tests
+    "METRIC R" are precision and recall; METRIC+chance applies chance rescaling. Marks show paired tests
     against bertscore.
 
     \b
@@ -114,7 +117,7 @@ def _read_sts(path: str | None, datasets: Any, text_form: Any, limit: int | None
 @VECTORS
 @opt.option("--split", type=click.Choice(["test", "val", "train"]), default="test", help="Split of the data.")
 @opt.option("--method", "patterns", multiple=True, help="Method or pattern, such as 'none/crisp/*'; repeat for more.")
-@opt.option("--against", help="Baseline method of the significance tests.  [default: the paper's method]")
+@opt.option("--against", help="Baseline method for the significance tests.  [default: the paper's method]")
 @opt.option("--column", "columns", type=click.Choice(COLUMNS), multiple=True, help="Column to print; repeat for more.")
 @opt.option("--ranks", type=click.Path(), help="Write a chart of the ranks for single sets to an image file.")
 @eval_options
@@ -129,10 +132,10 @@ def sets(
 ) -> None:
     """Evaluate word sets on text concept set retrieval (LDA-1k).
 
-    A query gives 5 words of a set, and the other words must be found among 17,016. Methods are called
-    preprocessing/leaf/logic: the transformation of the vectors, how a set is built, and how sets are combined. Recall
-    counts all words of a set, including words without a vector. A difference A BUT NOT B has three columns: recall of
-    A outside B, leak of B, and their difference.
+    A query gives 5 words of a set, and the other words of the set must be found among 17,016 words. Methods are named
+    preprocessing/leaf/logic: how vectors are preprocessed, how a set is represented, and how sets are combined. Recall
+    counts all words of a set, including words without a vector. The task A BUT NOT B has three columns: the recall of
+    words in A but not in B, the recall of words in both (leak), and the difference of the two.
 
     \b
     Examples:
@@ -188,10 +191,10 @@ def sets(
 @opt.encoder_options
 @eval_options
 def wmt(pairs: tuple[str, ...], metrics: tuple[str, ...], transport: bool, shared: EvalOptions, **options: Any) -> None:
-    """Measure the agreement of metrics with human judgements of translations into English by Kendall's tau.
+    """Measure Kendall's tau between metrics and human judgements of translations into English.
 
     tau is 1 if a metric always scores the better of two translations higher, and -1 if it never does. Each metric has
-    rows for its score, its precision P and its recall R; METRIC+chance is rescaled from the chance level. DIR holds
+    rows for its score, its precision P and its recall R; METRIC+chance applies chance rescaling. DIR holds
     wmt18/cs-en/ref.txt, hyp/SYSTEM.txt, darr.tsv and so on. Marks show paired tests against bertscore.
 
     \b
@@ -243,9 +246,9 @@ def lengths(
 ) -> None:
     """Correlate scores with the number of tokens of the references and of the candidates.
 
-    Pairs are unrelated (random sentences of the STS datasets) or alike (pairs that people scored 4 or more of 5).
+    Pairs are unrelated (random sentences of the STS datasets) or alike (pairs that people rated 4 or more out of 5).
     Means are given for references of 1-8, 9-16, 17-32, and 33 or more tokens. --limit is the number of pairs of each
-    kind. "METRIC P" and "METRIC R" are precision and recall; METRIC+chance is rescaled from the chance level.
+    kind. "METRIC P" and "METRIC R" are precision and recall; METRIC+chance applies chance rescaling.
 
     \b
     Examples:
@@ -273,8 +276,8 @@ def lengths(
 def words(names: tuple[str, ...], shared: EvalOptions) -> None:
     """Compute the share of the data's words that have vectors, and the speed of lookup and search.
 
-    LDA-1k: the vocabulary, the words in the test queries, and the words to be found. STS: all occurrences of words in
-    the test pairs.
+    For LDA-1k, these are the words of the vocabulary, of the test queries, and of the sets to be found. For STS, these
+    are all occurrences of words in the test pairs.
 
     \b
     Example:
@@ -301,7 +304,7 @@ def words(names: tuple[str, ...], shared: EvalOptions) -> None:
 @opt.option("--sets-table", type=click.Path(), required=True, help="File sets.json of `softset eval sets --out`.")
 @opt.option("--out", type=click.Path(), required=True, help="Output file: .png, .svg or .pdf.")
 def figure(sts_table: str, sets_table: str, out: str) -> None:
-    """Draw single vectors and subspaces side by side, on text similarity and on set retrieval (figure 1 of the paper).
+    """Draw figure 1 of the paper: single vectors compared with subspaces, for text similarity and set retrieval.
 
     \b
     Example:

@@ -36,8 +36,8 @@ def explain(
 ) -> None:
     """Explain the membership of CANDIDATE's tokens in REFERENCE, and of REFERENCE's tokens in CANDIDATE.
 
-    With bertscore, a token's membership is the cosine of its closest counterpart. With subspace and softset, it is the
-    membership in the set of all tokens of the other text.
+    With bertscore, the membership of a token is its cosine with the nearest token of the other text. With subspace and
+    softset, it is the membership in the set of all tokens of the other text.
 
     \b
     Examples:

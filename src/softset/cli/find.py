@@ -22,12 +22,12 @@ QUERY_BATCH = 256  # queries that are searched together
 @opt.source_options
 @opt.option("--restrict-vocab", type=click.IntRange(1), help="Search only the first N words, the most frequent ones.")
 @opt.option("--queries", type=click.File(encoding="utf-8-sig"), help="File with one query per line; - is stdin.")
-@opt.option("--plan", is_flag=True, help="Show how the query is parsed and resolved, without a search.")
-@opt.option("--approximate", is_flag=True, help="Use the approximate index: faster on millions of items.")
-@opt.option("--recall-check", is_flag=True, help="Report the recall of --approximate against the exact search.")
+@opt.option("--plan", is_flag=True, help="Show how the query is parsed and resolved, without searching.")
+@opt.option("--approximate", is_flag=True, help="Use an approximate index, which is faster for many items.")
+@opt.option("--recall-check", is_flag=True, help="Report the recall of --approximate, compared with the exact search.")
 @opt.THREADS
 @opt.INCLUDE_EXAMPLES
-@opt.option("--percentile", is_flag=True, help="Show the share of items that rank below each result.")
+@opt.option("--percentile", is_flag=True, help="Show the percentage of items that rank below each result.")
 @opt.JSON
 @opt.option("--tsv", "as_tsv", is_flag=True, help="Print tab-separated lines: query, id, membership.")
 def find(
@@ -42,7 +42,8 @@ def find(
 ) -> None:
     """Find the words, or items of a collection, with the highest membership in a QUERY.
 
-    A query is a set of examples, {red, blue}, a word, or sets joined by & (AND), | (OR), - (BUT NOT) and ~ (NOT).
+    A query is a word, a set of examples such as {red, blue}, or several of these combined with & (AND), | (OR),
+    - (BUT NOT) and ~ (NOT).
 
     \b
     Examples:
@@ -165,7 +166,7 @@ def _print_notes(result: Any, resolved_as: dict[str, Any]) -> None:
 @opt.source_options
 @opt.JSON
 def membership(query: str, texts: tuple[str, ...], as_json: bool, **options: Any) -> None:
-    """Compute the membership of each of TEXTS in a QUERY, from 0 to 1.
+    """Compute the membership of each text in a QUERY, from 0 to 1.
 
     \b
     Examples:

@@ -10,9 +10,9 @@ from softset.cli.output import TextFile
 OUT = opt.option("--out", required=True, type=click.Path(), help="Output file (JSON).")
 
 
-@click.group(short_help="Compute idf weights or calibrations on texts.")
+@click.group(short_help="Compute idf weights or a calibration from texts.")
 def fit() -> None:
-    """Compute the files that `softset score` takes as --idf or --rescale.
+    """Compute the files that `softset score` reads with --idf and --rescale.
 
     \b
     Examples:
@@ -26,7 +26,7 @@ def fit() -> None:
 @OUT
 @opt.encoder_options
 def idf(texts: str, out: str, model: str, **options: Any) -> None:
-    """Count the document frequency of each token in TEXTS, one text per line.
+    """Compute idf weights from the document frequencies of tokens in TEXTS, a file with one text per line.
 
     \b
     Examples:
@@ -44,11 +44,11 @@ def idf(texts: str, out: str, model: str, **options: Any) -> None:
 @click.argument("texts", type=opt.TEXT_FILE)
 @OUT
 @opt.METRIC
-@opt.option("--rounds", type=int, default=4, help="Number of random partners of each text.")
+@opt.option("--rounds", type=int, default=4, help="Number of random partners for each text.")
 @opt.seed(0)
 @opt.encoder_options
 def calibration(texts: str, out: str, model: str, **options: Any) -> None:
-    """Score TEXTS, one per line, against random other lines, which are unrelated to them.
+    """Measure the scores of unrelated texts: score each line of the file TEXTS against random other lines.
 
     \b
     Examples:

@@ -40,7 +40,7 @@ def jobs() -> None:
 @cluster_options
 @ID_FIELD
 @opt.option("--candidate-field", default="candidate", help="Column with the candidates.")
-@opt.option("--reference-field", default="reference", help="Column with references or lists of them.")
+@opt.option("--reference-field", default="reference", help="Column with the references: texts, or lists of texts.")
 @block_options
 @opt.METRIC
 @opt.scorer_options
@@ -51,8 +51,9 @@ def score(
 ) -> None:
     """Score the pairs in Parquet files.
 
-    A second run computes only what is missing: results are identified by a hash of their rows and of all settings. A
-    row that cannot be scored gets an error message in the column "problem", and the job continues.
+    A second run computes only missing results, which are identified by a hash of their rows and of all settings. A
+    row that cannot be scored gets an error message in the column "problem", and the job continues. Each worker uses
+    one thread unless --threads is given.
 
     \b
     Examples:
@@ -72,7 +73,7 @@ def score(
 @jobs.command("index", short_help="Encode texts and build a collection.")
 @INPUT
 @OUT
-@opt.option("--collection-out", type=click.Path(), help="Output folder of a collection, for softset find --collection.")
+@opt.option("--collection-out", type=click.Path(), help="Output folder for a collection (softset find --collection).")
 @cluster_options
 @ID_FIELD
 @opt.option("--text-field", default="text", help="Column with the texts.")
@@ -93,7 +94,7 @@ def index(
 ) -> None:
     """Encode the texts in Parquet files as vectors, and build a collection of them if --collection-out is given.
 
-    A second run computes only what is missing. `softset jobs find` searches the vectors directly.
+    A second run computes only missing results. `softset jobs find` searches the vectors directly.
 
     \b
     Examples:
@@ -115,7 +116,7 @@ def index(
         click.echo(f"{collection_out}: {facts}", err=as_json)
 
 
-@jobs.command("find", short_help="Search vectors.")
+@jobs.command("find", short_help="Search vectors with a set query.")
 @click.argument("query", nargs=-1, required=True)
 @INPUT
 @opt.TOP
@@ -138,7 +139,7 @@ def find(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Find the items with the highest membership in a QUERY, among vectors in Parquet files; the search is exact.
+    """Find the items with the highest membership in a QUERY, among the vectors in Parquet files.
 
     \b
     Examples:

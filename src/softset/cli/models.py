@@ -27,14 +27,14 @@ def models() -> None:
 @opt.option(
     "--kind",
     type=click.Choice(["onnx", "transformers", "model2vec"]),
-    help="Kind of model, if SOURCE has an ONNX file and safetensors.  [default: safetensors]",
+    help="Kind of model, if SOURCE has both ONNX and safetensors files.  [default: from config.json]",
 )
 @opt.JSON
 def import_(source: str, name: str, replace: bool, kind: str | None, as_json: bool) -> None:
     """Copy the model in SOURCE, so that softset.load_encoder("NAME") opens it.
 
     SOURCE is a folder (transformers, ONNX or model2vec) or a hub name. Only safetensors, ONNX, tokenizer and
-    configuration files are copied, never pickles or code. The copy must encode a text before it gets its name.
+    configuration files are copied, never pickles or code. softset encodes a text with the copy as a test.
 
     \b
     Examples:

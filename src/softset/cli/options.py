@@ -63,7 +63,7 @@ REFERENCES = option(
 )
 ID_FIELD = option("--id-field", help="Column or field with the ids.  [default: id, or the row number]")
 TEXT_FIELD = option("--text-field", help="Column or field with the texts.  [default: text]")
-NAME = option("--name", required=True, help="Name for later use.")
+NAME = option("--name", required=True, help="Name under which the data are stored.")
 REPLACE = option("--replace", is_flag=True, help="Replace existing data of the same name.")
 VERIFY = option("--verify", is_flag=True, help="Check every file against its SHA-256.")
 
@@ -79,11 +79,11 @@ encoder_options = add_options(
         default="window",
         help="Encode long texts in windows, truncate them or refuse them.",
     ),
-    option("--max-length", type=int, help="Maximum number of tokens in a window.  [default: the model's limit]"),
-    option("--batch-tokens", type=int, default=512, help="Number of tokens in a batch; affects speed and memory."),
+    option("--max-length", type=int, help="Maximum number of tokens per window.  [default: the model's limit]"),
+    option("--batch-tokens", type=int, default=512, help="Number of tokens per batch; affects speed and memory."),
     THREADS,
-    option("--device", help="Device of torch models, such as cuda.  [default: the best available]"),
-    option("--dtype", help="Data type of torch models: float32, bfloat16 or float16."),
+    option("--device", help="Device for torch models, such as cuda.  [default: the best available]"),
+    option("--dtype", help="Data type for torch models: float32, bfloat16 or float16."),
     option("--cache", type=PATH, help="Folder in which encoded texts are cached."),
 )
 
@@ -92,7 +92,7 @@ scorer_options = add_options(
     option(
         "--rescale",
         metavar="chance|FILE",
-        help="Rescale scores so that unrelated texts score 0: chance for the closed form, or a calibration file.",
+        help="Rescale scores so that unrelated texts score 0; chance uses the closed form, FILE a calibration.",
     ),
     option("--multi-reference", type=MULTI_REFERENCE, default="best", help="How to combine several references."),
     option("--idf", type=PATH, help="File of idf weights for weights=idf.  [default: computed on the references]"),
@@ -101,17 +101,17 @@ scorer_options = add_options(
 # How sets are made and combined; `read_query_options` takes them.
 query_options = add_options(
     option("--logic", type=click.Choice(Logic.NAMES), help=f"Logic that combines sets.  [default: {LOGIC.name}]"),
-    option("--alpha", type=float, help=f"Tolerance of AND in the lattice.  [default: {LOGIC.alpha:g}]"),
+    option("--alpha", type=float, help=f"Tolerance of AND in the lattice logic.  [default: {LOGIC.alpha:g}]"),
     option(
         "--aperture", type=float, help=f"Aperture of graded sets; inf gives crisp sets.  [default: {LOGIC.aperture:g}]"
     ),
-    option("--floor", type=float, help=f"Minimum grade in intersections.  [default: {LOGIC.floor:g}]"),
+    option("--floor", type=float, help=f"Minimum grade in AND of the graded logic.  [default: {LOGIC.floor:g}]"),
     option(
         "--preprocessing",
-        help="Transformation of word vectors: none, centre, all-but-the-top or whiten.  [default: whiten(0.2) for the "
-        "logistic logic, otherwise none]",
+        help="Preprocessing of the vectors: none, centre, all-but-the-top or whiten.  "
+        "[default: whiten(0.2) for word vectors in the logistic logic, otherwise none]",
     ),
-    option("--named-sets", type=PATH, help="File of sets for @name: TOML, JSON, or a folder of .txt files."),
+    option("--named-sets", type=PATH, help="File with named sets (@name): TOML, JSON, or a folder of .txt files."),
     option("--skip-unknown", is_flag=True, help="Skip words that have no vector, and report them."),
     option("--explain", is_flag=True, help="Show the membership in each set and the nearest examples."),
 )

@@ -21,14 +21,14 @@ NUMBERS = ("precision", "recall", "score")
 @click.command(short_help="Score texts against references.")
 @opt.CANDIDATES
 @opt.REFERENCES
-@opt.option("--inline", is_flag=True, help="Take the values of -c and -r as texts, not as files.")
+@opt.option("--inline", is_flag=True, help="Read the values of -c and -r as texts, not as file names.")
 @opt.METRIC
 @opt.scorer_options
 @opt.encoder_options
 @opt.option("--jsonl", "as_jsonl", is_flag=True, help="Print one JSON object per pair.")
 @opt.JSON
 @opt.option("--only-summary", is_flag=True, help="Print only the mean scores.")
-@opt.option("--out", type=click.Path(), help="Output file; it appears when it is complete.")
+@opt.option("--out", type=click.Path(), help="Output file; it is created when the run is complete.")
 @opt.option("--resume", is_flag=True, help="Continue an interrupted run with the same --out.")
 def score(
     candidates: str,
@@ -45,7 +45,7 @@ def score(
     """Score each candidate against its reference.
 
     Prints three numbers per pair: precision (over the candidate's tokens), recall (over the reference's tokens) and
-    the score; with several references also the index of the best one.
+    the score. With several references, the index of the best one follows.
 
     \b
     Examples:

@@ -23,12 +23,14 @@ def _limit(limit: Field[Any]) -> opt.Decorator:
 
 @click.command(short_help="Serve the web page and the HTTP API.")
 @opt.option("--host", default=Settings.host, help="Address to listen on.")
-@opt.option("--port", default=Settings.port, help="Port; 0 takes a free one.")
+@opt.option("--port", default=Settings.port, help="Port to listen on; 0 chooses a free one.")
 @opt.option("--key-file", type=click.Path(), help="File with the API key.  [default: $SOFTSET_API_KEY, or no key]")
 @opt.option("--collection", "collections", multiple=True, help="Collection: a folder, or NAME=FOLDER; repeat for more.")
 @opt.option("--vectors", multiple=True, help="Word vectors: NAME or NAME=FOLDER; repeat for more.  [default: all]")
 @opt.option("--model", "models", multiple=True, help="Model: NAME or NAME=FOLDER; repeat for more.  [default: all]")
-@opt.option("--host-name", "hosts", multiple=True, help="Additional host name, such as that of a proxy.")
+@opt.option(
+    "--host-name", "hosts", multiple=True, help="Additional host name, such as that of a proxy; repeat for more."
+)
 @opt.THREADS
 @opt.add_options(*(_limit(limit) for limit in fields(ServerLimits) if limit.metadata["flag"]))
 @opt.option("--quiet", is_flag=True, help="Print only warnings and errors.")
@@ -40,10 +42,10 @@ def serve(
     quiet: bool,
     **options: Any,
 ) -> None:
-    """Serve a web page for sets and sentences, and the same functions as an HTTP API under /v1.
+    """Serve a web page for set queries and text comparison, and an HTTP API with the same functions under /v1.
 
-    The server listens on this machine only, makes no network calls and stores nothing. Listening on other addresses
-    requires an API key.
+    By default the server accepts connections from this machine only; other addresses require an API key. It makes no
+    outgoing connections, and deletes uploaded texts an hour after their last use and when it stops.
 
     \b
     Examples:

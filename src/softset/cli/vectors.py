@@ -25,16 +25,16 @@ def vectors() -> None:
 @vectors.command("import", short_help="Import word vectors.")
 @click.argument("file", type=click.Path())
 @opt.NAME
-@opt.option("--words", type=click.Path(), help="File with the words of a .npy or .safetensors file, one per line.")
+@opt.option("--words", type=click.Path(), help="File with one word per line, for a .npy or .safetensors file.")
 @opt.option("--format", help="Format: text, word2vec-binary, npy, safetensors or model2vec.  [default: detected]")
-@opt.option("--member", help="File to read in an archive with several files.")
+@opt.option("--member", help="File to read from an archive with several files.")
 @opt.option("--skip-bad", is_flag=True, help="Skip malformed and repeated lines, and report their number.")
 @opt.REPLACE
 def import_(file: str, name: str, **options: Any) -> None:
-    """Convert FILE once, so that it opens in milliseconds.
+    """Import the word vectors in FILE: convert them once, so that they open in milliseconds.
 
-    Reads GloVe, word2vec (text and binary) and fastText .vec files, .npy or .safetensors with a list of words, and
-    model2vec folders; plain, .gz or .zip.
+    Reads GloVe, word2vec (text and binary) and fastText .vec files, .npy or .safetensors files with a list of
+    words, and model2vec folders. Files may be compressed (.gz or .zip).
 
     \b
     Examples:

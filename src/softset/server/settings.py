@@ -29,19 +29,19 @@ class ServerLimits:
     softset.errors.InputError: the limit texts is 0, but must be above 0
     """
 
-    concurrency: int = _limit(8, "Requests that are processed at the same time.", "--concurrency")
-    queue: int = _limit(64, "Requests that may wait; the next one is refused with status 503.", "--queue")
-    timeout: float = _limit(30.0, "Seconds that a request may take, including its time in the queue.", "--timeout")
-    body: int = _limit(2 << 20, "Bytes in a request.", "--max-body")
-    texts: int = _limit(1_024, "Texts or queries in a request.", "--max-texts")
-    tokens: int = _limit(32_768, "Tokens of all texts in a request.", "--max-tokens")
-    text_tokens: int = _limit(4_096, "Tokens of one text.", "--max-text-tokens")
-    query: int = _limit(10_000, "Characters of all queries and named sets in a request.", "--max-query")
-    cells: int = _limit(65_536, "Cells of a matrix or an explanation, and results of all queries.", "--max-cells")
-    items: int = _limit(10_000, "Items in a temporary collection.", "--max-items")
-    item_bytes: int = _limit(16 << 20, "Bytes of all texts in a temporary collection.", "--max-item-bytes")
-    temporary_collections: int = _limit(32, "Temporary collections at the same time.", "--max-collections")
-    loaded_models: int = _limit(4, "Models in memory.", "--max-models")
+    concurrency: int = _limit(8, "Maximum number of requests that are processed at the same time.", "--concurrency")
+    queue: int = _limit(64, "Maximum number of waiting requests; further requests get status 503.", "--queue")
+    timeout: float = _limit(30.0, "Maximum seconds for a request, including its time in the queue.", "--timeout")
+    body: int = _limit(2 << 20, "Maximum size of a request body, in bytes.", "--max-body")
+    texts: int = _limit(1_024, "Maximum number of texts or queries in a request.", "--max-texts")
+    tokens: int = _limit(32_768, "Maximum number of tokens in all texts of a request.", "--max-tokens")
+    text_tokens: int = _limit(4_096, "Maximum number of tokens in one text.", "--max-text-tokens")
+    query: int = _limit(10_000, "Maximum number of characters in all queries and named sets.", "--max-query")
+    cells: int = _limit(65_536, "Maximum number of matrix cells, explained token pairs or results.", "--max-cells")
+    items: int = _limit(10_000, "Maximum number of items in a temporary collection.", "--max-items")
+    item_bytes: int = _limit(16 << 20, "Maximum size of a temporary collection's texts, in bytes.", "--max-item-bytes")
+    temporary_collections: int = _limit(32, "Maximum number of temporary collections.", "--max-collections")
+    loaded_models: int = _limit(4, "Maximum number of models in memory; each layer counts as one.", "--max-models")
     lifetime: float = _limit(3_600.0, "Seconds after its last use until a temporary collection is deleted.", None)
 
     def __post_init__(self) -> None:
