@@ -31,6 +31,6 @@ def test_console_blocks_show_the_current_output(command: str, output: str) -> No
 
 def test_query_page_has_ten_queries_and_three_that_fail() -> None:
     text = (ROOT / "docs" / "queries.md").read_text()
-    good, bad = text.split("## Three that fail")
+    good, bad = text.split("## Three kinds of queries that fail")
     assert len(list(commands(good.split("## Ten queries")[1]))) == 10
     assert len(list(commands(bad))) >= 3
