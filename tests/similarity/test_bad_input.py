@@ -176,9 +176,12 @@ def test_missing_pot_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
         (lambda: Scorer(metric="softset(ridge=0)"), "the ridge must be a number from 0.001 to 10000, but 0.0 was"),
         (
             lambda: Scorer(None).score(["a"], ["b"]),
-            "a name, a path, a function or an encoder was wanted as the model, but NoneType was given",
+            "the model is None, but a name, a path, a function or an encoder was expected",
         ),
-        (lambda: Scorer(3).score(["a"], ["b"]), "an encoder was wanted as the model, but int was given"),
+        (
+            lambda: Scorer(3).score(["a"], ["b"]),
+            "the model is 3, but a name, a path, a function or an encoder was expected",
+        ),
         (
             lambda: Calibration.fit(["a", "a"], model=ToyEncoder()),
             "a calibration needs at least 2 different texts, but there are 1",

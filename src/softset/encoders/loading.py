@@ -10,7 +10,7 @@ from typing import Any, TypedDict
 from softset.encoders.base import Encoder, TextEncoder
 from softset.encoders.batching import DEFAULT_BATCH_TOKENS
 from softset.encoders.model_config import Layer, check_layer
-from softset.encoders.models import BUNDLED, MOMENTS, REGISTRY, checksum, model_folder, model_kind
+from softset.encoders.models import BUNDLED, REGISTRY, checksum, find_moments, model_folder, model_kind
 from softset.encoders.pipeline import ContextualEncoder, Overflow, PipelineOptions, Unit
 from softset.encoders.texts import excerpt
 from softset.errors import FileError, InputError, MissingExtraError
@@ -169,7 +169,7 @@ def _open_words(folder: Path, options: LoadOptions) -> Encoder:
     from softset.vectors.vocabulary import Vocabulary
 
     options.reject("an encoder of word vectors", "layer", "device", "dtype", "special_tokens", "max_length")
-    return WordsEncoder(Vocabulary.open(folder), moments=folder / MOMENTS)
+    return WordsEncoder(Vocabulary.open(folder), moments=find_moments(folder))
 
 
 def _open_folder(folder: Path, name: str, options: LoadOptions) -> Encoder:
@@ -185,7 +185,7 @@ def _open_onnx(folder: Path, identity: str, options: LoadOptions) -> Encoder:
     options.reject("an ONNX model", "device", "dtype")
     trusted = folder == model_folder(BUNDLED)
     tokenizer, network = open_onnx(folder, identity, layer=options.layer, threads=options.threads, trusted=trusted)
-    return ContextualEncoder(tokenizer, network, options.pipeline, moments=folder / MOMENTS)
+    return ContextualEncoder(tokenizer, network, options.pipeline, moments=find_moments(folder))
 
 
 def _open_model2vec(folder: Path, identity: str, options: LoadOptions) -> Encoder:
@@ -243,4 +243,4 @@ def _wrap_object(model: Any, options: LoadOptions) -> Encoder:
         from softset.encoders.function import FunctionEncoder
 
         return FunctionEncoder(model)
-    raise InputError(f"the model is a {type(model).__name__}, but a name, a path, a function or an encoder was wanted")
+    raise InputError(f"the model is {model!r:.100}, but a name, a path, a function or an encoder was expected")

@@ -115,6 +115,15 @@ def _shards(folder: Path) -> list[Path]:
     return [folder / name for name in names]
 
 
+def find_moments(folder: Path) -> Path | None:
+    """Return the file of second moments in the folder of a model, or None.
+
+    It is looked up when the model is opened: a file that disappears later is an error, not another score.
+    """
+    path = folder / MOMENTS
+    return path if path.is_file() else None
+
+
 def read_licence(folder: Path) -> str | None:
     """Return the licence that the front matter of a model's README.md names, or None."""
     card = folder / "README.md"

@@ -40,7 +40,7 @@ def write_moments(path: str | os.PathLike[str], moments: Mapping[str, np.ndarray
 
 def read_moment(path: Path | None, name: str) -> np.ndarray | None:
     """Return one matrix (d, d) in float64, or None if there is no file or no matrix of that name."""
-    triangle = read_tensors(path, KIND)[0].get(name) if path is not None and path.is_file() else None
+    triangle = None if path is None else read_tensors(path, KIND)[0].get(name)
     if triangle is None:
         return None
     d = round((np.sqrt(8 * triangle.size + 1) - 1) / 2)
