@@ -395,7 +395,7 @@ def test_unknown_names_are_rejected(tmp_path: Path) -> None:
     ):
         with pytest.raises(softset.SoftsetError, match=sentence):
             load_encoder(name)
-    with pytest.raises(InputError, match="the model is a int, but a name"):
+    with pytest.raises(InputError, match="the model is 3, but a name"):
         load_encoder(3)
     (tmp_path / "folder" / "config.json").write_text('{"model_type": "bert"}')
     (tmp_path / "folder" / "pytorch_model.bin").write_bytes(b"x")
