@@ -131,7 +131,7 @@ def test_lists_of_methods() -> None:
 
 
 def test_transport_needs_its_extra(monkeypatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "ot", None)
+    monkeypatch.setitem(__import__("sys").modules, "ot.lp.emd_wrap", None)
     for names, transport in ((["all"], True), (["wmd"], False)):
         with pytest.raises(MissingExtraError, match=r"softset\[transport\]"):
             choose_methods(names, transport=transport, note=print)

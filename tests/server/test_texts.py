@@ -139,7 +139,7 @@ def test_limits_can_be_changed(home) -> None:
 
 
 def test_a_missing_package_gets_status_501(client: TestClient, monkeypatch) -> None:
-    monkeypatch.setitem(sys.modules, "ot", None)
+    monkeypatch.setitem(sys.modules, "ot.lp.emd_wrap", None)
     response = client.post(
         "/v1/score", json={"candidates": ["a"], "references": ["b"], "metric": "wmd", "model": "words"}
     )
