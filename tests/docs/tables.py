@@ -5,7 +5,7 @@ A comment before a table names its source. Parts are separated by `|`, entries b
 <!-- table: FOLDER/FILE | methods | datasets | metrics -->              one row per method, one column per dataset
 <!-- across: FOLDER/FILE = label; ... | methods | dataset | metric -->  one row per file, one column per method
 
-In the first form, `method as label` shows the label instead of the method.
+In the first form, `method as label` and `metric as label` show the label instead of the name.
 """
 
 import re
@@ -43,13 +43,19 @@ def build_table(kind: str, source: str) -> str:
 
 def _one_file(files: list[str], methods: list[str], datasets: list[str], metrics: list[str]) -> list[list[str]]:
     (file,) = files
-    columns = [(dataset, metric) for dataset in datasets for metric in metrics]
-    header = ["", *(dataset if len(metrics) == 1 else f"{dataset} {metric}" for dataset, metric in columns)]
-    rows = [header]
+    labels = {metric: label or metric for metric, _, label in (entry.partition(" as ") for entry in metrics)}
+    columns = [(dataset, metric) for dataset in datasets for metric in labels]
+    rows = [["", *(_column_label(dataset, labels[metric], datasets, metrics) for dataset, metric in columns)]]
     for entry in methods:
         method, _, label = entry.partition(" as ")
         rows.append([label or f"`{method}`", *(_cell(file, method, *column) for column in columns)])
     return rows
+
+
+def _column_label(dataset: str, metric: str, datasets: list[str], metrics: list[str]) -> str:
+    if len(metrics) == 1:
+        return dataset
+    return metric if len(datasets) == 1 else f"{dataset} {metric}"
 
 
 def _many_files(files: list[str], methods: list[str], datasets: list[str], metrics: list[str]) -> list[list[str]]:

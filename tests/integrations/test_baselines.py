@@ -8,6 +8,7 @@ import pytest
 from softset.errors import FileError
 from softset.integrations.bert_score_models import BaselineFile
 from softset.similarity.metrics import PRF
+from softset.similarity.rescaling import rescale_scores
 
 GOOD = "LAYER,P,R,F\n0,0.3,0.31,0.32\n1,0.6,0.61,0.62\n"
 
@@ -61,6 +62,6 @@ def test_rescaling_uses_the_levels_of_the_layer(tmp_path: Path) -> None:
     path = tmp_path / "mine.tsv"
     path.write_text(GOOD)
     raw = np.array([0.9, 0.1, 1.0, 0.0])
-    found = BaselineFile(path).rescale(PRF(raw, raw, raw), np.array([False, False, True, True]), 1)
+    found = rescale_scores(PRF(raw, raw, raw), BaselineFile(path).at(1), np.array([False, False, True, True]))
     for values, level in zip(found, (0.6, 0.61, 0.62), strict=True):
         assert values[:2] == pytest.approx((raw[:2] - level) / (1 - level)) and values[2:].tolist() == [1.0, 0.0]

@@ -9,7 +9,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from softset.encoders.texts import check_texts, distinct_indices, iter_items
-from softset.encoders.tokensets import TokenSets
+from softset.encoders.tokensets import TokenSets, hash_texts
 from softset.errors import AmbientError, InputError
 from softset.vectors.rows import RowBuffer
 
@@ -73,7 +73,7 @@ class TextEncoder(Encoder):
         """
         checked = check_texts(texts)
         index = distinct_indices(checked)
-        sets = self._encode(list(index), progress)
+        sets = replace(self._encode(list(index), progress), text_hashes=hash_texts(index))
         return sets if len(index) == len(checked) else sets.take([index[text] for text in checked])
 
     def stream(self, texts: Iterable[str], *, block: int = TEXTS_PER_BLOCK) -> Iterator[TokenSets]:

@@ -1,5 +1,6 @@
 """TokenSets: the token vectors of many texts in one array, without padding."""
 
+import hashlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -31,6 +32,8 @@ class TokenSets:
         signature: the signature of the encoder.
         lengths: (total, 2) the l2 and l1 norms of the vectors before centring or scaling, or None if the vectors are
             those of the model.
+        text_hashes: (n,) a hash of each text, which identifies texts whose tokens are all unknown; None if the texts
+            are not known.
 
     >>> sets = TokenSets.from_arrays([[[1, 0], [0, 1]], [[3, 4]]], tokens=[["red", "book"], ["pen"]])
     >>> sets
@@ -48,6 +51,7 @@ class TokenSets:
     unknown: np.ndarray
     signature: str = "own"
     lengths: np.ndarray | None = None
+    text_hashes: np.ndarray | None = None
 
     @classmethod
     def from_arrays(
@@ -105,6 +109,7 @@ class TokenSets:
             np.concatenate([part.unknown for part in parts]),
             parts[0].signature,
             _concatenate_known([part.lengths for part in parts]),
+            _concatenate_known([part.text_hashes for part in parts]),
         )
 
     def __add__(self, other: Self) -> Self:
@@ -205,6 +210,7 @@ class TokenSets:
             tokens=None if self.tokens is None else self.tokens[rows],
             spans=None if self.spans is None else self.spans[rows],
             lengths=None if self.lengths is None else self.lengths[rows],
+            text_hashes=None if self.text_hashes is None else self.text_hashes[index],
             special=None if self.special is None else self.special.take(texts),
             truncated=self.truncated[index],
             unknown=self.unknown[index],
@@ -262,6 +268,12 @@ def string_array(values: Sequence[str]) -> np.ndarray:
     return array
 
 
+def hash_texts(texts: Iterable[str]) -> np.ndarray:
+    """Return a 64-bit hash (n,) of each text, the same in every process."""
+    digests = [hashlib.blake2b(text.encode(), digest_size=8).digest() for text in texts]
+    return np.frombuffer(b"".join(digests), dtype="<i8").astype(np.int64)
+
+
 def offsets_from_counts(counts: np.ndarray) -> np.ndarray:
     """Return the offsets (n + 1,) of n groups with these numbers of rows."""
     return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts, dtype=np.int64)])
@@ -281,7 +293,9 @@ def _check_vectors(vectors: Any, text: int) -> np.ndarray:
         raise ShapeError(f"the vectors of text {text} have shape {rows.shape}, but (tokens, dimensions) was wanted")
     if rows.dtype.kind not in "fiub":
         raise InputError(f"the vectors of text {text} are of type {rows.dtype}, but real numbers were wanted")
-    if rows.dtype not in FLOAT_TYPES:
+    if rows.dtype.kind == "f":  # big-endian numbers keep their precision, long double becomes float64
+        rows = rows.astype(np.dtype(f"f{min(rows.dtype.itemsize, 8)}"), copy=False)
+    else:
         rows = rows.astype(np.float32)
     if not np.isfinite(rows).all():
         token = int(np.argwhere(~np.isfinite(rows))[0, 0])

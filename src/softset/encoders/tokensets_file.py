@@ -61,6 +61,8 @@ def arrays_from_sets(sets: TokenSets, prefix: str = "") -> dict[str, np.ndarray]
         arrays["spans"] = sets.spans
     if sets.lengths is not None:
         arrays["lengths"] = sets.lengths
+    if sets.text_hashes is not None:
+        arrays["text_hashes"] = sets.text_hashes
     if sets.tokens is not None:
         arrays |= _encode_tokens(sets.tokens)
     prefixed = {prefix + name: array for name, array in arrays.items()}
@@ -87,16 +89,19 @@ def sets_from_arrays(arrays: Mapping[str, np.ndarray], signature: str, prefix: s
     counts = {name: np.asarray(arrays[prefix + name]) for name in ("truncated", "unknown")}
     for name, array in counts.items():
         _check(array.shape == (n,) and array.dtype == np.int64 and bool((array >= 0).all()), name)
-    spans, lengths, codes = (arrays.get(prefix + name) for name in ("spans", "lengths", "codes"))
+    names = ("spans", "lengths", "text_hashes", "codes")
+    spans, lengths, hashes, codes = (arrays.get(prefix + name) for name in names)
     _check(spans is None or (spans.shape == (total, 2) and spans.dtype.kind == "i"), "spans")
     _check(lengths is None or (lengths.shape == (total, 2) and lengths.dtype == np.float64), "lengths")
+    _check(hashes is None or (hashes.shape == (n,) and hashes.dtype == np.int64), "text_hashes")
     tokens = None
     if codes is not None:
         _check(codes.shape == (total,) and codes.dtype == np.int32, "codes")
         tokens = _decode_tokens(codes, arrays[prefix + "vocabulary"], arrays[prefix + "ends"])
     special = sets_from_arrays(arrays, signature, "special_") if not prefix and "special_vectors" in arrays else None
     _check(special is None or (len(special) == n and special.dimensions == vectors.shape[1]), "special tokens")
-    return TokenSets(vectors, offsets, tokens, spans, special, **counts, signature=signature, lengths=lengths)
+    counted = (counts["truncated"], counts["unknown"])
+    return TokenSets(vectors, offsets, tokens, spans, special, *counted, signature, lengths, hashes)
 
 
 def _decode_tokens(codes: np.ndarray, vocabulary: np.ndarray, ends: np.ndarray) -> np.ndarray:

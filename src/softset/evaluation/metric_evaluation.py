@@ -66,9 +66,8 @@ def _score(method: ScoringMethod, pairs: Pairs, moment: np.ndarray | None) -> PR
     levels = chance_levels(method.metric, pairs, moment).of_sets if method.chance else None
     if levels is None:
         return numbers
-    rescaled = rescale_scores(numbers, pair_levels(levels[0::2], levels[1::2]))
     empty = pairs.empty[0::2] | pairs.empty[1::2]
-    return PRF(*(np.where(empty, old, new) for old, new in zip(numbers, rescaled, strict=True)))
+    return rescale_scores(numbers, pair_levels(levels[0::2], levels[1::2]), empty)
 
 
 @dataclass(frozen=True, eq=False)

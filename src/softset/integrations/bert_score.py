@@ -148,7 +148,8 @@ class BERTScorer:
                 idf = fit_idf(all_references, scorer.encoder)
             progress = _print_progress if verbose else None
             scores = scorer.with_options(idf=idf).score(candidates, references, progress=progress)
-            layers.append(models.rescaled(scores, self._baselines, models.layer_of(scorer.encoder)))
+            layer = models.layer_of(scorer.encoder)
+            layers.append(models.rescaled(scores, self._baselines, layer, self._metric.MAX_SCORE))
         if verbose:
             sys.stderr.write(f"\r{len(candidates):,} pairs in {time.perf_counter() - start:.2f} seconds\n")
         self.signature = "\n".join(signature for _, signature in layers)

@@ -106,7 +106,12 @@ def _are_special(tokens: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, repr=False)
 class MatchedBertScore(BertScore):
-    """BERTScore over the sets of a `MatchingEncoder`: special tokens have no weight."""
+    """BERTScore over the sets of a `MatchingEncoder`: special tokens have no weight, and F is not limited."""
+
+    def _combine(self, P: np.ndarray, R: np.ndarray) -> np.ndarray:
+        """Return 2 P R / (P + R), also if the signs differ; 0 if the sum is 0."""
+        total = P + R
+        return np.asarray(np.where(total == 0, 0.0, 2 * P * R / np.where(total == 0, 1.0, total)))
 
     def token_weights(self, pairs: Pairs) -> np.ndarray:
         """Return the weight of each row in its set's mean, (rows,): equal weights where all idf weights are 0."""

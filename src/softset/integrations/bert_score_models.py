@@ -130,22 +130,17 @@ class BaselineFile:
             raise FileError(f"{self.path} has no row for layer {layer}: it has rows for {known}")
         return self.levels[layer]
 
-    def rescale(self, numbers: PRF, empty: np.ndarray, layer: int | None) -> PRF:
-        """Return (x - b) / (1 - b) for each number x and its baseline b; pairs with an `empty` side are unchanged."""
-        levels = PRF(*(np.full(len(empty), level) for level in self.at(layer)))
-        after = rescale_scores(numbers, levels)
-        return PRF(*(np.where(empty, old, new) for old, new in zip(numbers, after, strict=True)))
 
-
-def rescaled(scores: Scores, baselines: BaselineFile | None, layer: int | None) -> tuple[PRF, str]:
+def rescaled(scores: Scores, baselines: BaselineFile | None, layer: int | None, max_score: float) -> tuple[PRF, str]:
     """Return the scores and their signature, rescaled if there are baselines."""
     numbers = PRF(scores.precision, scores.recall, scores.score)
     if baselines is None:
         return numbers, scores.signature
     facts = parse_signature(scores.signature)
-    levels = ",".join(f"{level:.6g}" for level in baselines.at(layer))
-    signature = format_signature({"softset": facts.pop("softset"), "rescale": f"baseline({levels})", **facts})
-    return baselines.rescale(numbers, scores.empty, layer), signature
+    levels = baselines.at(layer)
+    shown = ",".join(f"{level:.6g}" for level in levels)
+    signature = format_signature({"softset": facts.pop("softset"), "rescale": f"baseline({shown})", **facts})
+    return rescale_scores(numbers, levels, scores.empty, max_score), signature
 
 
 def _read_levels(path: Path) -> dict[int, tuple[float, float, float]]:

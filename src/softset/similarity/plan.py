@@ -27,6 +27,7 @@ class ScoringPlan:
         metric: the metric, resolved for this encoder.
         idf: token weights; None if the metric does not use them.
         moment: (d, d) the second moment of the encoder's unit vectors; None if it is unknown or not used.
+        min_level_rows: chance levels are computed for sets of at least this size; smaller ones cannot be saturated.
         rescale: "chance", a calibration that fits the signature, or None.
         multi_reference: how to combine several references.
         multiple_references: whether a candidate has several references.
@@ -37,6 +38,7 @@ class ScoringPlan:
     metric: Metric
     idf: Idf | None
     moment: np.ndarray | None
+    min_level_rows: int
     rescale: Rescale
     multi_reference: MultiReference
     multiple_references: bool

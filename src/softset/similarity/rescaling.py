@@ -29,16 +29,18 @@ class ChanceLevels(NamedTuple):
     saturated: np.ndarray
 
 
-def chance_levels(metric: Metric, pairs: Pairs, moment: np.ndarray | None) -> ChanceLevels:
+def chance_levels(metric: Metric, pairs: Pairs, moment: np.ndarray | None, min_rows: int = 0) -> ChanceLevels:
     """Return the chance levels sqrt(tr(P S)) of the pairs' sets for a second moment S (d, d), and which are saturated.
 
     A pair is saturated if a set spans more than half of the space, or if its chance level is above .95. Metrics that
-    are not based on subspaces have no levels and are never saturated.
+    are not based on subspaces have no levels and are never saturated. No level is computed if all sets have fewer than
+    `min_rows` rows, see `min_saturated_rows`.
     """
-    if not isinstance(metric, SubspaceBertScore | SoftsetScore):
+    if not has_chance_levels(metric):
         return ChanceLevels(None, np.zeros(len(pairs), dtype=bool))
     levels, ranks = None, pairs.counts
-    if moment is not None or (pairs.counts > pairs.dimensions / 2).any():  # otherwise no rank can be that large
+    needs_levels = moment is not None and (pairs.counts >= min_rows).any()
+    if needs_levels or (pairs.counts > pairs.dimensions / 2).any():  # otherwise no rank can be that large
         span = metric if isinstance(metric, SubspaceBertScore) else SubspaceBertScore()
         factors, offsets = span.set_factors(pairs)
         ranks = np.diff(offsets)
@@ -50,6 +52,20 @@ def chance_levels(metric: Metric, pairs: Pairs, moment: np.ndarray | None) -> Ch
     if levels is not None:
         saturated = saturated | (levels > MAX_LEVEL)
     return ChanceLevels(levels, saturated[0::2] | saturated[1::2])
+
+
+def has_chance_levels(metric: Metric) -> bool:
+    """Return whether a metric is based on subspaces, which have a chance level in closed form."""
+    return isinstance(metric, SubspaceBertScore | SoftsetScore)
+
+
+def min_saturated_rows(moment: np.ndarray) -> int:
+    """Return how many rows a set needs at least for a chance level above .95.
+
+    For k rows, tr(P S) is at most the sum of the k largest eigenvalues of S.
+    """
+    totals = np.cumsum(np.linalg.eigvalsh(moment)[::-1])
+    return int(np.searchsorted(totals, MAX_LEVEL**2 - MIN_RANGE)) + 1
 
 
 def pair_levels(of_candidates: np.ndarray, of_references: np.ndarray) -> PRF:
@@ -70,13 +86,16 @@ def check_rescale(rescale: Any, metric: Metric) -> None:
         )
 
 
-def rescale_scores(numbers: PRF, levels: Sequence[np.ndarray | float], max_score: float = 1.0) -> PRF:
-    """Return (x - c) / (1 - c) for precision, recall and score; x itself where c is so close to 1 that it says nothing.
+def rescale_scores(
+    numbers: PRF, levels: Sequence[np.ndarray | float], empty: np.ndarray, max_score: float = 1.0
+) -> PRF:
+    """Return (x - c) / (best - c) for precision, recall and score, so that identical texts score 1.
 
-    `max_score` is the score of identical texts: 2 for sums of precision and recall.
+    The best score is `max_score`, 2 for sums of precision and recall. The result is x / best for pairs with an `empty`
+    side, and where c is so close to the best score that it says nothing.
     """
     rescaled = []
     for x, c, best in zip(numbers, levels, (1.0, 1.0, max_score), strict=True):
-        full = best - np.asarray(c) < MIN_RANGE
-        rescaled.append(np.where(full, x / best, (x - c) / np.where(full, 1.0, best - c)))
+        fixed = empty | (best - np.asarray(c) < MIN_RANGE)
+        rescaled.append(np.where(fixed, x / best, (x - c) / np.where(fixed, 1.0, best - c)))
     return PRF(*rescaled)

@@ -4,16 +4,16 @@ There are two levels of blocks. An outer block is encoded at once; an inner bloc
 and runs on one thread.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 
 import numpy as np
 
-from softset.encoders.base import Encoder
+from softset.encoders.base import Encoder, Progress
 from softset.encoders.texts import distinct_indices
-from softset.encoders.tokensets import TokenSets
+from softset.encoders.tokensets import TokenSets, hash_texts
 from softset.errors import AmbientError, InputError
 from softset.runtime.threads import in_threads
 from softset.similarity.calibration import Calibration
@@ -28,9 +28,7 @@ TEXT_PAIRS = 1_024  # pairs of texts that are encoded together: 60 MB of vectors
 VECTOR_PAIRS = 16_384  # pairs of given vectors in a block: threads wait for each other only between blocks
 
 
-def score_pairs(
-    plan: ScoringPlan, scoring_input: ScoringInput, progress: Callable[[int, int], None] | None = None
-) -> Scores:
+def score_pairs(plan: ScoringPlan, scoring_input: ScoringInput, progress: Progress | None = None) -> Scores:
     """Return the scores of all candidates, block by block."""
     united = scoring_input.has_multiple_references and plan.multi_reference == "union"
     size = TEXT_PAIRS if scoring_input.has_texts or united else VECTOR_PAIRS
@@ -66,7 +64,7 @@ def encode_input(encoder: Encoder | None, block: ScoringInput) -> ScoringInput:
     if block.has_texts:
         assert encoder is not None  # noqa: S101 (a plan for texts has an encoder)
         distinct = distinct_indices(texts)
-        sets = encoder.encode(list(distinct))
+        sets = encode_texts(encoder, list(distinct))
         indices = np.array([distinct[text] for text in texts], dtype=np.int64)
         if isinstance(block.candidates, list):
             block = replace(block, candidates=sets, left=indices[: len(block.left)])
@@ -74,6 +72,12 @@ def encode_input(encoder: Encoder | None, block: ScoringInput) -> ScoringInput:
             block = replace(block, references=sets, right=indices[len(indices) - len(block.right) :])
     check_same_space(*block.token_sets)
     return block
+
+
+def encode_texts(encoder: Encoder, texts: Sequence[str], progress: Progress | None = None) -> TokenSets:
+    """Return the token sets of texts, with their hashes if the encoder did not add them."""
+    sets = encoder.encode(texts, progress=progress)
+    return sets if sets.text_hashes is not None else replace(sets, text_hashes=hash_texts(texts))
 
 
 def _texts_of(side: TextsOrSets, indices: np.ndarray) -> list[str]:
@@ -112,19 +116,18 @@ def _compute_slice(
 ) -> tuple[slice, PRF, np.ndarray, np.ndarray]:
     pairs = Pairs.of(A, B, left[rows], right[rows], plan.idf, plan.moment)
     numbers = plan.metric.compute(pairs)
-    levels = chance_levels(plan.metric, pairs, plan.moment if plan.rescale == "chance" else None)
+    levels = chance_levels(plan.metric, pairs, plan.moment, plan.min_level_rows)
     empty = pairs.empty[0::2] | pairs.empty[1::2]
     chance = None if levels.of_sets is None else pair_levels(levels.of_sets[0::2], levels.of_sets[1::2])
     return rows, _rescale(plan, numbers, empty, chance), empty, levels.saturated
 
 
 def _rescale(plan: ScoringPlan, numbers: PRF, empty: np.ndarray, chance: PRF | None) -> PRF:
-    """Rescale numbers by a calibration or by chance levels; the numbers of empty texts do not change."""
+    """Rescale numbers by a calibration or by chance levels, if the plan asks for it."""
     levels = plan.rescale.levels if isinstance(plan.rescale, Calibration) else chance
-    if levels is None:
+    if plan.rescale is None or levels is None:
         return numbers
-    rescaled = rescale_scores(numbers, levels, plan.metric.MAX_SCORE)
-    return PRF(*(np.where(empty, old, new) for old, new in zip(numbers, rescaled, strict=True)))
+    return rescale_scores(numbers, levels, empty, plan.metric.MAX_SCORE)
 
 
 # Reduce
@@ -142,16 +145,24 @@ def _facts(block: ScoringInput) -> dict[str, np.ndarray]:
 
 
 def _unite_references(block: ScoringInput) -> ScoringInput:
-    """Return one reference for each candidate, with the tokens of all its references: the union of their sets."""
-    _, references = block.token_sets
+    """Return one reference for each candidate, with the tokens of all its references: the union of their sets.
+
+    If a reference is the same text as the candidate, the union counts as the same text too.
+    """
+    candidates, references = block.token_sets
     taken = replace(references, special=None).take(block.right)
-    first = _first_of_each(block.owner)
+    first, hashes = _first_of_each(block.owner), None
+    if candidates.text_hashes is not None and taken.text_hashes is not None:
+        own = candidates.text_hashes[block.left]
+        same = np.logical_or.reduceat(own[block.owner] == taken.text_hashes, first)
+        hashes = np.where(same, own, taken.text_hashes[first])
     union = replace(
         taken,
         offsets=np.concatenate([taken.offsets[first], taken.offsets[-1:]]),
         spans=None,
         truncated=np.add.reduceat(taken.truncated, first),
         unknown=np.add.reduceat(taken.unknown, first),
+        text_hashes=hashes,
     )
     return replace(block, references=union, right=np.arange(len(block)), owner=np.arange(len(block)))
 
@@ -189,28 +200,14 @@ def _first_of_each(owner: np.ndarray) -> np.ndarray:
 # Matrix
 
 
-def score_matrix(
-    plan: ScoringPlan, A: TokenSets, B: TokenSets, candidates: TextsOrSets, references: TextsOrSets
-) -> ScoreMatrix:
-    """Return the scores of every candidate with every reference, (n, m); A and B are their token sets."""
+def score_matrix(plan: ScoringPlan, A: TokenSets, B: TokenSets) -> ScoreMatrix:
+    """Return the scores of every candidate with every reference, (n, m)."""
     check_same_space(A, B)
     numbers = plan.metric.compute_matrix(A, B, plan.idf, plan.moment)
     if plan.rescale is not None:
-        left, right = unpaired(A, None), unpaired(B, None)
+        left, right = unpaired(A, B), unpaired(B, A)
         moment = plan.moment if plan.rescale == "chance" else None
         of_A, of_B = (chance_levels(plan.metric, sets, moment).of_sets for sets in (left, right))
         chance = None if of_A is None or of_B is None else pair_levels(of_A[::2, None], of_B[None, ::2])
         numbers = _rescale(plan, numbers, left.empty[::2, None] | right.empty[None, ::2], chance)
-    if isinstance(candidates, list) and isinstance(references, list) and candidates is not references:
-        _match_unknown_texts(numbers, candidates, references, A.counts == 0, plan.metric.MAX_SCORE)
     return ScoreMatrix(*numbers, signature=plan.signature, score_kind=plan.metric.SCORE_KIND)
-
-
-def _match_unknown_texts(
-    numbers: PRF, left: Sequence[str], right: Sequence[str], empty: np.ndarray, max_score: float
-) -> None:
-    """Give equal texts the full score if the model knows none of their tokens, so that both sets are empty."""
-    for row in np.flatnonzero(empty).tolist():
-        same = [column for column, text in enumerate(right) if text == left[row]]
-        for values, full in zip(numbers, (1.0, 1.0, max_score), strict=True):
-            values[row, same] = full

@@ -19,8 +19,8 @@ from softset.similarity.inputs import ScoringInput, TextsOrSets, read_input, rea
 from softset.similarity.metrics import DEFAULT, Metric
 from softset.similarity.metrics import metric as parse_metric
 from softset.similarity.plan import MultiReference, ScoringPlan
-from softset.similarity.rescaling import Rescale, check_rescale
-from softset.similarity.run import TEXT_PAIRS, encode_input, score_matrix, score_pairs
+from softset.similarity.rescaling import Rescale, check_rescale, has_chance_levels, min_saturated_rows
+from softset.similarity.run import TEXT_PAIRS, encode_input, encode_texts, score_matrix, score_pairs
 from softset.similarity.scores import ScoreMatrix, ScoreRow, Scores
 
 
@@ -106,7 +106,7 @@ class Scorer:
         >>> softset.Scorer("words").encode(["a red book"])
         TokenSets(1 text, 3 tokens, 300 dimensions)
         """
-        return self.encoder.encode(texts, progress=progress)
+        return encode_texts(self.encoder, texts, progress)
 
     def score(self, candidates: Any, references: Any, *, progress: Progress | None = None) -> Scores:
         """Score each candidate with its reference, or with its list of references.
@@ -161,7 +161,7 @@ class Scorer:
         right = left if references is None else read_side(references, "reference")
         A = left if isinstance(left, TokenSets) else self.encode(left)
         B = A if right is left else right if isinstance(right, TokenSets) else self.encode(right)
-        return score_matrix(self.resolve(A, B), A, B, left, right)
+        return score_matrix(self.resolve(A, B), A, B)
 
     def explain(self, candidate: Any, reference: Any, *, metrics: Sequence[str | Metric] | None = None) -> Explanation:
         """Explain the score of a pair: each token's membership, and which tokens of the other text contribute to it.
@@ -206,11 +206,12 @@ class Scorer:
     def _resolve(
         self, source: str, idf: Idf | None, encoder: Encoder | None = None, *, multiple_references: bool
     ) -> ScoringPlan:
-        uses_moment = self.metric.needs_moment or self.rescale == "chance"
+        uses_moment = self.metric.needs_moment or has_chance_levels(self.metric)
         moment = self.second_moment(source) if uses_moment else None
+        min_rows = 0 if moment is None or self.rescale == "chance" else self._loader.min_saturated_rows
         metric = self.metric.resolve(has_moment=moment is not None)
         options = (self.rescale, self.multi_reference, multiple_references)
-        return ScoringPlan(source, encoder, metric, idf, moment, *options)
+        return ScoringPlan(source, encoder, metric, idf, moment, min_rows, *options)
 
     def resolve_idf(self, references: Iterable[str] | TokenSets) -> Idf | None:
         """Return the idf weights if the metric uses them: those of the scorer, or those of the references.
@@ -262,6 +263,10 @@ class _EncoderLoader:
     @cached_property
     def encoder(self) -> Encoder:
         return load_encoder(self.model, **self.options)
+
+    @cached_property
+    def min_saturated_rows(self) -> int:
+        return min_saturated_rows(getattr(self.encoder, "second_moment"))  # noqa: B009 (not every encoder has one)
 
 
 def score(
@@ -319,11 +324,12 @@ def pairwise(
            [0.16, 0.  , 0.65],
            [0.67, 0.65, 0.  ]])
     """
+    check_options(options, EncoderOptions.__annotations__)  # not every option of a scorer has an effect here
     scorer = Scorer(model, metric=metric, rescale=rescale, idf=idf, **options)
     values = scorer.matrix(X, Y).score
     if not distance:
         return values
-    values = values / scorer.metric.MAX_SCORE
+    values = values / (scorer.metric.MAX_SCORE if rescale is None else 1.0)
     if Y is None:
         values = (values + values.T) / 2
         np.fill_diagonal(values, 1.0)

@@ -48,6 +48,7 @@ class MetricView:
             "share": the token's share of the projection; a row sums to 1, and a share may be negative.
         chance: The score of unrelated text, where it is known: in closed form for subspace, measured with the bundled
             encoder for the defaults of softset and bertscore.
+        score_label: "F" if the score is F1, otherwise "score".
     """
 
     metric: str
@@ -62,6 +63,7 @@ class MetricView:
     reference_links: np.ndarray
     links: str
     chance: ChanceLevel | None = None
+    score_label: str = "F"
 
     def counterparts(self, side: str, index: int, most: int = 3) -> list[tuple[int, float]]:
         """Return the tokens of the other text that contribute most to one token, as (index, link), strongest first."""

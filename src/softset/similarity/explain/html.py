@@ -39,7 +39,7 @@ def as_html(explanation: Explanation) -> str:
 def _section(explanation: Explanation, view: MetricView, key: str) -> Iterator[str]:
     """Yield the section of one metric: its scores, both texts with marked tokens, and a table for each text."""
     yield f'<section aria-labelledby="{key}">\n<h2 id="{key}">{_text(view.metric)}</h2>\n<dl>'
-    for name, value in (("precision", view.precision), ("recall", view.recall), ("F", view.score)):
+    for name, value in (("precision", view.precision), ("recall", view.recall), (view.score_label, view.score)):
         yield f'<dt>{name}</dt><dd><meter value="{float(np.nan_to_num(value)):.3f}"></meter> {value:z.3f}</dd>'
     yield f"</dl>\n<p>{_text(chance_note(view))}</p>"
     for direction in directions(explanation, view):

@@ -10,6 +10,7 @@ import numpy as np
 from softset.errors import InputError, MissingExtraError
 from softset.io.text import printable
 from softset.similarity.explain.data import Explanation, MetricView, check_tokens
+from softset.similarity.explain.text import format_scores
 
 MAX_TOKENS = 1000  # of one text: a cell is then still a pixel
 MAX_VIEWS = 6
@@ -75,8 +76,8 @@ def _draw(
             ink = "white" if abs(value) > 0.65 * largest else "black"
             axes.text(column, row, f"{value:z.2f}", ha="center", va="center", color=ink, **letters)
     chance = f"\nunrelated text: {view.chance.score:z.3f}" if view.chance else ""
-    scores = f"P {view.precision:z.3f}  R {view.recall:z.3f}  F {view.score:z.3f}{chance}"
-    axes.set_title(f"{_shortened(view.metric, 30)}\n{scores}", **{**letters, "fontsize": 9})
+    scores = format_scores(view, view.precision, view.recall, view.score)
+    axes.set_title(f"{_shortened(view.metric, 30)}\n{scores}{chance}", **{**letters, "fontsize": 9})
 
 
 def _shortened(text: str, longest: int) -> str:

@@ -54,7 +54,7 @@ def as_text(explanation: Explanation, *, colour: bool, width: int) -> str:
     system: Literal["256"] | None = "256" if colour else None
     console = Console(file=lines, width=width, force_terminal=colour, color_system=system, no_color=False)
     for view in explanation.views:
-        scores = f"P {view.precision:z.3f}  R {view.recall:z.3f}  F {view.score:z.3f}"
+        scores = format_scores(view, view.precision, view.recall, view.score)
         console.print(Text(f"{printable(view.metric)}  {scores}  {chance_note(view)}".rstrip()))
     abreast = max((width - TOKEN_WIDTH) // VIEW_WIDTH, 1)
     for side, title in enumerate(
@@ -79,8 +79,12 @@ def chance_note(view: MetricView) -> str:
     """Return the scores of unrelated text in parentheses, or an empty string if they are not known."""
     if view.chance is None:
         return ""
-    precision, recall, score, _ = view.chance
-    return f"(unrelated text: P {precision:z.3f}  R {recall:z.3f}  F {score:z.3f})"
+    return f"(unrelated text: {format_scores(view, *view.chance[:3])})"
+
+
+def format_scores(view: MetricView, precision: float, recall: float, score: float) -> str:
+    """Return three numbers of a metric with their names."""
+    return f"P {precision:z.3f}  R {recall:z.3f}  {view.score_label} {score:z.3f}"
 
 
 def _table(explanation: Explanation, views: Sequence[MetricView], side: int) -> Table:

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
+from softset.algebra.rank import independent
 from softset.encoders.tokensets import TokenSets
 from softset.errors import InputError
 from softset.runtime.threads import on_one_thread
@@ -62,16 +63,17 @@ class Metric(ABC):
     @on_one_thread
     def compute(self, pairs: Pairs) -> PRF:
         """Return precision, recall and score of each pair, (n,)."""
-        return self._score_empty(self._compute(pairs), pairs.empty[0::2], pairs.empty[1::2], pairs.may_match_empty)
+        left, right = pairs.sides
+        may_match = _may_match_empty(left.sets, right.sets, left.texts, right.texts)
+        return self._score_empty(self._compute(pairs), pairs.empty[0::2], pairs.empty[1::2], may_match)
 
     def compute_matrix(
         self, candidates: TokenSets, references: TokenSets, idf: Idf | None = None, moment: np.ndarray | None = None
     ) -> PRF:
         """Return precision, recall and score of every candidate with every reference, (n, m)."""
-        A, B = unpaired(candidates, idf, moment), unpaired(references, idf, moment)
-        may_match = (candidates.unknown[:, None] + references.unknown[None, :]) == 0
-        if candidates is references:
-            may_match |= np.eye(len(candidates), dtype=bool)
+        A, B = unpaired(candidates, references, idf, moment), unpaired(references, candidates, idf, moment)
+        rows, columns = np.arange(len(candidates))[:, None], np.arange(len(references))
+        may_match = _may_match_empty(candidates, references, rows, columns)
         return self._score_empty(self._compute_matrix(A, B), A.empty[::2, None], B.empty[None, ::2], may_match)
 
     def _compute_matrix(self, A: Pairs, B: Pairs) -> PRF:
@@ -130,8 +132,11 @@ class MembershipMetric(WeightedMetric):
         return sets.units, sets.offsets[::2], self.token_weights(sets).astype(sets.units.dtype)
 
     @abstractmethod
-    def links(self, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
-        """Return (k, l): the contribution of each of l other unit rows to the membership of each of k unit rows."""
+    def links(self, rows: np.ndarray, others: np.ndarray, cut: float) -> np.ndarray:
+        """Return (k, l): the contribution of each of l other unit rows to the membership of each of k unit rows.
+
+        `cut` is the sine up to which a row counts as dependent on others.
+        """
 
     def token_weights(self, pairs: Pairs) -> np.ndarray:
         """Return the weight of each row in the mean over its set, (rows,)."""
@@ -139,8 +144,10 @@ class MembershipMetric(WeightedMetric):
 
     def _compute(self, pairs: Pairs) -> PRF:
         means = pairs.sums(self.token_weights(pairs) * self.memberships(pairs))
-        means = np.clip(means, -1.0, 1.0)  # sums round up
-        P, R = means[0::2], means[1::2]
+        return self._from_means(means[0::2], means[1::2])
+
+    def _from_means(self, P: np.ndarray, R: np.ndarray) -> PRF:
+        P, R = np.clip(P, -1.0, 1.0), np.clip(R, -1.0, 1.0)  # sums round up
         return PRF(P, R, self._combine(P, R))
 
 
@@ -168,20 +175,34 @@ class SimilarityMetric(Metric):
         return PRF(value, value.copy(), value.copy())
 
 
+def _may_match_empty(A: TokenSets, B: TokenSets, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Return which pairs of texts match if both are empty: the same text, or two texts without unknown tokens.
+
+    Token sets whose texts are not known have the same text only if they are the same object at the same index.
+    """
+    known = np.asarray(A.unknown[left] + B.unknown[right] == 0)
+    if A.text_hashes is not None and B.text_hashes is not None:
+        return np.asarray(known | (A.text_hashes[left] == B.text_hashes[right]))
+    return np.asarray(known | (left == right)) if A is B else known
+
+
 def harmonic_mean(P: np.ndarray, R: np.ndarray) -> np.ndarray:
     """Return 2 P R / (P + R); 0 if one of them is 0, or if their signs differ, where the formula has no bound."""
     same_sign = P * R > 0
     return np.asarray(np.minimum(np.where(same_sign, 2 * P * R / np.where(same_sign, P + R, 1.0), 0.0), 1.0))
 
 
-def membership_contributions(rows: np.ndarray, others: np.ndarray, ridge: float) -> np.ndarray:
+def membership_contributions(rows: np.ndarray, others: np.ndarray, ridge: float, cut: float) -> np.ndarray:
     """Return (k, l): the share of each of l other unit rows in the squared memberships of k unit rows.
 
-    The squared membership is the sum of coefficient times cosine over the others; the shares of a row sum to 1.
+    The squared membership is the sum of coefficient times cosine over the others; the shares of a row sum to 1. The
+    coefficients (G + ridge)^-1 C are computed in a basis of the others, because copies make their Gram matrix G
+    singular. Of all coefficients that give the projection, they are the smallest: copies have equal shares.
     """
-    G, C = others @ others.T, others @ rows.T
-    # Copies make G singular, unless there is a ridge.
-    terms = (np.linalg.pinv(G + ridge * np.eye(len(G)), rtol=1e-10, hermitian=True) @ C * C).T
+    directions = independent(others, cut).directions
+    U, s, Vt = np.linalg.svd(others @ directions.T, full_matrices=False)
+    coefficients = (U * (s / (s**2 + ridge))) @ (Vt @ (directions @ rows.T))
+    terms = (coefficients * (others @ rows.T)).T
     total = terms.sum(axis=1, keepdims=True)
     return np.asarray(terms / np.where(total > 0, total, 1))
 

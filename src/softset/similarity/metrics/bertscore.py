@@ -25,13 +25,12 @@ class BertScore(MembershipMetric):
         cosines = _largest_cosines(pairs).astype(np.float64)
         return np.clip(cosines, -1.0, 1.0)
 
-    def links(self, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
+    def links(self, rows: np.ndarray, others: np.ndarray, cut: float) -> np.ndarray:  # noqa: ARG002 (cosines need no rank)
         """Return the cosines."""
         return np.asarray(rows @ others.T)
 
     def _compute_matrix(self, A: Pairs, B: Pairs) -> PRF:
-        P, R = mean_max_cosine(self._queries(A), self._queries(B))
-        return PRF(P, R, self._combine(P, R))
+        return self._from_means(*mean_max_cosine(self._queries(A), self._queries(B)))
 
 
 def _largest_cosines(pairs: Pairs) -> np.ndarray:

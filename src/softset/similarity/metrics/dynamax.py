@@ -28,7 +28,7 @@ class DynaMax(SimilarityMetric):
     def _similarity(self, pairs: Pairs) -> np.ndarray:
         values = np.zeros(len(pairs))
         for pair, left, right in pairs.filled():
-            A, B = pairs.vectors[left].astype(np.float64), pairs.vectors[right].astype(np.float64)
+            A, B, _ = pairs.with_lengths(left, right)  # the indices do not depend on the scale
             universe = np.concatenate([A, B])
             x, y = (np.maximum((side @ universe.T).max(axis=0), 0.0) for side in (A, B))
             values[pair] = self._index(x, y)

@@ -66,7 +66,8 @@ class Pairs:
     Attributes:
         sides: the candidates and the references.
         offsets: (2n + 1,) where each set begins.
-        norms: (rows,) the vectors' lengths, in float64.
+        norms: (rows,) the lengths of `vectors`, in float64.
+        lengths: (rows,) the lengths before scaling; those that float64 cannot hold are its largest number.
         nonzero: (all rows,) which rows of the sides are not zero; None if there are no zero rows.
         rescaled: (all rows, d) the vectors if some of them were scaled, otherwise None.
         idf: token weights, if the metric needs them.
@@ -76,6 +77,7 @@ class Pairs:
     sides: tuple[PairSide, PairSide]
     offsets: np.ndarray
     norms: np.ndarray
+    lengths: np.ndarray
     nonzero: np.ndarray | None = None
     rescaled: np.ndarray | None = None
     idf: Idf | None = None
@@ -103,16 +105,22 @@ class Pairs:
         norms, rescaled = np.empty(offsets[-1]), None
         for side in sides:
             side.measure(norms)
+        lengths = norms
         extreme = ~((norms > MIN_NORM) & (norms < MAX_NORM))  # zero and not finite ones too
         if extreme.any():
             rescaled = _gather_vectors(sides)
             _check_finite(sides, rescaled, offsets)
-            rescaled[extreme] = unit_rows(rescaled[extreme])
+            lengths, units = norms.copy(), unit_rows(rescaled[extreme])
+            with np.errstate(over="ignore", under="ignore"):
+                products = np.vecdot(rescaled[extreme], units, dtype=np.float64)
+            lengths[extreme] = np.minimum(products, np.finfo(np.float64).max)
+            rescaled[extreme] = units
             norms[extreme] = _row_norms(rescaled[extreme])
         nonzero = None if norms.all() else norms > 0
         if nonzero is not None:
-            offsets, norms = np.concatenate([[0], np.cumsum(nonzero)])[offsets], norms[nonzero]
-        return cls(sides, offsets, norms, nonzero, rescaled, idf, moment)
+            offsets = np.concatenate([[0], np.cumsum(nonzero)])[offsets]
+            norms, lengths = norms[nonzero], lengths[nonzero]
+        return cls(sides, offsets, norms, lengths, nonzero, rescaled, idf, moment)
 
     def __len__(self) -> int:
         return len(self.offsets) // 2
@@ -126,6 +134,13 @@ class Pairs:
     def units(self) -> np.ndarray:
         """The rows scaled to length 1, in their own type, (rows, d)."""
         return np.asarray(self.vectors / self.norms.astype(self.vectors.dtype)[:, None])
+
+    def with_lengths(self, left: slice, right: slice) -> tuple[np.ndarray, np.ndarray, float]:
+        """Return the rows of both sides of a pair with their own lengths over a scale, in float64, and the scale."""
+        rows = slice(left.start, right.stop)
+        scale = 1.0 if self.rescaled is None else float(self.lengths[rows].max())
+        vectors = self.vectors[rows] * (self.lengths[rows] / scale / self.norms[rows])[:, None]
+        return vectors[: right.start - left.start], vectors[right.start - left.start :], scale
 
     @cached_property
     def tokens(self) -> np.ndarray | None:
@@ -194,13 +209,6 @@ class Pairs:
         for pair in np.flatnonzero(~self.empty[0::2] & ~self.empty[1::2]).tolist():
             start, middle, stop = ends[2 * pair : 2 * pair + 3]
             yield pair, slice(start, middle), slice(middle, stop)
-
-    @property
-    def may_match_empty(self) -> np.ndarray:
-        """Which pairs score 1 if both sides are empty, (n,): the same text, or texts without unknown tokens."""
-        left, right = self.sides
-        known: np.ndarray = (left.sets.unknown[left.texts] + right.sets.unknown[right.texts]) == 0
-        return known | (left.texts == right.texts) if left.sets is right.sets else known
 
     def sums(self, values: np.ndarray) -> np.ndarray:
         """Return the sums of values (rows,) over each set, (2n,) in float64."""
@@ -305,10 +313,14 @@ def _gather_vectors(sides: tuple[PairSide, PairSide]) -> np.ndarray:
     return _gather(sides, vectors, np.result_type(np.float32, *(rows.dtype for rows in vectors)))
 
 
-def unpaired(sets: TokenSets, idf: Idf | None, moment: np.ndarray | None = None) -> Pairs:
-    """Return token sets as pairs with an empty set: for computations on each set alone, at the even positions."""
-    nothing = TokenSets.from_arrays([[]], dimensions=sets.dimensions, tokens=[[]], signature=sets.signature)
-    return Pairs.of(sets, nothing, right=np.zeros(len(sets), dtype=np.int64), idf=idf, moment=moment)
+def unpaired(sets: TokenSets, others: TokenSets, idf: Idf | None = None, moment: np.ndarray | None = None) -> Pairs:
+    """Return token sets as pairs with an empty set: for computations on each set alone, at the even positions.
+
+    The empty set has the type of `others`, the sets of the other side, so that the rank tolerance is that of the pairs.
+    """
+    empty = TokenSets.from_arrays([[]], dimensions=sets.dimensions, tokens=[[]], signature=sets.signature)
+    empty = empty.astype(others.vectors.dtype)
+    return Pairs.of(sets, empty, right=np.zeros(len(sets), dtype=np.int64), idf=idf, moment=moment)
 
 
 def pair_blocks(

@@ -11,7 +11,7 @@ from softset.encoders.tokensets import TokenSets
 from softset.errors import InputError
 from softset.similarity.metrics.base import PRF, SimilarityMetric, WeightedMetric
 from softset.similarity.metrics.pairs import Pairs
-from softset.similarity.metrics.weights import token_weights
+from softset.similarity.metrics.weights import MAX_LENGTH, token_weights
 
 
 class _Pooled(SimilarityMetric):
@@ -42,8 +42,10 @@ class Average(WeightedMetric, _Pooled):
         means = np.zeros((len(pairs.counts), pairs.dimensions))
         filled = ~pairs.empty
         if filled.any():
-            rows = pairs.vectors * pairs.normalized(token_weights(pairs, self.weights))[:, None]
-            means[filled] = np.add.reduceat(rows, pairs.offsets[:-1][filled], axis=0)
+            weights = pairs.normalized(token_weights(pairs, self.weights))
+            if pairs.rescaled is not None:  # any multiple of the mean has the same direction
+                weights = pairs.normalized(weights * np.minimum(pairs.lengths, MAX_LENGTH) / pairs.norms)
+            means[filled] = np.add.reduceat(pairs.vectors * weights[:, None], pairs.offsets[:-1][filled], axis=0)
         return means
 
 

@@ -65,9 +65,8 @@ class SoftsetScore(MembershipMetric):
 
     def _compute(self, pairs: Pairs) -> PRF:
         m = self.memberships(pairs)
-        means = np.clip(pairs.sums(self._min_weights(pairs, m) * m), 0.0, 1.0)
-        P, R = means[0::2], means[1::2]
-        return PRF(P, R, self._combine(P, R))
+        means = pairs.sums(self._min_weights(pairs, m) * m)
+        return self._from_means(means[0::2], means[1::2])
 
     def _min_weights(self, pairs: Pairs, m: np.ndarray) -> np.ndarray:
         """Return the probability that a row has the smaller membership of two rows drawn by their weights.
@@ -92,8 +91,7 @@ class SoftsetScore(MembershipMetric):
     def _compute_matrix(self, A: Pairs, B: Pairs) -> PRF:
         factors_A, factors_B = self._factors(A), self._factors(B)
         P = expected_min(factors_B, self._queries(A), self._in_own(A, *factors_A)).T
-        R = expected_min(factors_A, self._queries(B), self._in_own(B, *factors_B))
-        return PRF(*(np.clip(values, 0.0, 1.0) for values in (P, R, self._combine(P, R))))
+        return self._from_means(P, expected_min(factors_A, self._queries(B), self._in_own(B, *factors_B)))
 
     def _factors(self, sets: Pairs) -> tuple[np.ndarray, np.ndarray]:
         """Return the factors F with |F u|^2 = u' C u of each set, and where each of them begins."""
@@ -114,6 +112,6 @@ class SoftsetScore(MembershipMetric):
             in_own[start:stop] = np.sqrt(np.maximum(np.einsum("ij,ij->j", projections, projections), MIN_SQUARE))
         return in_own
 
-    def links(self, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
+    def links(self, rows: np.ndarray, others: np.ndarray, cut: float) -> np.ndarray:
         """Return the share of each other row in the squared membership."""
-        return membership_contributions(rows, others, self.ridge)
+        return membership_contributions(rows, others, self.ridge, cut)

@@ -51,9 +51,9 @@ class SubspaceBertScore(MembershipMetric):
         sizes = np.repeat(pairs.counts, pairs.counts)[distinct.indices]
         return np.asarray(self.aperture**-2 * sizes / distinct.copies)
 
-    def links(self, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
+    def links(self, rows: np.ndarray, others: np.ndarray, cut: float) -> np.ndarray:
         """Return the share of each other row in the squared membership."""
-        return membership_contributions(rows, others, self.aperture**-2 * len(others))
+        return membership_contributions(rows, others, self.aperture**-2 * len(others), cut)
 
     def set_factors(self, pairs: Pairs) -> tuple[np.ndarray, np.ndarray]:
         """Return the factors of all sets: see `kernels.all_pairs.set_factors`."""
@@ -63,8 +63,7 @@ class SubspaceBertScore(MembershipMetric):
 
     def _compute_matrix(self, A: Pairs, B: Pairs) -> PRF:
         P = mean_membership(self._factors(B), self._queries(A)).T
-        R = mean_membership(self._factors(A), self._queries(B))
-        return PRF(P, R, self._combine(P, R))
+        return self._from_means(P, mean_membership(self._factors(A), self._queries(B)))
 
     def _factors(self, sets: Pairs) -> tuple[np.ndarray, np.ndarray]:
         F, offsets = self.set_factors(sets)

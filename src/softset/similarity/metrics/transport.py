@@ -14,6 +14,7 @@ from softset.similarity.metrics.weights import token_weights
 
 CLOSE = 1e-6  # relative squared distance below which a product of matrices has lost half of its digits
 MAX_ITERATIONS = 10_000_000  # a hundred times POT's default
+MAX_DISTANCE = 1e300  # so that sums do not overflow
 OPTIMAL = 1  # POT's status of a solved problem
 
 
@@ -58,8 +59,9 @@ class Wmd(_Transport):
         return pairs.normalized(np.ones(len(pairs.norms)))
 
     def _costs(self, pairs: Pairs, left: slice, right: slice) -> np.ndarray:
-        distances = _distances(pairs.vectors[left].astype(np.float64), pairs.vectors[right].astype(np.float64))
-        return distances / np.sqrt(pairs.dimensions) if self.distance == "rms" else distances
+        A, B, scale = pairs.with_lengths(left, right)
+        distances = np.minimum(_distances(A, B), MAX_DISTANCE / scale) * scale
+        return np.asarray(distances / np.sqrt(pairs.dimensions) if self.distance == "rms" else distances)
 
     def _similarity(self, pairs: Pairs) -> np.ndarray:
         return np.asarray(1 / (1 + np.nan_to_num(self.distances(pairs))))

@@ -17,6 +17,7 @@ from softset.similarity.metrics.pairs import Pairs
 
 Weights = Literal["none", "l2", "l1", "idf", "rare"]
 WEIGHTS = ("none", "l2", "l1", "idf", "rare")
+MAX_LENGTH = 1e300  # so that sums of lengths do not overflow
 MIN_COMMONNESS = 1e-12  # of u' S u: a direction that no token ever had is not infinitely rare
 
 
@@ -36,7 +37,10 @@ def token_weights(pairs: Pairs, kind: Weights) -> np.ndarray:
 def _norms(pairs: Pairs, kind: Literal["l2", "l1"]) -> np.ndarray:
     if pairs.original_norms is not None:
         return np.asarray(pairs.original_norms[:, 0 if kind == "l2" else 1])
-    return pairs.norms if kind == "l2" else np.abs(pairs.vectors).sum(axis=1, dtype=np.float64)
+    lengths = np.asarray(np.minimum(pairs.lengths, MAX_LENGTH))
+    if kind == "l2":
+        return lengths
+    return np.asarray(np.abs(pairs.vectors).sum(axis=1, dtype=np.float64) * lengths / pairs.norms)
 
 
 def _rarity(pairs: Pairs) -> np.ndarray:
