@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -170,6 +171,34 @@ def test_collection_survives_a_killed_writer(tmp_path: Path) -> None:
         c = Collection.open(c.folder).delete([f"after{delay}", *(name for name in ids if name.startswith("new"))])
         names = {path.name for path in c.folder.glob("segment-*")}
         assert names == set(json.loads((c.folder / "manifest.json").read_text())["segments"])  # nothing is left behind
+
+
+@pytest.mark.parametrize("step", range(40))
+def test_a_replacement_that_is_interrupted_keeps_the_old_or_the_new_items(
+    step: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, steps = make(tmp_path), iter(range(40))
+
+    def interruptible(operation):
+        def call(*arguments, **options):
+            if next(steps) >= step:
+                raise KeyboardInterrupt
+            return operation(*arguments, **options)
+
+        return call
+
+    with monkeypatch.context() as patch:
+        for name in ("fsync", "replace", "rename", "unlink", "rmdir", "mkdir"):
+            patch.setattr(os, name, interruptible(getattr(os, name)))
+        with suppress(KeyboardInterrupt):
+            before.replace(items(200, 300), vectors=VECTORS[200:])
+    opened = Collection.open(before.folder)
+    assert [opened.item(index).id for index in range(len(opened))] in (
+        [item.id for item in items(0, 100)],
+        [item.id for item in items(200, 300)],
+    )
+    assert opened.replace(items(200, 300), vectors=VECTORS[200:]).size == 100
+    assert len(list(before.folder.glob("segment-*"))) == 1
 
 
 def add_ten(folder: Path, worker: int) -> None:

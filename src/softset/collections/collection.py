@@ -79,11 +79,22 @@ class Collection(IdCollection):
         path = Path(folder)
         if path.exists():
             raise InputError(f"{path} exists already: choose another folder, add to it, or delete it first")
-        dimensions = None if vectors is None or embed is None else embed(["word"]).shape[1]
         with new_folder(path) as temporary:
-            name = write_segment(temporary, pair_with_vectors(items, vectors, embed), dimensions=dimensions)
-            _write_manifest(temporary, {"encoder": encoder, "segments": {name: []}})
+            _write_items(temporary, items, vectors, embed, encoder)
         return cls.open(path, embed=embed)
+
+    def replace(
+        self, items: Iterable[Item], *, vectors: Any = None, embed: Embed | None = None, encoder: str = "none"
+    ) -> Self:
+        """Return the collection with other items instead of all its own; see `create` for the arguments.
+
+        The folder stays, and the manifest changes in one step: after an interruption the collection has either all its
+        old items or all the new ones.
+        """
+        with locked(self.folder / "lock"):
+            _remove_unused_segments(self.folder, _read_manifest(self.folder))
+            _remove_unused_segments(self.folder, _write_items(self.folder, items, vectors, embed, encoder))
+        return self.open(self.folder, embed=embed)
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str], *, embed: Embed | None = None) -> Self:
@@ -260,6 +271,17 @@ def open_collection(folder: str | os.PathLike[str], *, load: Callable[[str], Enc
     """Open a collection together with the encoder that it names, which must have the same checksum."""
     collection = Collection.open(folder)
     return Collection.open(folder, embed=text_encoder(collection.encoder, load)[0])
+
+
+def _write_items(
+    folder: Path, items: Iterable[Item], vectors: Any, embed: Embed | None, encoder: str
+) -> dict[str, Any]:
+    """Write items as the only segment of a collection; return the manifest."""
+    dimensions = None if vectors is None or embed is None else embed(["word"]).shape[1]
+    name = write_segment(folder, pair_with_vectors(items, vectors, embed), dimensions=dimensions)
+    manifest = {"encoder": encoder, "segments": {name: []}}
+    _write_manifest(folder, manifest)
+    return manifest
 
 
 def _write_manifest(folder: Path, manifest: dict[str, Any]) -> None:

@@ -1,7 +1,6 @@
 """Encode texts as vectors on Ray, and build a collection from them."""
 
 import os
-import tempfile
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -114,11 +113,7 @@ def build_collection(
     rows = (row for table in _tables(source) for row in vector_rows(table["vector"]))
     if not target.exists():
         return Collection.create(target, items, vectors=rows, embed=embed, encoder=encoder)
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as name:
-        Collection.create(Path(name, "new"), items, vectors=rows, embed=embed, encoder=encoder)
-        target.rename(Path(name, "old"))
-        Path(name, "new").rename(target)
-    return Collection.open(target, embed=embed)
+    return Collection.open(target).replace(items, vectors=rows, embed=embed, encoder=encoder)
 
 
 def _tables(folder: Path) -> Iterator[Any]:
