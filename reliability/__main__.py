@@ -70,7 +70,7 @@ def _format(result: dict[str, Any]) -> str:
         return f"{result['name']:16} skipped: {result['skipped']}"
     if not result["ok"]:
         return f"{result['name']:16} FAILED: {result['failure']}"
-    figures = "; ".join(f"{name} {value}" for name, value in result["figures"].items())
+    figures = "; ".join(f"{name}: {value}" for name, value in result["figures"].items())
     return f"{result['name']:16} {result['scope']}; {figures} ({result['seconds']:.0f} s)"
 
 

@@ -31,8 +31,8 @@ def table(results: dict[str, Any]) -> str:
     rows = ["| check | what it does | goal | scope | result | date |", "|---|---|---|---|---|---|"]
     for result in results.values():
         if result["ok"]:
-            figures = "; ".join(f"{name} {value}" for name, value in result["figures"].items())
-            scope, outcome = result["scope"], f"passed: {figures}"
+            figures = "; ".join(f"{name}: {value}" for name, value in result["figures"].items())
+            scope, outcome = result["scope"], f"passed; {figures}"
         else:
             scope, outcome = "", f"**failed**: {result['failure']}"
         cells = (result["name"], result["description"], result["goal"], scope, outcome, result["date"])

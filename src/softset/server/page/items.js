@@ -7,7 +7,7 @@ import { renderResult } from "./results.js";
 const BATCH_LINES = 200; // small batches, so that the progress bar moves
 const BATCH_CHARACTERS = 20_000;
 const MAX_FILE_BYTES = 20_000_000;
-const EXAMPLE = "A storm at sea\nThe captain left the harbour\nBread and butter\nWar on the ocean\nA quiet garden\nThe recipe wants two eggs\nSailing around the world\nThe battle was lost";
+const EXAMPLE = "A storm at sea\nThe captain left the harbour\nBread and butter\nWar on the ocean\nA quiet garden\nThe recipe needs two eggs\nSailing around the world\nThe battle was lost";
 const ALTERNATIVE = "index tables and large files with softset index, and serve them with softset serve --collection.";
 
 function nextBatch(lines, start) {
