@@ -5,7 +5,7 @@ import json
 import pytest
 
 from softset.evaluation.tables import ResultTable
-from tests.evaluation.sts_cases import plain_folder, real_folder
+from tests.evaluation.sts_cases import plain_folder, real_folder, senteval_folder
 
 FEW = ("--model", "words", "--metric", "bertscore,softset,subspace P,average", "--samples", "50")
 
@@ -84,6 +84,15 @@ def test_interrupted_run_can_be_resumed(run, data, home, monkeypatch) -> None:
     assert [line.split()[:-1] for line in out.splitlines()[1:6]] == [
         line.split()[:-1] for line in again.splitlines()[1:6]
     ]
+
+
+def test_senteval_folder_gives_the_same_table(run, data, home) -> None:
+    options = ("--dataset", "STS12,STS-B,SICK-R", *FEW, "--all-correlations", "--json")
+    tables = []
+    for folder in (data, str(senteval_folder(home / "senteval"))):
+        rows = json.loads(run("eval", "sts", "--data", folder, *options)[1])
+        tables.append([(row["dataset"], row["method"], row["value"]) for row in rows if row["metric"] != "seconds"])
+    assert tables[0] == tables[1] and len(tables[0]) == 4 * (3 + 2 + 2 + 2)
 
 
 def test_table_6_and_paper_code(run, data) -> None:

@@ -1,8 +1,10 @@
-"""Small folders of sentence pairs, whose scores follow how many words the sentences share."""
+"""Small folders of sentence pairs in both layouts, whose scores follow how many words the sentences share."""
 
 import random
 from pathlib import Path
 
+from softset.evaluation.sts_data import SENTEVAL_PARTS as PARTS
+from softset.evaluation.sts_data import SICK_COLUMNS
 from tests.integrations.sts import PLACES
 
 WORDS = (
@@ -11,8 +13,6 @@ WORDS = (
 ).split()
 FILES = ["STS12", "STS13", "STS14", "STS15", "STS16", "STSB-train", "STSB-dev", "STSB-test", "SICK-train"]
 FILES += ["SICK-trial", "SICK-test"]
-
-PARTS = dict.fromkeys(FILES[:5], ("headlines", "images", "OnWN", "MSRvid", "belief"))  # sub-datasets of the years
 
 Pair = tuple[str, str, str]  # score, and both sentences
 
@@ -46,6 +46,30 @@ def plain_folder(folder: Path) -> Path:
                 spelled = (first, second) if form == "raw" else (first.upper(), second.upper())
                 lines.append("\t".join([score, *spelled, part]))
             (place / f"{name}.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return folder
+
+
+def senteval_folder(folder: Path) -> Path:
+    """Write the same pairs in SentEval's layout; each file of a year also has a pair without a score."""
+    tasks = folder / "downstream"
+    for name, parts in PARTS.items():
+        year = tasks / "STS" / f"{name}-en-test"
+        year.mkdir(parents=True)
+        for part in parts:
+            rows = [pair for source, pair in parts_of(name) if source == part]
+            texts = [f"{first}\t{second}\tmore" for _, first, second in rows]
+            (year / f"STS.input.{part}.txt").write_text("\n".join(["no\tscore", *texts]) + "\n", encoding="utf-8")
+            (year / f"STS.gs.{part}.txt").write_text("\n".join(["", *(score for score, *_ in rows)]) + "\n")
+    (tasks / "STS" / "STSBenchmark").mkdir()
+    (tasks / "SICK").mkdir()
+    for split, file in (("train", "train"), ("trial", "trial"), ("test", "test_annotated")):
+        rows = pairs(f"SICK-{split}/SICK-{split}")
+        lines = [f"{number}\t{first}\t{second}\t{score}\tNEUTRAL" for number, (score, first, second) in enumerate(rows)]
+        (tasks / "SICK" / f"SICK_{file}.txt").write_text("\n".join(["\t".join(SICK_COLUMNS), *lines]) + "\n")
+    for split in ("train", "dev", "test"):
+        rows = pairs(f"STSB-{split}/STSB-{split}")
+        lines = [f"main\tMSRvid\t2012\t{number}\t{row[0]}\t{row[1]}\t{row[2]}\tmore" for number, row in enumerate(rows)]
+        (tasks / "STS" / "STSBenchmark" / f"sts-{split}.csv").write_text("\n".join(lines) + "\n")
     return folder
 
 

@@ -1,17 +1,57 @@
-"""Sentence pairs are read with their scores, and errors name the file and the line."""
+"""Both layouts of the sentence pairs give the same data, and errors name the file and the line."""
 
 import numpy as np
 import pytest
 
-from softset.errors import FileError
+from softset.errors import FileError, InputError
 from softset.evaluation.data import DataFolder
-from softset.evaluation.sts_data import DATASETS, choose_datasets, read_datasets
-from tests.evaluation.sts_cases import plain_folder, real_folder
+from softset.evaluation.sts_data import DATASETS, TUNING, choose_datasets, read_datasets
+from tests.evaluation.sts_cases import plain_folder, real_folder, senteval_folder
 
 
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory):
     return plain_folder(tmp_path_factory.mktemp("plain"))
+
+
+@pytest.fixture(scope="module")
+def senteval(tmp_path_factory):
+    return senteval_folder(tmp_path_factory.mktemp("senteval"))
+
+
+@pytest.mark.parametrize("name", [*DATASETS, *TUNING])
+def test_both_layouts_give_the_same_pairs(plain, senteval, name) -> None:
+    (ours,) = read_datasets(DataFolder(plain), [name])
+    for folder in (senteval, senteval / "downstream"):
+        (theirs,) = read_datasets(DataFolder(folder), [name])
+        assert theirs.name == ours.name == name and (theirs.gold == ours.gold).all()
+        assert (theirs.references, theirs.candidates) == (ours.references, ours.candidates)
+        assert [part.tolist() for part in theirs.parts] == [part.tolist() for part in ours.parts]
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "sentence"),
+    [
+        ("STS12-en-test/STS.gs.MSRpar.txt", "1.0\n", r"has 9 pairs but 1 scores of MSRpar"),
+        (
+            "STS12-en-test/STS.input.MSRpar.txt",
+            "alone\n",
+            r"STS\.input\.MSRpar\.txt has 1 columns in line 1, but needs 2",
+        ),
+        ("STS12-en-test/STS.gs.MSRpar.txt", "high\n", r"STS\.gs\.MSRpar\.txt has 'high' in line 1 instead of a number"),
+        ("STSBenchmark/sts-test.csv", "", r"sts-test\.csv has no rows"),
+    ],
+)
+def test_invalid_senteval_file_raises_one_sentence(tmp_path, file, content, sentence) -> None:
+    folder = senteval_folder(tmp_path)
+    (folder / "downstream/STS" / file).write_text(content)
+    with pytest.raises(FileError, match=sentence):
+        read_datasets(DataFolder(folder), ["STS12", "STS-B"])
+
+
+def test_senteval_folder_has_no_tokenised_form(senteval) -> None:
+    with pytest.raises(InputError, match=r"is SentEval's folder, which has one form of each text"):
+        read_datasets(DataFolder(senteval), ["STS12"], "tokenised")
 
 
 def test_sentence_1_is_the_reference(plain) -> None:

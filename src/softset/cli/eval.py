@@ -62,9 +62,9 @@ def sts(
 ) -> None:
     """Correlate metrics with human judgements of sentence pairs: Spearman's rho over all pairs of a dataset.
 
-    DIR holds sts/raw/STS12.tsv and so on, with the columns score, sentence1, sentence2 and source. "METRIC P" and
-    "METRIC R" are precision and recall; METRIC+chance applies chance rescaling. Marks show paired tests
-    against bertscore.
+    DIR holds sts/raw/STS12.tsv and so on, with the columns score, sentence1, sentence2 and source; or DIR is
+    SentEval's folder "data". "METRIC P" and "METRIC R" are precision and recall; METRIC+chance applies chance
+    rescaling. Marks show paired tests against bertscore.
 
     \b
     Examples:
@@ -105,12 +105,13 @@ def sts(
 def _read_sts(path: str | None, datasets: Any, text_form: Any, limit: int | None) -> tuple[Any, dict[str, Any]]:
     """Return the datasets with these names, which may be separated by commas, and the facts about their files."""
     from softset.evaluation.data import DataFolder
-    from softset.evaluation.sts_data import choose_datasets, read_datasets
+    from softset.evaluation.sts_data import choose_datasets, read_datasets, senteval_folder
 
     folder = DataFolder(path)
     names = choose_datasets([part.strip() for value in datasets for part in value.split(",")])
     data = read_datasets(folder, names, text_form, limit)
-    return data, {"text": text_form, "data": dict(sorted(folder.checksums.items()))}
+    form = text_form if senteval_folder(folder) is None else "as in SentEval's folder"
+    return data, {"text": form, "data": dict(sorted(folder.checksums.items()))}
 
 
 @eval.command(short_help="Evaluate on word sets: expansion, union, intersection, difference.")

@@ -49,26 +49,31 @@ class DataFolder:
             raise FileError(f"{path} is not UTF-8 in line {line} ({error.reason})") from None
         return lines[:-1] if lines[-1] == "" else lines
 
-    def table(self, name: str, header: Sequence[str], parsers: Sequence[Callable[[str], Any]]) -> list[tuple[Any, ...]]:
-        """Return the rows of a tab-separated file with this header, each cell parsed by its column's parser."""
+    def table(
+        self, name: str, header: Sequence[str] | None, parsers: Sequence[Callable[[str], Any]]
+    ) -> list[tuple[Any, ...]]:
+        """Return the rows of a tab-separated file, each cell parsed by its column's parser.
+
+        A file with a header has these columns exactly. Without a header (None), further columns are ignored.
+        """
         path, lines = self.path / name, self.lines(name)
         columns = lines[0].rstrip("\r").split("\t") if lines else []
-        if columns != list(header):
+        if header is not None and columns != list(header):
             raise FileError(f"{path} starts with the columns {', '.join(columns)[:200]}, but needs {', '.join(header)}")
-        rows = []
-        for number, line in enumerate(lines[1:], 2):
+        first, rows = (1 if header else 0), []
+        for number, line in enumerate(lines[first:], first + 1):
             cells = line.rstrip("\r").split("\t")
-            if len(cells) != len(header):
-                raise FileError(f"{path} has {len(cells)} columns in line {number}, but needs {len(header)}")
+            if len(cells) < len(parsers) or (header and len(cells) > len(parsers)):
+                raise FileError(f"{path} has {len(cells)} columns in line {number}, but needs {len(parsers)}")
             row = []
-            for parse, cell in zip(parsers, cells, strict=True):
+            for parse, cell in zip(parsers, cells, strict=False):
                 try:
                     row.append(parse(cell))
                 except ValueError:
                     raise FileError(f"{path} has {cell[:60]!r} in line {number} instead of a number") from None
             rows.append(tuple(row))
         if not rows:
-            raise FileError(f"{path} has a header but no rows")
+            raise FileError(f"{path} has {'a header but ' if header else ''}no rows")
         return rows
 
 

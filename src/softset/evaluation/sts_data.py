@@ -1,13 +1,16 @@
-"""Sentence pairs with human similarity judgements: STS12 to STS16, STS-B and SICK-R, from sts/raw or sts/tokenised."""
+"""Sentence pairs with human similarity judgements: STS12 to STS16, STS-B and SICK-R.
+
+Two layouts are read: TSV files in sts/raw and sts/tokenised, and the folder that SentEval's script downloads.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from softset.encoders.texts import distinct_indices
-from softset.errors import InputError
+from softset.errors import FileError, InputError
 from softset.evaluation.data import DataFolder, finite_number
 
 TextForm = Literal["raw", "tokenised"]
@@ -17,6 +20,17 @@ TUNING = ("STSB-train", "STSB-dev", "SICK-train", "SICK-trial")
 FILES = {"STS-B": "STSB-test", "SICK-R": "SICK-test"}  # datasets whose file has another name
 COLUMNS = ("score", "sentence1", "sentence2", "source")
 YEARS = DATASETS[:5]
+
+# The sub-datasets of each year in SentEval's folder. STS13 is without SMT, which is not freely available.
+SENTEVAL_PARTS = {
+    "STS12": ("MSRpar", "MSRvid", "SMTeuroparl", "surprise.OnWN", "surprise.SMTnews"),
+    "STS13": ("FNWN", "headlines", "OnWN"),
+    "STS14": ("deft-forum", "deft-news", "headlines", "OnWN", "images", "tweet-news"),
+    "STS15": ("answers-forums", "answers-students", "belief", "headlines", "images"),
+    "STS16": ("answer-answer", "headlines", "plagiarism", "postediting", "question-question"),
+}
+SENTEVAL_FOLDERS = ("downstream", "data/downstream", ".")  # where the folder STS may be in the data folder
+SICK_COLUMNS = ("pair_ID", "sentence_A", "sentence_B", "relatedness_score", "entailment_judgment")
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,9 +99,48 @@ def read_datasets(
     ...     read_datasets(DataFolder(folder), ["STS12"])[0].candidates
     ['The book is red.']
     """
+    senteval = senteval_folder(data)
+    if senteval is not None and text == "tokenised":
+        raise InputError(f"{data.path} is SentEval's folder, which has one form of each text: leave out --text-form")
     datasets = []
     for name in names:
-        rows = data.table(f"sts/{text}/{FILES.get(name, name)}.tsv", COLUMNS, (finite_number, str, str, str))
+        file = FILES.get(name, name)
+        if senteval is None:
+            rows = data.table(f"sts/{text}/{file}.tsv", COLUMNS, (finite_number, str, str, str))
+        else:
+            rows = _read_senteval(data, senteval, file)
         gold, references, candidates, sources = (list(column) for column in zip(*rows[:limit], strict=True))
         datasets.append(SentencePairs(name, np.array(gold, dtype=np.float64), references, candidates, sources))
     return datasets
+
+
+def senteval_folder(data: DataFolder) -> str | None:
+    """Return the folder of SentEval's tasks inside the data folder, or None if the data are TSV files."""
+    if any((data.path / "sts" / form).is_dir() for form in ("raw", "tokenised")):
+        return None
+    return next((name for name in SENTEVAL_FOLDERS if (data.path / name / "STS").is_dir()), None)
+
+
+def _read_senteval(data: DataFolder, folder: str, file: str) -> list[tuple[Any, ...]]:
+    """Return (score, sentence 1, sentence 2, sub-dataset) of each pair of a dataset."""
+    if file in SENTEVAL_PARTS:
+        year = f"{folder}/STS/{file}-en-test"
+        return [row for part in SENTEVAL_PARTS[file] for row in _read_year(data, year, part)]
+    task, split = file.split("-")
+    if task == "STSB":
+        parsers = (str, str, str, str, finite_number, str, str)
+        benchmark = data.table(f"{folder}/STS/STSBenchmark/sts-{split}.csv", None, parsers)
+        return [(score, first, second, source) for _, source, _, _, score, first, second in benchmark]
+    name = f"{folder}/SICK/SICK_{'test_annotated' if split == 'test' else split}.txt"
+    rows = data.table(name, SICK_COLUMNS, (str, str, str, finite_number, str))
+    return [(score, first, second, "SICK") for _, first, second, score, _ in rows]
+
+
+def _read_year(data: DataFolder, folder: str, part: str) -> list[tuple[Any, ...]]:
+    """Return the pairs of one sub-dataset, whose sentences and scores are in two files; some pairs have no score."""
+    sentences = data.table(f"{folder}/STS.input.{part}.txt", None, (str, str))
+    scores = data.table(f"{folder}/STS.gs.{part}.txt", None, [lambda cell: finite_number(cell) if cell else None])
+    if len(sentences) != len(scores):
+        counts = f"{len(sentences):,} pairs but {len(scores):,} scores"
+        raise FileError(f"{data.path / folder} has {counts} of {part}: both files need the same number of lines")
+    return [(score, *pair, part) for pair, (score,) in zip(sentences, scores, strict=True) if score is not None]
