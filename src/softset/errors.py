@@ -72,12 +72,16 @@ class QueryError(InputError):
     """A syntax error in a query; `position` is its character index."""
 
     def __init__(self, sentence: str, query: str, position: int) -> None:
-        """Make a message with the query and a caret under the position."""
+        super().__init__(sentence, query, position)  # these arguments make a copy when the error is unpickled
         self.sentence, self.query, self.position = sentence, query, position
-        start = max(position - 60, 0)
-        shown = query[start : position + 60].replace("\n", " ").replace("\t", " ")
-        width = sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in query[start:position])
-        super().__init__(f"{sentence}\n  {shown}\n  {' ' * width}^")
+
+    def __str__(self) -> str:
+        """Return the sentence, the query, and a caret under the position."""
+        start = max(self.position - 60, 0)
+        shown = self.query[start : self.position + 60].replace("\n", " ").replace("\t", " ")
+        before = self.query[start : self.position]
+        width = sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in before)
+        return f"{self.sentence}\n  {shown}\n  {' ' * width}^"
 
 
 class FileError(SoftsetError, ValueError):

@@ -4,6 +4,7 @@ import importlib.util
 import multiprocessing
 import os
 from pathlib import Path
+from threading import Event, Thread
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from softset import SoftsetError, TokenSets, load_encoder
+from softset.encoders.transformers import _torch_threads
 from softset.errors import FileError, InputError, MissingExtraError
 from tests.encoders.invariance import LISTS, ODD, assert_same_alone, assert_spans_are_in_the_text
 
@@ -222,6 +224,44 @@ def test_the_thread_setting_of_torch_is_restored(folders: dict[str, Path]) -> No
     before = torch.get_num_threads()
     load_encoder(folders["bert"], threads=before + 1).encode(CORPUS)
     assert torch.get_num_threads() == before
+
+
+def test_threads_that_start_during_a_run_keep_their_own_number_of_threads() -> None:
+    """torch gives a new thread the number that any thread set last."""
+    entered, left, finish = Event(), Event(), Event()
+    numbers: dict[str, int] = {}
+
+    def first() -> None:
+        with _torch_threads(torch, 1):
+            numbers["inside"] = torch.get_num_threads()
+            entered.set()
+            assert finish.wait(10)
+        numbers["first"] = torch.get_num_threads()
+
+    def second() -> None:
+        with _torch_threads(torch, 3):
+            left.set()
+        numbers["second"] = torch.get_num_threads()
+
+    def new_thread() -> None:
+        numbers["new"] = torch.get_num_threads()
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        threads = [Thread(target=run) for run in (first, second, new_thread)]
+        threads[0].start()
+        assert entered.wait(10)
+        threads[1].start()
+        assert left.wait(10)
+        threads[1].join()
+        finish.set()
+        threads[0].join()
+        threads[2].start()
+        threads[2].join()
+        assert numbers == {"inside": 1, "first": 2, "second": 2, "new": 2} and torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
 
 
 def in_a_fork(job: Any) -> str:

@@ -37,6 +37,32 @@ def test_permissions_are_those_of_any_new_file(tmp_path: Path) -> None:
     assert stat.S_IMODE((tmp_path / "ours").stat().st_mode) == stat.S_IMODE((tmp_path / "theirs").stat().st_mode)
 
 
+@pytest.mark.parametrize("mode", [0o600, 0o664, 0o444])
+def test_an_existing_file_keeps_its_mode(tmp_path: Path, mode: int) -> None:
+    """Also the bits that the umask removes from new files."""
+    path = tmp_path / "file"
+    path.write_bytes(b"old")
+    path.chmod(mode)
+    previous = os.umask(0o022)
+    try:
+        atomic.write_atomically(path, b"new")
+    finally:
+        os.umask(previous)
+    assert (path.read_bytes(), stat.S_IMODE(path.stat().st_mode)) == (b"new", mode)
+
+
+def test_content_of_a_private_file_is_never_public(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.touch(0o600)
+
+    def content():
+        (temporary,) = tmp_path.glob(".file.*")
+        assert stat.S_IMODE(temporary.stat().st_mode) == 0o600
+        yield b"secret"
+
+    atomic.write_atomically(path, content())
+
+
 def test_a_lock_on_a_renamed_file_is_taken_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import fcntl
 

@@ -1,5 +1,8 @@
 """Limits on BLAS threads end with their context, also when several threads are scoring."""
 
+import os
+import subprocess
+import sys
 from threading import Event, Thread, get_ident
 from time import sleep
 
@@ -7,7 +10,7 @@ import numpy as np  # noqa: F401 (brings the library that is looked for)
 import pytest
 from threadpoolctl import ThreadpoolController, threadpool_info, threadpool_limits
 
-from softset.runtime.threads import in_threads, limited_to, on_one_thread, own_threads, parallel_map
+from softset.runtime.threads import in_threads, on_one_thread, own_threads, parallel_map
 
 
 def blas_threads() -> set[int]:
@@ -55,15 +58,41 @@ def test_overlapping_callers_restore_the_number_of_threads() -> None:
     if before == {1}:
         pytest.skip("there is one thread to begin with")
     try:
-        one, two = Thread(target=run_first), Thread(target=second)
-        one.start()
+        first_thread, second_thread = Thread(target=run_first), Thread(target=second)
+        first_thread.start()
         assert first_in.wait(10)
-        two.start()
-        one.join()
-        two.join()
+        second_thread.start()
+        first_thread.join()
+        second_thread.join()
         assert blas_threads() == before
     finally:
         ThreadpoolController().limit(limits=max(before), user_api="blas")  # for the tests that follow
+
+
+LATE_LIBRARY = """
+from threadpoolctl import threadpool_info
+from softset.runtime.threads import on_one_thread
+
+def blas() -> dict[str, int]:
+    return {library["filepath"]: library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+
+early = on_one_thread(blas)()
+import scipy.linalg
+late = on_one_thread(blas)()
+assert len(late) > len(early), "SciPy has no BLAS library of its own"
+print(*late.values(), *blas().values())
+"""
+
+
+def test_libraries_that_are_loaded_later_are_limited_too() -> None:
+    pytest.importorskip("scipy")
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "2"}
+    process = subprocess.run(
+        [sys.executable, "-c", LATE_LIBRARY], env=environment, capture_output=True, text=True, check=False
+    )
+    if "no BLAS library of its own" in process.stderr:
+        pytest.skip("SciPy uses the library of NumPy")
+    assert process.stdout.split() == ["1", "1", "2", "2"], process.stderr
 
 
 def workers(jobs: int = 8) -> int:
@@ -91,12 +120,12 @@ def test_own_threads_have_the_number_of_blas_threads() -> None:
 
 def test_the_callers_number_of_threads_takes_precedence() -> None:
     with threadpool_limits(2, user_api="blas"):
-        with limited_to(1), own_threads():
+        with own_threads(threads=1), own_threads():
             assert workers() == 1
-        with limited_to(3):
+        with own_threads(threads=3):
             assert blas_threads() == {1}
             assert workers() == 3
-        with limited_to(None):
+        with own_threads(enabled=False):
             assert blas_threads() == {2}
         assert blas_threads() == {2}
 
@@ -110,17 +139,17 @@ def test_parallel_map_keeps_the_order_and_ends_with_the_first_error(threads: int
         return job
 
     assert list(parallel_map(slower_first, range(6), threads)) == [0, 1, 2, 3, 4, 5]
-    found = parallel_map(slower_first, range(1_000), threads)
-    assert [next(found) for _ in range(7)] == [0, 1, 2, 3, 4, 5, 6]
+    results = parallel_map(slower_first, range(1_000), threads)
+    assert [next(results) for _ in range(7)] == [0, 1, 2, 3, 4, 5, 6]
     with pytest.raises(ValueError, match="seven"):
-        next(found)
+        next(results)
 
 
 def test_parallel_map_holds_no_more_than_a_few() -> None:
     """Of a long list of jobs, only those that are under way and one more are begun before their results are taken."""
     begun: list[int] = []
-    found = parallel_map(lambda job: begun.append(job) or job, range(1_000), threads=2)
-    assert next(found) == 0
+    results = parallel_map(lambda job: begun.append(job) or job, range(1_000), threads=2)
+    assert next(results) == 0
     sleep(0.05)
     assert len(begun) <= 3
-    found.close()
+    results.close()

@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Lock, Thread
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from softset.io.text import first_line
 DTYPES = ("float32", "bfloat16", "float16")
 NO_LIMIT = 1 << 62
 
+_SETTING_THREADS = Lock()
 _threaded_process: int | None = None  # the process in which torch first used threads
 
 
@@ -174,16 +176,29 @@ def _silence(transformers: Any) -> Iterator[None]:
 
 @contextmanager
 def _torch_threads(torch: Any, threads: int) -> Iterator[None]:
-    """Set the number of torch's threads, which is a setting of the whole process, and restore it."""
+    """Set the number of torch's threads for this thread, and restore it.
+
+    torch has one number for each thread, but a new thread begins with the number that any thread set last. So the
+    earlier number is set again from another thread: threads that start meanwhile would keep this one forever.
+    """
     check_not_forked(threads)
-    before = torch.get_num_threads()
-    if before != threads:
-        torch.set_num_threads(threads)
+    with _SETTING_THREADS:
+        before = torch.get_num_threads()
+        if before != threads:
+            torch.set_num_threads(threads)
+            _set_for_new_threads(torch, before)
     try:
         yield
     finally:
         if before != threads:
             torch.set_num_threads(before)
+
+
+def _set_for_new_threads(torch: Any, threads: int) -> None:
+    """Set the number with which new threads begin."""
+    setter = Thread(target=torch.set_num_threads, args=(threads,))
+    setter.start()
+    setter.join()
 
 
 def check_not_forked(threads: int) -> None:

@@ -16,9 +16,12 @@ def write_atomically(path: str | os.PathLike[str], content: bytes | Iterable[byt
     target = Path(path).resolve()  # a symbolic link is kept; the file it points to is replaced
     _check_parent(target, path)
     temporary = _temporary_name(target)
-    mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666  # the system applies its umask
+    mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
+    flags, first_mode = os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if mode is None else 0o600  # less the umask
     try:
-        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as stream:
+        with os.fdopen(os.open(temporary, flags, first_mode), "wb") as stream:
+            if mode is not None:
+                temporary.chmod(mode)
             stream.writelines([content] if isinstance(content, bytes) else content)
             stream.flush()
             os.fsync(stream.fileno())

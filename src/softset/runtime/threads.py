@@ -5,12 +5,13 @@ to one thread, and blocks of products are distributed over as many threads as BL
 """
 
 import os
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import cache, wraps
+from functools import lru_cache, wraps
 from threading import Lock
 from typing import ParamSpec, TypeVar
 
@@ -25,51 +26,37 @@ Result = TypeVar("Result")
 MAX_THREADS = 1024  # more than the cores of any machine; a hundred thousand threads would use up the memory
 
 
-class _OneThread:
-    """A context in which BLAS uses one thread.
+REQUESTED: ContextVar[int | None] = ContextVar("requested threads", default=None)
+_BLAS_IS_FREE = Lock()
+
+
+@contextmanager
+def _one_blas_thread() -> Iterator[int]:
+    """Limit BLAS to one thread; yield the number of threads that BLAS had, or 1 if another caller has limited it.
 
     The number of BLAS threads belongs to the process; with threadpoolctl only the thread that set it may restore it.
     So the first caller sets and restores it, and callers that enter meanwhile change nothing: if two callers restored
-    what they found, the process could be left at one thread.
+    the number from before their own call, the process could be left at one thread.
     """
-
-    def __init__(self) -> None:
-        self.free = Lock()
-
-    @contextmanager
-    def __call__(self) -> Iterator[int]:
-        """Yield the number of threads that the caller may use: those that BLAS had, or 1 if another caller has them."""
-        if not self.free.acquire(blocking=False):
-            yield 1
-            return
-        try:
-            allowed = max([lib.num_threads for lib in _controller().select(user_api="blas").lib_controllers], default=1)
-            with _controller().limit(limits=1, user_api="blas"):
-                yield max(allowed, 1)
-        finally:
-            self.free.release()
+    if not _BLAS_IS_FREE.acquire(blocking=False):
+        yield 1
+        return
+    try:
+        libraries = _blas_libraries(len(sys.modules))
+        allowed = max([library.num_threads for library in libraries.lib_controllers], default=1)
+        with libraries.limit(limits=1):
+            yield max(allowed, 1)
+    finally:
+        _BLAS_IS_FREE.release()
 
 
-ONE_THREAD = _OneThread()
-REQUESTED: ContextVar[int | None] = ContextVar("requested threads", default=None)
+@lru_cache(1)
+def _blas_libraries(modules: int) -> ThreadpoolController:  # noqa: ARG001 (the key of the cache)
+    """Return a controller of the loaded BLAS libraries.
 
-
-@cache
-def _controller() -> ThreadpoolController:
-    """Return the controller of the loaded BLAS libraries; finding them takes a millisecond."""
-    return ThreadpoolController()
-
-
-def limited_to(threads: int | None) -> AbstractContextManager[None]:
-    """Return a context in which `in_threads` uses that many threads and BLAS one; None sets no limit.
-
-    It uses the same lock as all other limits, because nested limits of the process could outlive each other.
-
-    >>> with limited_to(1):
-    ...     list(in_threads(len, ["a", "bb"]))
-    [1, 2]
+    The search takes a millisecond, so it is repeated only after an import: `modules` is the number of imported modules.
     """
-    return own_threads(threads is not None, threads)
+    return ThreadpoolController().select(user_api="blas")
 
 
 @contextmanager
@@ -86,7 +73,7 @@ def own_threads(enabled: bool = True, threads: int | None = None) -> Iterator[No
     if not enabled:
         yield
         return
-    with ONE_THREAD() as available:
+    with _one_blas_thread() as available:
         token = REQUESTED.set(threads or REQUESTED.get() or available)
         try:
             yield
@@ -100,7 +87,7 @@ def in_threads(function: Callable[[Job], Result], jobs: Iterable[Job]) -> Iterat
     >>> list(in_threads(len, ["a", "bb"]))
     [1, 2]
     """
-    with ONE_THREAD() as available:
+    with _one_blas_thread() as available:
         yield from parallel_map(function, jobs, REQUESTED.get() or available)
 
 
@@ -136,7 +123,7 @@ def on_one_thread(function: Callable[Parameters, Result]) -> Callable[Parameters
 
     @wraps(function)
     def limited(*arguments: Parameters.args, **options: Parameters.kwargs) -> Result:
-        with ONE_THREAD():
+        with _one_blas_thread():
             return function(*arguments, **options)
 
     return limited
