@@ -37,6 +37,12 @@ ONE: dict[str, Callable[[Any], Set]] = {
     "graded with a floor": lambda x: graded(x).with_floor(0.2),
     "graded at infinite aperture": lambda x: GradedSubspace.of(x, aperture=float("inf")),
     "graded from crisp": lambda x: ~GradedSubspace.from_crisp(crisp(x)),
+    "moved": lambda x: crisp(x).like(x.detach()),
+    "graded moved": lambda x: graded(x).like(x.detach()),
+    "graded whole moved": lambda x: graded(torch.vstack([x, torch.eye(6, dtype=x.dtype)])).like(x.detach()),
+    "crisp from graded": lambda x: graded(x).crisp(0.3),
+    "crisp from a graded complement": lambda x: (~graded(x)).with_floor(0.1).crisp(0.75),
+    "crisp at threshold 0": lambda x: graded(x).crisp(0.0),
 }
 TWO: dict[str, Callable[[Any, Any], Set]] = {
     "union": lambda x, y: crisp(x) | crisp(y),
@@ -195,13 +201,15 @@ def test_float32_gradients_are_those_of_float64(scale: float) -> None:
             assert (a - b).norm() < 0.03 * b.norm()
 
 
-def test_moving_a_set_keeps_its_gradient() -> None:
-    x = tensor(2, 4)
-    for A in (crisp(x), graded(x)):
-        moved = A.like(torch.ones(4, dtype=torch.float32))
-        assert moved.membership(torch.ones(4)).dtype == torch.float32
-        if isinstance(A, Subspace):
-            assert moved.membership(torch.ones(4)).requires_grad
+@pytest.mark.parametrize("make", [crisp, graded, lambda x: ~graded(x)])
+def test_moving_a_set_keeps_its_gradient(make: Callable[[Any], Set]) -> None:
+    x, v = tensor(2, 4), torch.ones(4)
+    memberships = make(x).like(v).membership(v), make(x).membership(v.double())
+    assert memberships[0].dtype == torch.float32
+    gradients = [torch.autograd.grad(m, x)[0] for m in memberships]
+    assert torch.allclose(*gradients, atol=1e-6)
+    in_numpy = make(x).like(np.ones(4)).membership(np.ones(4))
+    assert isinstance(in_numpy, np.floating) and in_numpy == pytest.approx(memberships[1].item())
 
 
 def test_saved_and_read_back(tmp_path: Any) -> None:

@@ -215,6 +215,17 @@ def to_numpy(array: Array) -> np.ndarray:
     return np.asarray(array.cpu() if hasattr(array, "cpu") else array)
 
 
+def moved_to(rows: Array, array: Array) -> Array:
+    """Return an array of a set in the wide type, in the library and on the device of `rows`.
+
+    It keeps its gradient from torch to torch.
+    """
+    xp, wide, device = namespace(rows), _wide_type(rows), array_api_compat.device(rows)
+    if array_api_compat.is_torch_array(array) and array_api_compat.is_torch_array(rows):
+        return xp.astype(array_api_compat.to_device(array, device), wide, copy=False)
+    return xp.asarray(to_numpy(array), dtype=wide, device=device)
+
+
 # Gradients are not part of the array API standard; among the supported libraries only torch has them.
 
 

@@ -5,9 +5,8 @@ from math import sqrt
 from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
-from array_api_compat import device, is_torch_array, to_device
 
-from softset.algebra.arrays import Array, as_rows, coarser_type, namespace, to_numpy, traces_gradient, widen
+from softset.algebra.arrays import Array, as_rows, coarser_type, namespace, to_numpy, traces_gradient
 from softset.algebra.membership import MeasuredRows, measure_rows
 from softset.algebra.rank import tolerance
 from softset.errors import AmbientError, FileError, InputError, ShapeError
@@ -22,6 +21,8 @@ class SoftSet(Protocol):
     >>> isinstance(Subspace.whole(2), SoftSet), isinstance(GradedSubspace.of([[1, 0]]), SoftSet)
     (True, True)
     """
+
+    __slots__ = ()
 
     @property
     def ambient(self) -> int:
@@ -61,7 +62,7 @@ class SoftSet(Protocol):
     def __bool__(self) -> bool: ...
 
 
-class BaseSet:
+class BaseSet(SoftSet):
     """An immutable set: orthonormal rows `_frame` (r, d) in float64, and the caller's floating type `_dtype`."""
 
     __slots__ = ("_dtype", "_frame")
@@ -99,11 +100,6 @@ class BaseSet:
         """The dimension d of the space that the set lives in."""
         return int(self._frame.shape[1])
 
-    @property
-    def dim(self) -> int:
-        """The dimension of the set."""
-        raise NotImplementedError
-
     def __bool__(self) -> bool:
         return self.dim > 0
 
@@ -127,15 +123,6 @@ class BaseSet:
     @classmethod
     def empty(cls, d: int, *, like: Array = None) -> Self:
         """Return the set that holds only the zero vector of R^d, in the library and type of `like` (NumPy, float64)."""
-        raise NotImplementedError
-
-    def __invert__(self) -> Self:
-        raise NotImplementedError
-
-    def __and__(self, other: Any) -> Self:
-        raise NotImplementedError
-
-    def __le__(self, other: Any) -> bool:
         raise NotImplementedError
 
     def _memberships(self, measured: MeasuredRows) -> Array:
@@ -285,14 +272,6 @@ class BaseSet:
             raise FileError(f"{path} lacks a part of a softset {cls.__name__}, or has one too many: save it again")
         tensors["directions"] = _orthonormal_rows(path, tensors["directions"])
         return cls._from_file(os.fspath(path), tensors, np.dtype(dtype), metadata)
-
-
-def moved_to(rows: Array, part: Array) -> Array:
-    """Return an array of a set in float64, in the library and on the device of `rows`, with its gradient."""
-    xp = namespace(rows)
-    if is_torch_array(part) and is_torch_array(rows):
-        return xp.astype(to_device(part, device(rows)), widen(rows).dtype, copy=False)
-    return xp.asarray(to_numpy(part), dtype=widen(rows).dtype, device=device(rows))
 
 
 def _orthonormal_rows(path: str | os.PathLike[str], rows: np.ndarray) -> np.ndarray:

@@ -9,8 +9,9 @@ from math import inf
 from typing import NamedTuple, Self
 
 from softset.algebra import lattice
-from softset.algebra.arrays import Array, detach, identity, namespace, transpose
-from softset.algebra.graded_logic import regular_conjunction
+from softset.algebra.angles import residual
+from softset.algebra.arrays import Array, attach, detach, identity, moved_to, namespace, traces_gradient, transpose
+from softset.algebra.graded_logic import Spectrum, regular_conjunction
 from softset.algebra.membership import MeasuredRows
 from softset.algebra.rank import Frame, differentiable_basis
 
@@ -70,6 +71,22 @@ class DifferentiableForm(NamedTuple):
         square = (xp.vecdot(inside, rows) + self.rest * xp.vecdot(outside, outside)) / norms**2
         clear = xp.astype(m, square.dtype) ** 2 > 16 * float(xp.finfo(square.dtype).eps)
         return xp.sqrt(xp.where(clear, square, xp.ones_like(square)))
+
+    def eigenvectors(self, spectrum: Spectrum, selected: Array) -> Array:
+        """Return the selected directions of the spectrum of C, whose span is a differentiable function of C.
+
+        To first order, C changes a direction q of grade g by q_j (q_j' C q) / (g - g_j) for each other direction q_j.
+        """
+        Q, grades, rest = spectrum
+        inside, outside = Q[selected, :], Q[~selected, :]
+        g, image = grades[selected][:, None], self.project(inside)
+        change = (image @ transpose(outside)) / (g - grades[~selected]) @ outside + residual(image, Q) / (g - rest)
+        return differentiable_basis(inside, attach(inside, change))
+
+    def moved_to(self, rows: Array) -> Self | None:
+        """Return the form in the library and on the device of `rows`, or None if they cannot trace its gradient."""
+        form = self._replace(D=moved_to(rows, self.D), H=moved_to(rows, self.H))
+        return form if traces_gradient(form.D) or traces_gradient(form.H) else None
 
     def _parts(self, rows: Array) -> tuple[Array, Array]:
         """Return D' H D v, and the part of v orthogonal to D."""

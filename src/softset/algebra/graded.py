@@ -12,12 +12,13 @@ from softset.algebra.arrays import (
     as_weights,
     attach,
     detach,
+    moved_to,
     namespace,
     traces_gradient,
     transpose,
     unit_rows,
 )
-from softset.algebra.base import BaseSet, SoftSet, moved_to
+from softset.algebra.base import BaseSet, SoftSet
 from softset.algebra.differentiable import DifferentiableForm
 from softset.algebra.graded_logic import (
     Spectrum,
@@ -142,7 +143,8 @@ class GradedSubspace(BaseSet):
         return self._shifted(floor, 1 - floor)
 
     def _moved_to(self, rows: Array) -> Self:
-        return self._of(moved_to(rows, self._frame), moved_to(rows, self._grades), self._rest, rows.dtype)
+        form = self._form and self._form.moved_to(rows)
+        return self._of(moved_to(rows, self._frame), moved_to(rows, self._grades), self._rest, rows.dtype, form)
 
     # Properties
 
@@ -220,7 +222,7 @@ class GradedSubspace(BaseSet):
         """
         if not 0 <= threshold < 1:
             raise InputError(f"the threshold must be at least 0 and below 1, but {threshold} was given")
-        return self._spectrum().above(threshold, self._dtype)
+        return self._spectrum().above(threshold, self._dtype, self._form)
 
     # Operators
 

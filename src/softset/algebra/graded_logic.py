@@ -32,11 +32,12 @@ class Spectrum(NamedTuple):
         inside = transpose(self.directions) @ (self.directions * (grades - rest)[:, None])
         return inside + rest * identity(inside)
 
-    def above(self, threshold: float, dtype: Any) -> Subspace:
-        """Return the directions with a grade above the threshold, as a crisp set."""
+    def above(self, threshold: float, dtype: Any, form: Any = None) -> Subspace:
+        """Return the directions with a grade above the threshold, as a crisp set; differentiable if a `form` is."""
         complemented = self.rest > threshold
         selected = self.grades <= threshold if complemented else self.grades > threshold
-        return Subspace._of(self.directions[selected, :], dtype, complemented=complemented)
+        directions = self.directions[selected, :] if form is None else form.eigenvectors(self, selected)
+        return Subspace._of(directions, dtype, complemented=complemented)
 
 
 def trace_of_product(C: Spectrum, B: Spectrum) -> float:

@@ -15,13 +15,14 @@ from softset.algebra.arrays import (
     as_stack,
     detach,
     identity,
+    moved_to,
     namespace,
     traces_gradient,
     transpose,
     unit_rows,
     widen,
 )
-from softset.algebra.base import BaseSet, SoftSet, moved_to
+from softset.algebra.base import BaseSet, SoftSet
 from softset.algebra.lattice import Flat
 from softset.algebra.membership import MeasuredRows, norm_ratio
 from softset.algebra.rank import Frame, differentiable_basis, independent, independent_stack, tolerance
