@@ -1,10 +1,14 @@
 """Items and named sets from files."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from softset.collections import items
 from softset.collections.items import Item, read_items
+from softset.collections.parquet import read_tables
 from softset.errors import FileError, MissingExtraError
 from softset.query.named_sets import read_sets
 
@@ -109,3 +113,70 @@ def test_named_sets(tmp_path: Path) -> None:
 def test_broken_sets(tmp_path: Path, name: str, content: str | bytes, sentence: str) -> None:
     with pytest.raises(FileError, match=sentence):
         read_sets(write(tmp_path / name, content))
+
+
+def write_bomb(path: Path) -> None:
+    """Write a file of under 1 KB whose 65,536 rows all hold the same text of 1 MB."""
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    texts = pa.DictionaryArray.from_arrays(pa.array([0] * 65_536, pa.int32()), pa.array(["x " * 500_000]))
+    pq.write_table(pa.table({"text": texts}), path, compression="zstd", store_schema=False)
+    assert path.stat().st_size < 1_000
+
+
+def test_a_small_parquet_file_of_many_gigabytes_is_an_error(tmp_path: Path) -> None:
+    write_bomb(tmp_path / "bomb.parquet")
+    limit = "import resource; resource.setrlimit(resource.RLIMIT_AS, (3 * 2**30,) * 2)"
+    code = f"{limit}; from softset.cli import main; main()"
+    command = [sys.executable, "-c", code, "index", "bomb.parquet", "--out", "c", "--model", "words"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 2 and done.stderr.count("\n") == 1
+    assert "bomb.parquet has rows that decode to more than 1 GB in one block" in done.stderr
+    assert not (tmp_path / "c").exists()
+
+
+@pytest.mark.parametrize("kind", ["lists", "structs", "maps"])
+def test_decoded_bytes_of_nested_columns_are_bounded(tmp_path: Path, kind: str) -> None:
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    text = "x" * 100_000
+    rows = {"lists": [[text] * 4] * 500, "structs": [{"a": text}] * 2_000, "maps": [{text: text}] * 1_000}[kind]
+    types = {"lists": pa.list_(pa.string()), "structs": pa.struct([("a", pa.string())])}
+    values = [list(row.items()) for row in rows] if kind == "maps" else rows
+    column = pa.array(values, types.get(kind, pa.map_(pa.string(), pa.string())))
+    pq.write_table(pa.table({"text": ["x"] * len(rows), "more": column}), tmp_path / "a.parquet")
+    with pytest.raises(FileError, match=r"a\.parquet has rows that decode to more than 0\.1"):
+        list(read_tables(tmp_path / "a.parquet", max_bytes=2**27))
+    (table,) = read_tables(tmp_path / "a.parquet", max_bytes=2**28)
+    assert table.equals(pq.read_table(tmp_path / "a.parquet"))
+
+
+def test_decoded_bytes_of_numbers_are_bounded(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    pq.write_table(pa.table({"vector": pa.array([[0.5] * 100_000] * 100, pa.list_(pa.float32()))}), tmp_path / "v")
+    with pytest.raises(FileError, match="decode to more than"):
+        next(read_tables(tmp_path / "v", max_bytes=39_999_999))
+    assert next(read_tables(tmp_path / "v", max_bytes=42_000_000)).num_rows == 100
+
+
+def test_text_in_parquet_that_is_not_utf8_is_an_error(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    pq.write_table(pa.table({"text": pa.array([b"caf\xe9"]).view(pa.string())}), tmp_path / "a.parquet")
+    with pytest.raises(FileError, match=r"a\.parquet has a text that is not UTF-8"):
+        list(read_items(tmp_path / "a.parquet"))
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.jsonl", "a.csv"])
+def test_long_lines_are_an_error(tmp_path: Path, name: str, monkeypatch) -> None:
+    monkeypatch.setattr(items, "MAX_LINE_BYTES", 2**20)
+    path = write(
+        tmp_path / name, "text\n" + "x" * (2**20 + 1) + "\n" if name != "a.jsonl" else '"' + "x" * 2**20 + '"\n'
+    )
+    with pytest.raises(FileError, match=r"line \d: the line has more than 1 MB; split it"):
+        list(read_items(path))

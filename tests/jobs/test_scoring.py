@@ -17,6 +17,7 @@ from softset.errors import FileError, InputError
 from softset.io.atomic import open_locked
 from softset.jobs import score, score_files
 from softset.jobs.inputs import list_spans, read_blocks
+from tests.collections.test_items import write_bomb
 from tests.jobs.conftest import QUIET, pairs, read, workers_of, write
 
 pytestmark = QUIET
@@ -124,6 +125,13 @@ def test_blocks_are_complete_for_any_batch_size_of_the_reader(tmp_path: Path, mo
     blocks = [(at, table["id"].to_pylist()) for span in spans for at, table in read_blocks(span, ("id",), block=20)]
     assert [(at, len(names)) for at, names in blocks] == [(0, 20), (1, 20), (2, 20), (3, 20), (4, 15)]
     assert [name for _, names in blocks for name in names] == [f"0-{at}" for at in range(95)]
+
+
+def test_a_small_file_of_many_gigabytes_is_an_error(tmp_path: Path) -> None:
+    write_bomb(tmp_path / "bomb.parquet")
+    for span in list_spans(str(tmp_path / "bomb.parquet"), ("text",)):
+        with pytest.raises(FileError, match="has rows that decode to more than 1 GB in one block"):
+            next(read_blocks(span, ("text",)))
 
 
 def test_a_text_that_is_not_utf8_is_reported_with_its_id(two_processes, tmp_path: Path) -> None:

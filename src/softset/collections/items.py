@@ -7,12 +7,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from softset.errors import FileError, MissingExtraError
+from softset.collections.parquet import read_tables
+from softset.errors import FileError
 from softset.search.results import Item
 
 __all__ = ["Item", "read_items"]
 
 MAX_FIELD_CHARACTERS = 16 * 2**20
+MAX_LINE_BYTES = 64 * 2**20
 NumberedRecords = Iterator[tuple[int, dict[str, Any]]]
 
 
@@ -86,7 +88,10 @@ def _check_writable(item: Item, where: str) -> None:
 
 def _read_lines(source: Path) -> Iterator[tuple[int, str]]:
     with source.open("rb") as file:
-        for number, line in enumerate(file, 1):
+        for number, line in enumerate(iter(lambda: file.readline(MAX_LINE_BYTES + 1), b""), 1):
+            if len(line) > MAX_LINE_BYTES:
+                limit = f"more than {MAX_LINE_BYTES // 2**20} MB"
+                raise FileError(f"{source}, line {number}: the line has {limit}; split it into shorter texts")
             try:
                 yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
             except UnicodeDecodeError as error:
@@ -132,11 +137,6 @@ def _read_json_lines(source: Path) -> NumberedRecords:
 
 def _read_parquet(source: Path) -> NumberedRecords:
     try:
-        from pyarrow import ArrowException, parquet
-    except ImportError:
-        raise MissingExtraError("Parquet files need pyarrow: pip install 'softset[ray]'") from None
-    try:
-        batches = parquet.ParquetFile(source).iter_batches()
-        yield from enumerate((record for batch in batches for record in batch.to_pylist()), 1)
-    except ArrowException as error:
-        raise FileError(f"{source} is not a complete Parquet file: {error}") from error
+        yield from enumerate((record for table in read_tables(source) for record in table.to_pylist()), 1)
+    except UnicodeDecodeError as error:
+        raise FileError(f"{source} has a text that is not UTF-8 ({error.reason}): convert it first") from error

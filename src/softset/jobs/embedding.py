@@ -11,6 +11,7 @@ import numpy as np
 from softset.collections.collection import Collection
 from softset.collections.id_collection import text_encoder
 from softset.collections.items import Item
+from softset.collections.parquet import read_tables
 from softset.encoders.loading import EncoderOptions, load_encoder
 from softset.errors import InputError
 from softset.jobs.inputs import ROWS_PER_BLOCK, column_values, compute_rows, list_spans, text_problem
@@ -117,13 +118,12 @@ def build_collection(
 
 
 def _tables(folder: Path) -> Iterator[Any]:
-    """Yield the rows with a vector, file by file."""
+    """Yield the rows with a vector, in blocks."""
     import pyarrow.compute as pc
-    import pyarrow.parquet as pq
 
     for path in sorted(folder.glob("part-*.parquet")):
-        table = pq.read_table(path, columns=["id", "text", "vector"])
-        yield table.filter(pc.is_valid(table["vector"]))
+        for table in read_tables(path, ("id", "text", "vector")):
+            yield table.filter(pc.is_valid(table["vector"]))
 
 
 def vector_rows(column: Any) -> np.ndarray:

@@ -6,15 +6,17 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
+from softset.collections.parquet import MAX_TABLE_BYTES, ROWS_PER_TABLE, read_tables
 from softset.errors import FileError, InputError, SoftsetError
 from softset.io.text import first_line
 
 Result = TypeVar("Result")
 MAX_CHARACTERS = 1_000_000
-ROWS_PER_BLOCK = 4_096  # rows that are scored and written together
+ROWS_PER_BLOCK = ROWS_PER_TABLE  # rows that are scored and written together
 BLOCKS_PER_SPAN = 16  # work of one task: more would leave workers idle at the end, fewer would cost more overhead
 
 
@@ -84,25 +86,12 @@ def _read_metadata(path: Path, columns: Sequence[str]) -> tuple[Any, Any]:
     return metadata, schema.field(columns[0]).type
 
 
-def read_blocks(span: BlockSpan, columns: Sequence[str], *, block: int = ROWS_PER_BLOCK) -> Iterator[tuple[int, Any]]:
+def read_blocks(
+    span: BlockSpan, columns: Sequence[str], *, block: int = ROWS_PER_BLOCK, max_bytes: int = MAX_TABLE_BYTES
+) -> Iterator[tuple[int, Any]]:
     """Yield the number of each block of a span within its row group, and its table."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    with pq.ParquetFile(span.path) as file:
-        rows = file.metadata.row_group(span.group).num_rows
-        pending, number = [], 0
-        for batch in file.iter_batches(batch_size=block, row_groups=[span.group], columns=list(columns)):
-            pending.append(batch)
-            # Batches may be smaller than requested: at the end, and for texts of more than 2 GB.
-            if sum(part.num_rows for part in pending) < min(block, rows - number * block):
-                continue
-            table = pa.Table.from_batches(pending)
-            if number >= span.first:
-                yield number, table.slice(0, block)
-            pending, number = table.slice(block).to_batches(), number + 1
-            if number >= span.first + span.blocks:
-                return
+    tables = read_tables(span.path, columns, rows=block, group=span.group, skip=span.first, max_bytes=max_bytes)
+    yield from enumerate(islice(tables, span.blocks), span.first)
 
 
 def column_values(column: Any) -> list[Any]:

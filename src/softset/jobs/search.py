@@ -26,6 +26,7 @@ from softset.vectors.rows import rescale_extreme_rows, row_norms
 __all__ = ["ParquetCollection", "VectorColumns"]
 
 VECTORS_PER_BLOCK = 65_536  # 100 MB for 384 dimensions
+MAX_BLOCK_BYTES = 2**31  # 8,192 dimensions
 
 
 class VectorColumns(NamedTuple):
@@ -96,6 +97,9 @@ def _best(block: VectorBlock, plans: Sequence[Plan], top: int, excluded: Sequenc
     return [block.select(ranking.indices, ranking.scores) for ranking in rankings]
 
 
+_read_vectors = partial(read_blocks, block=VECTORS_PER_BLOCK, max_bytes=MAX_BLOCK_BYTES)
+
+
 class _SearchWorker:
     """A Ray actor that reads spans and applies a pass to each of their blocks."""
 
@@ -111,7 +115,7 @@ class _SearchWorker:
 
     def _blocks(self, span: BlockSpan) -> Iterator[VectorBlock]:
         """Yield the items with a vector; vectors must be finite and have the right number of dimensions."""
-        for number, table in read_blocks(span, self.columns, block=VECTORS_PER_BLOCK):
+        for number, table in _read_vectors(span, self.columns):
             rows = np.flatnonzero(np.asarray(table.column(self.columns.vector).is_valid()))
             if not len(rows):
                 continue
@@ -262,7 +266,7 @@ def _measure(spans: Sequence[BlockSpan], columns: VectorColumns) -> tuple[int, i
     last = spans[-1]
     with pq.ParquetFile(last.path) as file:
         size = last.start + file.metadata.row_group(last.group).num_rows
-    blocks = (table for span in spans for _, table in read_blocks(span, columns, block=VECTORS_PER_BLOCK))
+    blocks = (table for span in spans for _, table in _read_vectors(span, columns))
     vector_columns = (table.column(columns.vector) for table in blocks)
     vectors = next((column.drop_null() for column in vector_columns if column.null_count < len(column)), None)
     dimensions = 0 if vectors is None else int(vector_rows(vectors.slice(0, 1)).shape[1])
