@@ -11,6 +11,8 @@ from threadpoolctl import threadpool_info
 
 from softset import GradedSubspace, Subspace, WordVectors, load_words
 from softset.algebra import and_min, and_product, not_, or_max, or_product
+from softset.collections.collection import Collection
+from softset.collections.items import Item
 from softset.errors import InputError, QueryError, UnknownWordError
 from softset.query.logic import Logic
 from softset.search import exact
@@ -343,6 +345,25 @@ def test_most_similar_accepts_what_gensim_accepts(words: WordVectors) -> None:
     with pytest.raises(InputError, match="a word or a list of words is needed, but 3 was given"):
         _ = words[3]
     assert words.span("red").dim == 1 and next(iter(words)) == "the"
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-30, 1e30, 1e300])
+def test_the_length_of_a_vector_does_not_change_its_neighbours(words: WordVectors, scale: float) -> None:
+    far = words["red"].astype(np.float64) * scale
+    assert words.most_similar(far, topn=5) == words.most_similar(words["red"], topn=5)
+
+
+def test_only_the_ratio_of_weights_counts(words: WordVectors) -> None:
+    for tiny, plain in (("{red^1e-13}", "red"), ("{red^2e-20, blue^1e-20}", "{red^2, blue}")):
+        assert names(words.find(tiny)) == names(words.find(plain))
+
+
+def test_percentiles_count_the_items_that_can_be_found(tmp_path) -> None:
+    items = [Item(f"w{i}") for i in range(100)]
+    vectors = np.random.default_rng(3).standard_normal((100, 4))
+    collection = Collection.create(tmp_path / "c", items, vectors=vectors).delete([f"w{i}" for i in range(50, 75)])
+    result = collection.find("w1", top=100)  # 74 of 100: neither deleted items nor the example can be found
+    assert [hit.percentile for hit in result] == [round(100 * (73 - i) / 74, 4) for i in range(len(result))]
 
 
 def test_skipping_unknown_words_is_fast(words: WordVectors) -> None:

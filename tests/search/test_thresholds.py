@@ -7,7 +7,7 @@ import pytest
 
 from softset import load_words
 from softset.errors import InputError
-from softset.query.thresholds import mean_direction
+from softset.query.thresholds import mean_direction, thresholds_of
 from softset.search.source import MAX_UNSAMPLED
 from softset.search.words import WordVectors
 from softset.vectors.storage import ROWS_READ_BACK, write_vectors
@@ -48,6 +48,12 @@ def test_memberships_follow_the_formula(words, query, combined) -> None:
     assert [hit.index for hit in found] == order.tolist()
     assert [hit.membership for hit in found] == pytest.approx(expected[order].tolist(), abs=1e-6)
     assert "logic:logistic|" in found.signature
+
+
+def test_the_rank_of_a_sample_is_rounded() -> None:
+    cosines = np.array([[0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]])
+    assert thresholds_of(cosines, 50).tolist() == [0.9]  # 8 of 50 are expected members, 1.6 of 10
+    assert thresholds_of(cosines, 60).tolist() == [1.0]  # 8 of 60, 1.33 of 10
 
 
 def test_direction_counts_and_scale_does_not(words) -> None:
@@ -101,7 +107,7 @@ def test_coordinates_of_whitened_words_match_their_vectors(scale: float) -> None
     lengths = np.linalg.norm(words.matrix, axis=1, keepdims=True)
     units = words.matrix / np.where(lengths > 0, lengths, 1)
     for k in (1, 3, 40):
-        found = words.projector(directions[:k])(0, 400)
+        found, _ = words.projector(directions[:k])(0, 400)
         assert found == pytest.approx(directions[:k] @ units.T, abs=1e-5) and not found[:, 7].any()
 
 

@@ -15,8 +15,8 @@ docs/results.md has the table for the test sets.
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
-from math import cos, inf
-from operator import and_, not_, or_
+from math import cos, inf, sqrt
+from operator import add, and_, not_, or_
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from softset.errors import InputError
@@ -27,7 +27,15 @@ if TYPE_CHECKING:  # the command line shows the names of logics in its help, whi
 
     from softset.algebra import SoftSet, Subspace
 
-__all__ = ["Logic", "combined_memberships", "combined_set", "leaf_set", "resolve_logic", "truth_values"]
+__all__ = [
+    "Logic",
+    "combined_error",
+    "combined_memberships",
+    "combined_set",
+    "leaf_set",
+    "resolve_logic",
+    "truth_values",
+]
 
 LeafTree = Examples | Named
 Connective = Callable[..., Any]
@@ -129,6 +137,17 @@ def leaf_set(logic: Logic, rows: "np.ndarray", weights: "np.ndarray") -> "SoftSe
 def combined_memberships(logic: Logic, tree: Tree, by_leaf: dict[LeafTree, Any]) -> Any:
     """Return the memberships (n,) in a tree from the memberships (n,) in its leaves."""
     return _evaluate(tree, by_leaf, *_connectives(logic))
+
+
+def combined_error(logic: Logic, tree: Tree, by_leaf: dict[LeafTree, float]) -> float:
+    """Return a bound of the error of a membership in a tree from bounds of the errors in its leaves.
+
+    AND and OR change by at most as much as their operands, and so does 1 - a. For sqrt(1 - a^2) the bound of an error e
+    is sqrt(2 e), which it reaches near a = 1.
+    """
+    negation = (lambda error: error) if logic.name == "logistic" else (lambda error: sqrt(2 * error))
+    error: float = _evaluate(tree, by_leaf, add, add, negation)
+    return error
 
 
 def _evaluate(tree: Tree, by_leaf: dict[LeafTree, Any], and_: Connective, or_: Connective, not_: Connective) -> Any:

@@ -15,7 +15,15 @@ from softset.algebra import SoftSet
 from softset.errors import InputError
 from softset.io.text import counted
 from softset.query.expression import Example, Examples, Tree, leaves
-from softset.query.logic import LeafTree, Logic, combined_memberships, combined_set, leaf_set, truth_values
+from softset.query.logic import (
+    LeafTree,
+    Logic,
+    combined_error,
+    combined_memberships,
+    combined_set,
+    leaf_set,
+    truth_values,
+)
 from softset.query.parser import parse
 from softset.query.thresholds import MIN_THRESHOLD, Centroid, mean_direction
 
@@ -121,6 +129,13 @@ class Plan:
             return memberships[0]
         by_leaf = {leaf.tree: values for leaf, values in zip(self.leaves, memberships, strict=True)}
         return combined_memberships(self.logic, self.tree, by_leaf)
+
+    def score_error(self, errors: Sequence[float]) -> float:
+        """Return a bound of the error of a score from bounds of the errors of its memberships in each of `sets`."""
+        if self.combined is not None or isinstance(self.tree, LeafTree):
+            return errors[0]
+        by_leaf = {leaf.tree: error for leaf, error in zip(self.leaves, errors, strict=True)}
+        return combined_error(self.logic, self.tree, by_leaf)
 
     @property
     def resolved_as(self) -> dict[str, str]:

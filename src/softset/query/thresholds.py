@@ -92,6 +92,11 @@ class Centroid:
         """The dimension of the space that contains the set."""
         return len(self.direction)
 
+    @property
+    def max_slope(self) -> float:
+        """The largest derivative of the membership by the cosine, at the threshold."""
+        return 0.5 / self.threshold
+
     def factor(self) -> np.ndarray:
         """Return the direction as one row (1, d)."""
         return self.direction[None, :]
@@ -118,6 +123,6 @@ def mean_direction(rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
     >>> mean_direction(np.array([[2.0, 0], [0, 3.0]]), np.array([1.0, 1.0])).round(3).tolist()
     [0.707, 0.707]
     """
-    mean: np.ndarray = weights @ unit_rows(rows)
+    mean: np.ndarray = weights / np.abs(weights).max() @ unit_rows(rows)
     length = sqrt(mean @ mean)
     return mean / length if length > 1e-12 else mean * 0

@@ -1,24 +1,28 @@
 """The exact engine: it scores every item, block by block, so that memory does not depend on the number of items.
 
-The pass over all items is in float32. The best candidates are then scored again in float64, each by itself, so that
-equal vectors have equal scores (a matrix product may round its last rows differently), ties are in the order of the
-items, and NOT of a membership near 1 keeps its digits.
+The pass over all items is in float32, with bounds of its errors. Every item that may be among the best within these
+bounds is scored again in float64, each by itself, so that the result is that of a search in float64: equal vectors have
+equal scores (a matrix product may round its last rows differently), and ties are in the order of the items.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from softset.query.plan import LeafSet, Plan
 from softset.query.thresholds import Centroid, kth_largest
-from softset.search.source import VectorSource, run_blocks
+from softset.search.source import MANY_DIRECTIONS, VectorSource, run_blocks
 
 __all__ = ["Ranking", "largest", "rescore", "search"]
 
 BLOCK_BYTES = 16 * 2**20
+ITEMS_PER_BLOCK = 4_096  # for many directions: the coordinates of 64 directions then stay in a processor's cache
 MAX_DIRECTIONS = 2_048  # directions of all sets in one pass: 8 KB of coordinates for each item
-MAX_CANDIDATES = 2**20  # candidates of all plans, after which the worst are dropped: 20 MB
+MAX_CANDIDATES = 2**20  # candidates of all plans, after which the worst are dropped: 24 MB
+RESCORED_ROWS = 8_192  # candidates that are scored in float64 at once
+ROUNDING = 16 * float(np.finfo(np.float32).eps)  # of one set's membership, after its coordinates are known
 
 
 @dataclass(frozen=True)
@@ -54,11 +58,9 @@ def search(
 ) -> list[Ranking]:
     """Return the `top` items of each plan among the first `stop` items, without hidden and excluded items."""
     n = len(source) if stop is None else min(stop, len(source))
-    # Scores in float32 are accurate to 1e-6, those under a NOT to 1e-3: a margin for the order in float64.
-    count = top + max(64, top // 2)
     rankings = []
     for first, last in _batches(plans):
-        candidates = _scan(source, plans[first:last], count, excluded[first:last], n)
+        candidates = _scan(source, plans[first:last], top, excluded[first:last], n)
         pairs = zip(plans[first:last], candidates, strict=True)
         rankings += [rescore(source, plan, indices, top) for plan, indices in pairs]
     return rankings
@@ -79,6 +81,12 @@ def _batches(plans: Sequence[Plan]) -> Iterator[tuple[int, int]]:
 
 def rescore(source: VectorSource, plan: Plan, indices: np.ndarray, top: int) -> Ranking:
     """Return the best of the items at the given indices by their scores in float64; zero vectors score 0."""
+    starts = range(0, max(len(indices), 1), RESCORED_ROWS)
+    scores = [_exact_scores(source, plan, indices[start : start + RESCORED_ROWS]) for start in starts]
+    return Ranking.of(indices, np.concatenate(scores), top)
+
+
+def _exact_scores(source: VectorSource, plan: Plan, indices: np.ndarray) -> np.ndarray:
     centroids = [leaf for leaf in plan.sets if isinstance(leaf, Centroid)]
     if len(centroids) == len(plan.sets):
         cosines = source.cosines(np.array([leaf.direction for leaf in centroids]), indices)
@@ -89,57 +97,73 @@ def rescore(source: VectorSource, plan: Plan, indices: np.ndarray, top: int) -> 
         rows = source.take(indices).astype(np.float64)
         zero = ~rows.any(axis=1)
         scores = plan.score([np.asarray(leaf.membership(rows)) for leaf in plan.sets])
-    return Ranking.of(indices, np.where(zero, 0.0, scores), top)
+    return np.where(zero, 0.0, scores)
 
 
 # The pass in float32
 
 
-# An item that may be among the best of a plan: the plan's number, the item's index, its score.
-CANDIDATE = np.dtype([("plan", np.int64), ("index", np.int64), ("score", np.float32)])
+# An item that may be among the best of a plan: the plan's number, the item's index, bounds of its score.
+CANDIDATE = np.dtype([("plan", np.int64), ("index", np.int64), ("lower", np.float32), ("upper", np.float32)])
 
 
 def _scan(
-    source: VectorSource, plans: Sequence[Plan], count: int, excluded: Sequence[frozenset[int]], n: int
+    source: VectorSource, plans: Sequence[Plan], top: int, excluded: Sequence[frozenset[int]], n: int
 ) -> list[np.ndarray]:
-    """Return the indices of the `count` best items of each plan, by their scores in float32."""
+    """Return the indices of all items that may be among the `top` best of each plan, in the order of the items."""
     scorer = _BlockScorer(source, plans, excluded)
     size = max(BLOCK_BYTES // (4 * (source.dimensions + scorer.directions)), 256)
-    # The first block gives each plan a lower bound, and few items of later blocks are above it.
-    scores = scorer(0, min(size, n))
-    scores[np.isnan(scores)] = -np.inf  # from a damaged file; later comparisons are false for NaN
-    bounds = np.array([kth_largest(row, count) if len(row) > count else -np.inf for row in scores])
-    parts = [_select((scores >= bounds[:, None]) & (scores > -np.inf), scores, 0)]
+    # The first block gives each plan a lower bound, and few items of later blocks reach it.
+    first = _ScoredBlock(0, *scorer(0, min(size, n)))
+    bounds = first.lower_bounds(top)
+    parts = [first.select(bounds)]
+    step = size if scorer.directions < MANY_DIRECTIONS else ITEMS_PER_BLOCK
 
     def scan_block(start: int, stop: int) -> np.ndarray:
-        scores = scorer(start + size, stop + size)
-        return _select(scores > bounds[:, None], scores, start + size)
+        return _ScoredBlock(start + size, *scorer(start + size, stop + size)).select(bounds)
 
-    limit = max(MAX_CANDIDATES, 2 * count * len(plans))
-    for candidates in run_blocks(scan_block, max(n - size, 0), size, scorer.directions):
+    limit = MAX_CANDIDATES
+    for candidates in run_blocks(scan_block, max(n - size, 0), step, scorer.directions):
         parts.append(candidates)
         if sum(map(len, parts)) > limit:
-            best = _prune(parts, len(plans), count)
-            parts = [np.concatenate(best)]
-            lowest = [group["score"].min() if len(group) == count else -np.inf for group in best]
-            bounds = np.maximum(bounds, lowest)
-    return [group["index"] for group in _prune(parts, len(plans), count)]
+            groups = _prune(parts, len(plans), top)
+            parts = [np.concatenate([group for group, _ in groups])]
+            bounds = np.maximum(bounds, [bound for _, bound in groups])
+            limit = max(MAX_CANDIDATES, 2 * len(parts[0]))
+    return [group["index"] for group, _ in _prune(parts, len(plans), top)]
 
 
-def _select(mask: np.ndarray, scores: np.ndarray, start: int) -> np.ndarray:
-    """Return the candidates where the mask (plans, n) is true; the first item has the index `start`."""
-    plan, item = divmod(np.flatnonzero(mask), mask.shape[1] or 1)
-    candidates = np.empty(len(plan), CANDIDATE)
-    candidates["plan"], candidates["index"], candidates["score"] = plan, item + start, scores[plan, item]
-    return candidates
+class _ScoredBlock(NamedTuple):
+    """The scores (plans, n) of n items from the index `start` on, and bounds (plans,) of their errors."""
+
+    start: int
+    scores: np.ndarray
+    errors: np.ndarray
+
+    def lower_bounds(self, top: int) -> np.ndarray:
+        """Return lower bounds (plans,) of the scores of each plan's `top`-th best item, as far as this block tells."""
+        scores = np.where(np.isnan(self.scores), -np.inf, self.scores)  # from a damaged file
+        best = [kth_largest(row, top) if len(row) >= top else -np.inf for row in scores]
+        return np.asarray(best - self.errors)
+
+    def select(self, bounds: np.ndarray) -> np.ndarray:
+        """Return the items that may reach their plan's bound; comparisons with NaN are false."""
+        lowest = np.maximum(bounds - self.errors, np.finfo(np.float32).min)  # -inf are items that must not be found
+        mask = self.scores >= lowest.astype(np.float32)[:, None]
+        plan, item = divmod(np.flatnonzero(mask), mask.shape[1] or 1)
+        candidates, scores, errors = np.empty(len(plan), CANDIDATE), self.scores[plan, item], self.errors[plan]
+        candidates["plan"], candidates["index"] = plan, item + self.start
+        candidates["lower"], candidates["upper"] = scores - errors, scores + errors
+        return candidates
 
 
-def _prune(parts: Sequence[np.ndarray], plans: int, count: int) -> list[np.ndarray]:
-    """Return the `count` best candidates of each plan; of ties, the first."""
+def _prune(parts: Sequence[np.ndarray], plans: int, top: int) -> list[tuple[np.ndarray, float]]:
+    """Return, for each plan, the candidates that may be among its `top` best, and a lower bound of the last of them."""
     candidates = np.concatenate(parts)
     order = np.argsort(candidates["plan"].astype(np.uint16), kind="stable")  # 16 bits are sorted by counting
     groups = np.split(candidates[order], np.cumsum(np.bincount(candidates["plan"], minlength=plans))[:-1])
-    return [group[largest(group["score"], count)[0]] for group in groups]
+    bounds = [kth_largest(group["lower"], top) if len(group) >= top else -np.inf for group in groups]
+    return [(group[group["upper"] >= bound], bound) for group, bound in zip(groups, bounds, strict=True)]
 
 
 def largest(values: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -165,43 +189,52 @@ class _BlockScorer:
         self.sizes = [[None if factor is None else len(factor) for factor in row] for row in factors]
         stacked = [factor for row in factors for factor in row if factor is not None]
         self.directions = sum(len(factor) for factor in stacked)
-        self.project = source.projector(np.concatenate(stacked).astype(np.float32)) if stacked else None
+        self.project = source.projector(np.concatenate(stacked)) if stacked else None
         self.has_complements = any(None in row for row in self.sizes)
         self.only_centroids = all(plan.centroid is not None for plan in plans)
         pairs = sorted((index, plan) for plan, indices in enumerate(excluded) for index in indices)
         self.excluded = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
         self.hidden = np.array(sorted(source.hidden), dtype=np.int64)
 
-    def __call__(self, start: int, stop: int) -> np.ndarray:
-        """Return the scores (plans, n): -1 for zero vectors, -inf for items that must not be found."""
-        coordinates = self.project(start, stop) if self.project is not None else np.zeros((0, stop - start))
-        # The probabilities of a single centroid have the order of its cosines.
-        scores = np.maximum(coordinates, 0) if self.only_centroids else self._combine(coordinates, start, stop)
-        scores[:, ~(self.source.norms[start:stop] > 0)] = -1
+    def __call__(self, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return scores (plans, n), -inf for zero vectors and items that must not be found, and their errors."""
+        coordinates, errors = np.zeros((0, stop - start), np.float32), np.zeros(0)
+        if self.project is not None:
+            coordinates, errors = self.project(start, stop)
+        if self.only_centroids:  # the probabilities of a single centroid have the order of its cosines
+            scores = np.maximum(coordinates, 0)
+        else:
+            scores, errors = self._combine(coordinates, errors, start, stop)
+        scores[:, ~(self.source.norms[start:stop] > 0)] = -np.inf
         first, last = np.searchsorted(self.hidden, [start, stop])
         scores[:, self.hidden[first:last] - start] = -np.inf
         first, last = np.searchsorted(self.excluded[0], [start, stop])
         scores[self.excluded[1, first:last], self.excluded[0, first:last] - start] = -np.inf
-        return scores
+        return scores, errors
 
-    def _combine(self, coordinates: np.ndarray, start: int, stop: int) -> np.ndarray:
-        rows = self.source.rows(start, stop) if self.has_complements else np.zeros((0, 0))
+    def _combine(
+        self, coordinates: np.ndarray, errors: np.ndarray, start: int, stop: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        rows = self.source.rows(start, stop).astype(np.float64) if self.has_complements else np.zeros((0, 0))
         scores, used = np.empty((len(self.plans), stop - start), dtype=np.float32), 0
-        for row, plan, sizes in zip(scores, self.plans, self.sizes, strict=True):
-            memberships = []
+        score_errors = np.empty(len(self.plans))
+        for index, (plan, sizes) in enumerate(zip(self.plans, self.sizes, strict=True)):
+            memberships, leaf_errors = [], []
             for leaf, size in zip(plan.sets, sizes, strict=True):
-                if size is None:
-                    memberships.append(np.asarray(leaf.membership(rows)))
+                if size is None:  # a complement: NOT of a membership near 1 needs the digits of float64
+                    values, error = np.asarray(leaf.membership(rows)), 0.0
                 else:
-                    memberships.append(_memberships(leaf, coordinates[used : used + size]))
-                    used += size
-            row[:] = plan.score(memberships)
-        return scores
+                    part = slice(used, used := used + size)
+                    values, error = _memberships(leaf, coordinates[part], errors[part])
+                memberships.append(values)
+                leaf_errors.append(error + ROUNDING)
+            scores[index], score_errors[index] = plan.score(memberships), plan.score_error(leaf_errors)
+        return scores, score_errors
 
 
-def _memberships(leaf: LeafSet, coordinates: np.ndarray) -> np.ndarray:
-    """Return the memberships (n,) in one set from the coordinates (k, n) along its directions."""
+def _memberships(leaf: LeafSet, coordinates: np.ndarray, errors: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return the memberships (n,) from coordinates (k, n) along the set's directions, and a bound of their errors."""
     if isinstance(leaf, Centroid):
-        return leaf.probability(coordinates[0])
+        return leaf.probability(coordinates[0]), leaf.max_slope * float(errors[0])
     memberships: np.ndarray = np.minimum(np.sqrt(np.einsum("ij,ij->j", coordinates, coordinates)), 1)
-    return memberships
+    return memberships, float(np.linalg.norm(errors)) + len(errors) * ROUNDING

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from softset.algebra.arrays import unit_rows
 from softset.errors import InputError
 from softset.query.logic import Logic
 from softset.query.plan import Resolved
 from softset.search.exact import Ranking, largest
 from softset.search.find import SearchableSource
 from softset.search.results import Item
-from softset.search.source import Projector, multiply
+from softset.search.source import Projector, multiply, rounding_errors
 from softset.vectors.preprocessing import Preprocessing, can_be_whitened
 from softset.vectors.registry import vectors_folder
 from softset.vectors.vocabulary import Vocabulary
@@ -83,7 +84,7 @@ class WordVectors(Vocabulary, SearchableSource):
     def projector(self, directions: np.ndarray) -> Projector:
         """Return a function from `start, stop` to the coordinates (k, n) of these words along k directions (k, d).
 
-        >>> load_words().projector(np.eye(300)[:2])(0, 5).shape
+        >>> load_words().projector(np.eye(300)[:2])(0, 5)[0].shape
         (2, 5)
         """
         whitening = self._whitening
@@ -92,12 +93,13 @@ class WordVectors(Vocabulary, SearchableSource):
         Q = directions @ whitening.matrix
         offsets = (Q @ whitening.mean)[:, None].astype(np.float32)
         stored, (scales, shifts) = self.original, self._whitened_scales
+        errors = rounding_errors(Q) * (1 + np.linalg.norm(whitening.mean))
 
-        def project(start: int, stop: int) -> np.ndarray:
-            products = multiply(stored.rows(start, stop), Q)
+        def project(start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
+            products, factors = multiply(stored.rows(start, stop), Q), shifts[start:stop]
             products *= scales[start:stop]
-            products -= offsets * shifts[start:stop]
-            return products
+            products -= offsets * factors
+            return products, errors * factors.max(initial=0)
 
         return project
 
@@ -116,7 +118,8 @@ class WordVectors(Vocabulary, SearchableSource):
         Q = wide @ whitening.matrix
         rows = self.original.take(indices).astype(np.float64)
         before, after = np.sqrt(np.vecdot(rows, rows)), self.norms[indices].astype(np.float64)
-        cosines: np.ndarray = Q @ (rows / np.where(before > 0, before, 1)[:, None]).T - (Q @ whitening.mean)[:, None]
+        units = rows / np.where(before > 0, before, 1)[:, None]
+        cosines: np.ndarray = np.vecdot(Q[:, None], units) - (Q @ whitening.mean)[:, None]
         return cosines / np.where(after > 0, after, np.nan)
 
     @property
@@ -168,12 +171,11 @@ class WordVectors(Vocabulary, SearchableSource):
         if not weighted:
             raise InputError("most_similar needs at least one positive or negative word")
         words = {key: self.match(key) for key, _ in weighted if isinstance(key, str)}
-        vectors = [
-            self.vector(words[key]) if isinstance(key, str) else np.asarray(key, np.float32) for key, _ in weighted
-        ]
+        vectors = [self.vector(words[key]) if isinstance(key, str) else key for key, _ in weighted]
         mean = sum(weight * _unit(vector) for vector, (_, weight) in zip(vectors, weighted, strict=True))
         n = min(restrict_vocab or len(self), len(self))
-        cosines = self.matrix[:n] @ _unit(np.asarray(mean)) / np.where(self.norms[:n] > 0, self.norms[:n], 1)
+        direction = _unit(np.asarray(mean)).astype(self.matrix.dtype)
+        cosines = self.matrix[:n] @ direction / np.where(self.norms[:n] > 0, self.norms[:n], 1)
         excluded = [index for match in words.values() for index in match.indices if index < n]
         cosines[excluded] = -np.inf
         best = Ranking.of(*largest(cosines, min(topn, n - len(set(excluded)))), topn)
@@ -191,10 +193,9 @@ def _weighted(keys: Any, sign: float) -> list[tuple[Any, float]]:
 
 
 def _unit(vector: np.ndarray) -> np.ndarray:
-    norm = float(np.linalg.norm(vector))
-    if not norm:
+    unit: np.ndarray = unit_rows(np.asarray(vector, np.float64)[None])[0]
+    if not unit.any():
         raise InputError("a word, or the mean of all words, has the zero vector, which has no neighbours")
-    unit: np.ndarray = vector / norm
     return unit
 
 
