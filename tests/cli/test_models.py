@@ -275,7 +275,7 @@ def broken_config(home: Path) -> str:
 
 def broken_tokeniser(home: Path) -> str:
     (onnx_model(home / "bad") / "tokenizer.json").write_text("{}")
-    return "bad/tokenizer.json is not a readable tokenizer.json"
+    return "bad/tokenizer.json is not a valid tokenizer"
 
 
 def broken_onnx(home: Path) -> str:

@@ -129,7 +129,7 @@ def test_model2vec_agrees_with_its_own_package(tmp_path: Path) -> None:
     ("change", "sentence"),
     [
         (lambda folder: (folder / "model.safetensors").unlink(), "is not a model|no model.safetensors"),
-        (lambda folder: (folder / "tokenizer.json").write_text("{"), "not a readable tokenizer.json"),
+        (lambda folder: (folder / "tokenizer.json").write_text("{"), "is not a valid tokenizer"),
         (lambda folder: (folder / "config.json").write_text("[1]"), "holds no JSON object"),
         (lambda folder: (folder / "config.json").write_text("{"), "is not a complete JSON file"),
         (lambda folder: save_file({"embeddings": np.zeros((3, 2))}, folder / "model.safetensors"), "3 rows"),

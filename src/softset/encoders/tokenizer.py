@@ -12,6 +12,7 @@ import numpy as np
 from softset.encoders.library_errors import translate_errors
 from softset.encoders.texts import excerpt
 from softset.encoders.tokensets import string_array
+from softset.vectors.formats.model2vec import open_tokenizer
 
 SPACE = " \u2581\u0120"  # the spellings of space in sentencepiece and byte-level models
 TEXTS_PER_CALL = 1024  # the library's results take 100 times the memory of the arrays that are made from them
@@ -91,11 +92,7 @@ class SubwordTokenizer(Tokenizer):
         special_tokens: bool = True,
     ) -> Self:
         """Open a tokenizer.json."""
-        from tokenizers import Tokenizer as Backend
-
-        content = Path(path).read_bytes()
-        with translate_errors(f"{path} is not a readable tokenizer.json", "save it again"):
-            backend = Backend.from_buffer(content)
+        backend = open_tokenizer(Path(path))
         names = (getattr(backend.model, "unk_token", None), "[UNK]", "<unk>")
         ids = (backend.token_to_id(name) for name in names if name)
         unknown = next((number for number in ids if number is not None), None)

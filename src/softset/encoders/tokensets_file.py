@@ -14,10 +14,9 @@ import numpy as np
 
 from softset.encoders.tokensets import FLOAT_TYPES, TokenSets, string_array
 from softset.errors import FileError
-from softset.io.arrays import read_array, tensor_metadata, write_tensors
+from softset.io.arrays import map_tensors, read_array, write_tensors
 from softset.io.atomic import new_folder
 from softset.io.manifest import Manifest
-from softset.vectors.formats.arrays import map_tensors
 
 KIND = "TokenSets"
 MANIFEST = Manifest(KIND, 1, "a folder of token sets", "encode the texts again and save them")
@@ -41,8 +40,8 @@ def open_sets(path: str | os.PathLike[str]) -> TokenSets:
         facts: Mapping[str, Any] = MANIFEST.read(Path(path))
         arrays = {Path(name).stem: read_array(Path(path) / Path(name).name) for name in facts["files"]}
     else:
-        facts = tensor_metadata(path, KIND)
-        arrays = {name: tensor.values for name, tensor in map_tensors(Path(path)).items()}
+        tensors, facts = map_tensors(path, KIND)
+        arrays = {name: tensor.values for name, tensor in tensors.items()}
     try:
         return sets_from_arrays(arrays, str(facts.get("signature", "own")))
     except (KeyError, ValueError, IndexError, TypeError) as error:

@@ -1,4 +1,4 @@
-"""The one reader of JSON files, with clear errors."""
+"""JSON files, and other files that are read at once: size limits and clear errors."""
 
 import json
 import os
@@ -6,6 +6,17 @@ from pathlib import Path
 from typing import Any
 
 from softset.errors import FileError
+
+MAX_BYTES = 1 << 28  # a tokenizer of 250,000 words has 35 MB; Python objects take 20 times the size of their JSON
+
+
+def read_limited(path: str | os.PathLike[str]) -> bytes:
+    """Return the content of a file; a file of more than 256 MB, or one that grows beyond it, raises FileError."""
+    with Path(path).open("rb") as file:
+        content = file.read(MAX_BYTES + 1)
+    if len(content) > MAX_BYTES:
+        raise FileError(f"{path} is larger than {MAX_BYTES:,} bytes, the limit for such a file")
+    return content
 
 
 def read_json(
@@ -30,7 +41,9 @@ def read_json(
     {}
     """
     try:
-        content = json.loads(Path(path).read_bytes())
+        content = json.loads(read_limited(path))
+    except FileError:
+        raise
     except FileNotFoundError:
         if missing_ok:
             return {}

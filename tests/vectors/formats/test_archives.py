@@ -132,18 +132,25 @@ def test_archives_that_must_be_extracted_first(path: Path) -> None:
         read(path)
 
 
+def test_a_small_archive_does_not_expand_to_gigabytes(path: Path) -> None:
+    """One megabyte of gzip can hold a gigabyte."""
+    path.write_bytes(gz(b"a 1 2\n") + gz((b" " * 99_999 + b"\n") * 160) * 64)
+    with pytest.raises(FileError, match=r"expands to 2\d\d,\d{3},\d{3} or more"):
+        list(read_vectors(path, skip_bad=True).blocks)
+
+
 @pytest.mark.parametrize("pack", [gz, lambda content: zipped({"a": content})])
 def test_decompression_bombs(pack, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path.write_bytes(pack(b"a 1 2\n" + (b" " * 99 + b"\n") * 30_000))
     assert read(path)[0] == ["a"]
     monkeypatch.setattr(streams, "RATIO_FREE_BYTES", 2_500_000)
     monkeypatch.setattr(streams, "MAX_RATIO", 100)
-    with pytest.raises(FileError, match=r"decompresses to more than .* which no file of vectors does"):
+    with pytest.raises(FileError, match=r"expands to .* or more, which no file of vectors does"):
         read(path)
     monkeypatch.setattr(streams, "MAX_RATIO", 1_000_000)
     assert read(path)[0] == ["a"]
     monkeypatch.setattr(streams, "MAX_CONTENT_BYTES", 2_000_000)
-    with pytest.raises(FileError, match="decompresses to more than"):
+    with pytest.raises(FileError, match="expands to"):
         read(path)
 
 

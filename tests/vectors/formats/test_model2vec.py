@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from softset.errors import FileError
+from softset.vectors.formats.model2vec import embedding_table
 from tests.vectors.formats.files import added_token, model2vec, read
 
 VOCAB = {"[PAD]": 0, "[UNK]": 1, "red": 2, "##d": 3, "blue": 4, "<x>": 5, "[unused1]": 6, "Ġ": 7}
@@ -115,6 +116,25 @@ def test_invalid_rows_are_reported_or_skipped(tmp_path: Path) -> None:
 
 
 def test_size_limit_of_tokenizers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("softset.vectors.formats.model2vec.MAX_TOKENIZER_BYTES", 10)
-    with pytest.raises(FileError, match="is larger than 10 bytes, the limit for a tokenizer"):
+    monkeypatch.setattr("softset.io.json_files.MAX_BYTES", 10)
+    with pytest.raises(FileError, match="is larger than 10 bytes, the limit for such a file"):
         read(model2vec(tmp_path / "model", VOCAB, TABLE))
+
+
+def test_tokens_that_share_a_row_do_not_fill_the_memory(tmp_path: Path) -> None:
+    """A table with one row of 60,000 numbers would become a table of 120 GB."""
+    tensors = {
+        "embeddings": ("F16", [1, 60_000], b"\0" * 120_000),
+        "mapping": ("U8", [500_000], b"\0" * 500_000),
+    }
+    folder = model2vec(tmp_path / "model", VOCAB | {"last": 499_999}, tensors)
+    with pytest.raises(FileError, match=r"bytes but expands to 120,000,000,000 or more"):
+        embedding_table(folder, 500_000)
+    assert read(folder)[0][-1] == "last"  # only the rows of words
+
+
+def test_a_large_token_id_does_not_fill_the_memory(tmp_path: Path) -> None:
+    """The tokenizer is small, but its size, the largest id plus 1, is not."""
+    model2vec(tmp_path / "model", VOCAB, TABLE)
+    with pytest.raises(FileError, match="has 8 rows, but its tokenizer needs row 999,999,999,999"):
+        embedding_table(tmp_path / "model", 10**12)

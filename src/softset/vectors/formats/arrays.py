@@ -1,44 +1,17 @@
-"""Arrays with a separate file of words: .npy and .safetensors.
+"""Arrays with a separate file of words: .npy and .safetensors, both memory-mapped."""
 
-Arrays are memory-mapped. The safetensors library checks the header of a file, but it is parsed here as well, because
-the library has no bfloat16 for NumPy and cannot map a tensor.
-"""
-
-import json
 import os
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
-
-import numpy as np
-from safetensors import SafetensorError, safe_open
 
 from softset.errors import FileError
-from softset.io.arrays import read_array
+from softset.io.arrays import Tensor, map_tensors, read_array
 from softset.vectors.formats.checks import Block, RowChecker, VectorStream, check_dimensions, rows_per_block
 from softset.vectors.formats.streams import FileStream, open_stream
 
 MAX_SAFETENSORS_HEADER = 100_000_000  # the limit of the safetensors library
 WORD_SUFFIXES = (".txt", ".words", ".vocab")
-TENSOR_TYPES = {
-    "BOOL": "?", "U8": "u1", "I8": "i1", "U16": "<u2", "I16": "<i2", "U32": "<u4", "I32": "<i4", "U64": "<u8",
-    "I64": "<i8", "F16": "<f2", "BF16": "<u2", "F32": "<f4", "F64": "<f8",
-}  # fmt: skip
-
-
-class Tensor(NamedTuple):
-    """A memory-mapped array and the name of its type in the file."""
-
-    type: str
-    values: np.ndarray
-
-    def take(self, selection: slice | np.ndarray) -> np.ndarray:
-        """Return the rows of a slice or of indices; bfloat16 is converted to float32."""
-        rows = np.asarray(self.values[selection])
-        if self.type == "BF16":  # the upper 16 bits of a float32
-            return (rows.astype(np.uint32) << 16).view(np.float32)
-        return rows
 
 
 def read_npy(path: Path, words: str | os.PathLike[str] | None, *, skip_bad: bool) -> VectorStream:
@@ -49,7 +22,7 @@ def read_npy(path: Path, words: str | os.PathLike[str] | None, *, skip_bad: bool
 
 def read_safetensors(path: Path, words: str | os.PathLike[str] | None, *, skip_bad: bool) -> VectorStream:
     """Read the only tensor of shape (n, d) and the file of its n words."""
-    tables = {name: tensor for name, tensor in map_tensors(path).items() if tensor.values.ndim == 2}
+    tables = {name: tensor for name, tensor in map_tensors(path)[0].items() if tensor.values.ndim == 2}
     if len(tables) != 1:
         names = ", ".join(map(repr, sorted(tables)[:5])) or "none"
         raise FileError(f"{path} must have exactly one tensor with two axes, but it has {names}")
@@ -59,23 +32,6 @@ def read_safetensors(path: Path, words: str | os.PathLike[str] | None, *, skip_b
 def is_safetensors(head: bytes) -> bool:
     """Return whether a file begins with the length of a JSON header and its first brace."""
     return head[8:9] == b"{" and 2 <= int.from_bytes(head[:8], "little") <= MAX_SAFETENSORS_HEADER
-
-
-def map_tensors(path: Path) -> dict[str, Tensor]:
-    """Return the memory-mapped tensors of a safetensors file by name."""
-    try:
-        with safe_open(path, framework="numpy"):
-            pass  # checks the header, and the size of each tensor and of the file
-    except SafetensorError as error:
-        raise FileError(f"{path} is not a complete safetensors file ({error}); save it again") from error
-    content = np.memmap(path, dtype=np.uint8, mode="r")
-    start = 8 + int.from_bytes(content[:8].tobytes(), "little")
-    tensors = {}
-    for name, entry in json.loads(content[8:start].tobytes()).items():
-        if name != "__metadata__" and entry["dtype"] in TENSOR_TYPES:
-            values = content[start:][slice(*entry["data_offsets"])].view(TENSOR_TYPES[entry["dtype"]])
-            tensors[name] = Tensor(entry["dtype"], values.reshape(entry["shape"]))
-    return tensors
 
 
 def _with_words(

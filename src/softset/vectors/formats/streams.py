@@ -16,12 +16,21 @@ from softset.errors import FileError
 CHUNK_BYTES = 1 << 20
 MAX_LINE_BYTES = 2_000_000
 MAX_CONTENT_BYTES = 64 << 30
-MAX_RATIO = 1_000  # of decompressed to compressed bytes, once RATIO_FREE_BYTES were read
-RATIO_FREE_BYTES = 1 << 30
+MAX_RATIO = 100  # of decoded bytes to bytes of the file, above RATIO_FREE_BYTES; texts of numbers have 2 to 10
+RATIO_FREE_BYTES = 1 << 28
 GZIP_MAGIC = b"\x1f\x8b"
 ZIP_MAGICS = (b"PK\x03\x04", b"PK\x05\x06")
 DOCUMENTATION_NAMES = {"changelog", "copying", "license", "notice", "readme"}
 DOCUMENTATION_SUFFIXES = {".htm", ".html", ".md", ".pdf", ".rst"}
+
+
+def check_decoded_size(name: str, size: int, decoded: int) -> None:
+    """Raise FileError if a file of `size` bytes expands to more decoded bytes than any file of vectors does."""
+    if decoded > MAX_CONTENT_BYTES or decoded > max(RATIO_FREE_BYTES, MAX_RATIO * size):
+        raise FileError(
+            f"{name} has {size:,} bytes but expands to {decoded:,} or more, which no file of vectors does: if you "
+            "trust it, extract it first"
+        )
 
 
 class _LimitedReader(io.RawIOBase):
@@ -45,12 +54,7 @@ class _LimitedReader(io.RawIOBase):
         buffer[: len(data)] = data
         self._size += len(data)
         if self._compressed_size is not None:
-            is_bomb = self._size > RATIO_FREE_BYTES and self._size > MAX_RATIO * self._compressed_size
-            if is_bomb or self._size > MAX_CONTENT_BYTES:
-                raise FileError(
-                    f"{self.name} has {self._compressed_size:,} bytes but decompresses to more than "
-                    f"{self._size - 1:,}, which no file of vectors does; if you trust it, extract it first"
-                )
+            check_decoded_size(self.name, self._compressed_size, self._size)
         return len(data)
 
     def close(self) -> None:
