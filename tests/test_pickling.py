@@ -17,6 +17,7 @@ with suppress(ImportError):  # without the extra "serve", there are no exception
     import softset.server.problems
     import softset.server.settings
 
+ARGUMENTS = {"QueryError": ("a sentence", "{red", 2), "RequestError": (404, "a sentence")}
 TEXTS = ["a red book", "the king sat", "rain fell today"]
 
 
@@ -26,7 +27,7 @@ def subclasses(kind: type) -> set[type]:
 
 @pytest.mark.parametrize("kind", sorted(subclasses(SoftsetError), key=lambda kind: kind.__name__))
 def test_every_exception_can_be_pickled(kind: type) -> None:
-    error = kind("a sentence", "{red", 2) if kind is QueryError else kind("a sentence")
+    error = kind(*ARGUMENTS.get(kind.__name__, ("a sentence",)))
     error.add_note("a note")
     for copy in (pickle.loads(pickle.dumps(error)), deepcopy(error)):
         assert type(copy) is kind and str(copy) == str(error) and copy.args == error.args
