@@ -55,8 +55,8 @@ test-server: $(VENV)/.installed-server ## test the server under load, with schem
 	@SOFTSET_LOAD=30 SOFTSET_SCREENS=.cache/screens SOFTSET_AXE=$$(ls .cache/axe-core-4.10.3.tgz 2>/dev/null) \
 	  $(BIN)/python -m pytest -rs --durations=5 tests/server/test_load.py tests/server/test_schema.py tests/server/test_page.py
 
-test-jobs: $(VENV)/.installed-jobs ## test Ray jobs, Milvus and LanceDB
-	@$(BIN)/python -m pytest --durations=5 tests/jobs tests/stores
+test-jobs: $(VENV)/.installed-jobs ## test Ray jobs, Milvus and LanceDB, and that all engines agree
+	@$(BIN)/python -m pytest --durations=5 tests/jobs tests/stores tests/differential
 
 # Reliability checks. SHORT=1 runs a small part of each; WRITE=1 saves the results in docs/reliability.md.
 RELIABILITY := $(BIN)/python -m reliability

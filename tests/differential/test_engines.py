@@ -1,0 +1,122 @@
+"""Every engine returns what a brute-force search returns: exact, batches, approximate at full probe, stores, Ray, HTTP.
+
+Ties may come in any order from a database, so rankings are compared by their memberships, and each hit by its own.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from softset.collections.collection import Collection
+from softset.collections.items import Item
+from tests.jobs.conftest import QUIET, two_processes, write  # noqa: F401 (two_processes is a fixture)
+
+pytestmark = QUIET
+N, D, TOP = 1_200, 12, 20
+RNG = np.random.default_rng(8)
+NAMES = [f"w{index}" for index in range(N)]
+QUERIES = ["{w1, w2, w3}", "w600", "{w1, w2} & {w50, w60}", "{w1, w700} | {w70}", "{w1, w2} - {w100, w900}"]
+Rankings = list[dict[str, float]]
+Engine = Callable[[Sequence[str]], Rankings]
+
+
+def adversarial_rows() -> np.ndarray:
+    """Clusters, copies, vectors that are nearly the same, and lengths from 1e-3 to 1e3."""
+    rows = RNG.standard_normal((N, D)) + 2 * RNG.standard_normal((15, D))[RNG.integers(0, 15, N)]
+    rows[300:500] = rows[RNG.integers(0, 10, 200)]
+    rows[600:800] = rows[600] + 1e-4 * RNG.standard_normal((200, D))
+    return (rows * 10.0 ** RNG.uniform(-3, 3, (N, 1))).astype(np.float32)
+
+
+VECTORS = adversarial_rows()
+
+
+@pytest.fixture(scope="module")
+def local(tmp_path_factory) -> Collection:
+    return Collection.create(tmp_path_factory.mktemp("local") / "c", [Item(name) for name in NAMES], vectors=VECTORS)
+
+
+@pytest.fixture(scope="module")
+def expected(local: Collection) -> list[tuple[list[float], dict[str, float]]]:
+    """For each query: the best memberships, and the membership of every item, by the formulas in float64."""
+    units = VECTORS.astype(np.float64)
+    units /= np.linalg.norm(units, axis=1, keepdims=True)
+    results = []
+    for query in QUERIES:
+        plan = local.plan(query)
+        leaves = [leaf.members for leaf in plan.leaves]
+        scores = np.asarray(plan.score([leaf.probability(units @ leaf.direction) for leaf in leaves]))
+        found = np.setdiff1d(np.arange(N), list(plan.example_indices))
+        results.append((np.sort(scores[found])[::-1][:TOP].tolist(), dict(zip(NAMES, scores.tolist(), strict=True))))
+    return results
+
+
+def memberships(results: Sequence) -> Rankings:
+    return [{hit.id: hit.membership for hit in result} for result in results]
+
+
+@pytest.fixture(params=["exact", "find_many", "approximate", "milvus", "lance", "ray", "server"])
+def engine(request, local: Collection, tmp_path: Path) -> Iterator[Engine]:
+    match request.param:
+        case "exact":
+            yield lambda queries: memberships([local.find(query, TOP) for query in queries])
+        case "find_many":
+            yield lambda queries: memberships(local.find_many(queries * 20, TOP))
+        case "approximate":
+            pytest.importorskip("faiss")
+            index = local.approximate_index.index
+            index.nprobe = index.nlist
+            yield lambda queries: memberships([local.find(query, TOP, approximate=True) for query in queries])
+        case "milvus" | "lance":
+            yield _store_engine(request.param, tmp_path)
+        case "ray":
+            pytest.importorskip("ray")
+            pytest.importorskip("pyarrow")
+            yield _ray_engine(request.getfixturevalue("two_processes"), tmp_path)
+        case _:
+            pytest.importorskip("fastapi")
+            yield from _server_engine(local)
+
+
+def _store_engine(kind: str, tmp_path: Path) -> Engine:
+    pytest.importorskip({"milvus": "pymilvus", "lance": "lancedb"}[kind])
+    from softset.stores import Record, create_store
+    from softset.stores.collection import StoreCollection
+
+    address = {"milvus": f"milvus://{tmp_path / 'm.db'}#items", "lance": f"lance://{tmp_path / 'l'}#items"}[kind]
+    store = create_store(address, D, "none")
+    store.add([Record(name, "", {}, row) for name, row in zip(NAMES, VECTORS, strict=True)])
+    return lambda queries: memberships(StoreCollection(store).find_many(list(queries), TOP))
+
+
+def _ray_engine(cluster: object, tmp_path: Path) -> Engine:
+    from softset.jobs.search import ParquetCollection
+
+    for start in range(0, N, 500):
+        part = zip(NAMES[start : start + 500], VECTORS[start : start + 500].tolist(), strict=True)
+        write(tmp_path / f"{start}.parquet", [{"id": name, "vector": row} for name, row in part])
+    shards = ParquetCollection(cluster, str(tmp_path / "*.parquet"))
+    return lambda queries: memberships(shards.find_many(list(queries), TOP))
+
+
+def _server_engine(local: Collection) -> Iterator[Engine]:
+    from softset.server import Settings
+    from tests.server.conftest import client_for
+
+    with client_for(Settings(collections={"c": local.folder})) as client:
+
+        def find(queries: Sequence[str]) -> Rankings:
+            body = {"query": list(queries), "collection": "c", "top": TOP}
+            answers = client.post("/v1/find", json=body).json()
+            return [{hit["id"]: hit["membership"] for hit in answer["results"]} for answer in answers]
+
+        yield find
+
+
+def test_engines_agree_with_brute_force(engine: Engine, expected) -> None:
+    for _ in range(3):  # caches must not change results
+        for found, (best, by_id) in zip(engine(QUERIES), expected * 20, strict=False):
+            assert list(found.values()) == pytest.approx(best, abs=1e-6)
+            assert list(found.values()) == pytest.approx([by_id[name] for name in found], abs=1e-6)
