@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from softset.errors import FileError
-from softset.integrations.bert_score_models import BaselineFile
+from softset.integrations.bert_score_conventions import BaselineFile
 from softset.similarity.metrics import PRF
 from softset.similarity.rescaling import rescale_scores
 
@@ -29,16 +29,16 @@ def test_commas_tabs_and_windows_line_ends(tmp_path: Path, content: str) -> None
         ("0,0.3,0.3,0.3\n", "does not begin with the header"),
         ("LAYER,P,R\n0,0.3,0.3\n", "does not begin with the header"),
         ("LAYER,P,R,F\n", "has no row below its header"),
-        ("LAYER,P,R,F\n0,0.3,0.3\n", "line 2 of .* is no layer with three numbers"),
+        ("LAYER,P,R,F\n0,0.3,0.3\n", "line 2 of .* is .0,0.3,0.3., but a layer and three numbers"),
         ("LAYER,P,R,F\n0,0.3,0.3,0.3,0.3\n", "line 2 of"),
-        ("LAYER,P,R,F\n0,0.3,0.3,0.3\n1,x,0.3,0.3\n", "line 3 of .*'1,x,0.3,0.3'"),
+        ("LAYER,P,R,F\n0,0.3,0.3,0.3\n1,x,0.3,0.3\n", "line 3 of .*is .1,x,0.3,0.3., but"),
         ("LAYER,P,R,F\n0.5,0.3,0.3,0.3\n", "line 2 of"),
         ("LAYER,P,R,F\n-1,0.3,0.3,0.3\n", "line 2 of"),
         ("LAYER,P,R,F\n0,nan,0.3,0.3\n", "line 2 of"),
         ("LAYER,P,R,F\n0,0.3,1,0.3\n", "line 2 of"),
         ("LAYER,P,R,F\n0,0.3,inf,0.3\n", "line 2 of"),
         ("LAYER,P,R,F\n0,.3,.3,.3\n0,.3,.3,.3\n", "layer 0 twice, the second time in line 3"),
-        (b"\xff\xfe\x00", "is no text file"),
+        (b"\xff\xfe\x00", "is not a text file"),
     ],
 )
 def test_bad_file_gives_one_sentence(tmp_path: Path, content: str | bytes, sentence: str) -> None:

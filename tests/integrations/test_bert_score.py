@@ -10,7 +10,7 @@ import softset
 from softset.encoders.signature import parse_signature
 from softset.errors import FileError, InputError
 from softset.integrations.bert_score import BERTScore, BERTScorer, compute, plot_example, score
-from softset.integrations.bert_score_models import model_for, tuned_layer
+from softset.integrations.bert_score_conventions import model_for, tuned_layer
 
 A = ["A red book.", "Dogs bark at night.", "It rains.", "A pen \u4f60 \U0001f600"]
 B = ["The book is red.", "At night dogs are loud.", "The train was late.", "A pencil \u597d"]
@@ -124,8 +124,8 @@ def test_idf_object() -> None:
     assert np.allclose(scorer.score(A[:3], B[:3]), BERTScorer(idf=True, idf_sents=B).score(A[:3], B[:3]))
     for options, sentence in (
         ({"idf": {101: 0.5}}, "idf is of type dict, but True, False or softset.Idf"),
-        ({"idf": True, "metric": "wmd"}, "wmd does not weigh tokens by their rarity"),
-        ({"idf": True, "metric": "subspace(weights=l2)"}, "leave idf out"),
+        ({"idf": True, "metric": "wmd"}, "wmd has no idf weights"),
+        ({"idf": True, "metric": "subspace(weights=l2)"}, "leave out idf"),
     ):
         with pytest.raises(InputError, match=sentence):
             BERTScorer(**options)

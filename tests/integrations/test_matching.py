@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from softset import TokenSets, load_encoder
-from softset.integrations.bert_score_matching import MatchedBertScore, MatchingEncoder, SpecialToken, fit_idf
+from softset.integrations.bert_score_conventions import MatchedBertScore, MatchingEncoder, SpecialToken, fit_idf
 from softset.similarity.metrics.pairs import Pairs
 
 TEXTS = ["A red book.", "", "  ", "\U0001f600 \u4f60\u597d", "red \u4f60 book", " A red book. ", "word " * 700]
@@ -88,5 +88,5 @@ def test_idf_counts_unknown_tokens_and_every_text(encoder: MatchingEncoder) -> N
 def test_idf_is_counted_in_batches(encoder: MatchingEncoder, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [f"line {n} of \u4f60" for n in range(7)]
     whole = fit_idf(texts, encoder)
-    monkeypatch.setattr("softset.integrations.bert_score_matching.IDF_BATCH", 3)
+    monkeypatch.setattr("softset.integrations.bert_score_conventions.IDF_BATCH", 3)
     assert fit_idf(texts, encoder).checksum == whole.checksum

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from softset import Idf, metric
 from softset.similarity.kernels import all_pairs
 from softset.similarity.metrics import PRF
+from softset.similarity.metrics.bertscore import SubspaceBertScore
 from softset.similarity.metrics.pairs import Pairs
-from softset.similarity.metrics.subspace import SubspaceBertScore
 from tests.similarity.cases import EVERY, TEXTS, TRANSPORT, ToyEncoder, moment_of, rows_of, sets_of
 
 LEFT = ["the red book", "a king", "", "king king and queen", "of of of", "a red red park walks in the book of a"]

@@ -172,7 +172,7 @@ def test_missing_pot_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
         (lambda: Scorer(multi_reference=None), "multi_reference is None"),
         (lambda: Scorer(idf={"a": 1}), r"idf is of type dict, but softset.Idf.fit\(texts\) was expected"),
         (lambda: Scorer(metric="nearest"), "there is no metric 'nearest'"),
-        (lambda: Scorer(metric="subspace(aperture=-2)"), "the aperture must be from 1e-06 to inf"),
+        (lambda: Scorer(metric="subspace(aperture=-2)"), "the aperture must be a number from 1e-06 to inf"),
         (lambda: Scorer(metric="softset(ridge=0)"), "the ridge must be a number from 0.001 to 10000, but 0.0 was"),
         (
             lambda: Scorer(None).score(["a"], ["b"]),

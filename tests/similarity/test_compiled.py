@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from softset import Scorer, TokenSets
 from softset.runtime import jit as compiling
 from softset.similarity.kernels import compiled, gram
+from softset.similarity.metrics.bertscore import SubspaceBertScore
 from softset.similarity.metrics.pairs import Pairs
-from softset.similarity.metrics.subspace import SubspaceBertScore
 from tests.similarity import literal
 
 by_numba = pytest.mark.skipif(not compiling.can_compile(), reason="numba is not installed")

@@ -6,9 +6,8 @@ from scipy.spatial import distance as spatial_distance
 
 from softset import Idf, Scorer, load_encoder, load_words, metric
 from softset.similarity.metrics import transport
-from softset.similarity.metrics.bertscore import BertScore
+from softset.similarity.metrics.bertscore import BertScore, SubspaceBertScore
 from softset.similarity.metrics.pairs import Pairs
-from softset.similarity.metrics.subspace import SubspaceBertScore
 from softset.similarity.metrics.transport import Wmd, Wrd
 from tests.similarity.cases import ToyEncoder, rows_of, separate, sets_of
 

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from softset import Calibration, Idf, Scorer, TokenSets, load_encoder, metric
 from softset.encoders.moments import second_moment
 from softset.errors import FileError, InputError
-from softset.similarity.metrics.bertscore import BertScore
+from softset.similarity.metrics.bertscore import BertScore, SubspaceBertScore
 from softset.similarity.metrics.pairs import Pairs
 from softset.similarity.metrics.softset import SoftsetScore
-from softset.similarity.metrics.subspace import SubspaceBertScore
 from softset.similarity.rescaling import chance_levels
 from tests.similarity import literal
 from tests.similarity.cases import EVERY, FILLED, TRANSPORT, IsotropicEncoder, KnownEncoder, ToyEncoder, sets_of

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from softset.similarity.kernels import gram
 from softset.similarity.kernels.all_pairs import set_factors
 from softset.similarity.kernels.gram import PairRows, memberships, relative_memberships
+from softset.similarity.metrics.bertscore import SubspaceBertScore
 from softset.similarity.metrics.pairs import Pairs
-from softset.similarity.metrics.subspace import SubspaceBertScore
 from tests.similarity import literal
 from tests.similarity.cases import KINDS, Pair, cut_of, pairs, rows_of, separate, sets_of
 

@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 from softset import GradedSubspace, Idf, metric
 from softset.errors import InputError
 from softset.similarity.metrics import METRICS, PRF, transport
-from softset.similarity.metrics.bertscore import BertScore
+from softset.similarity.metrics.bertscore import BertScore, SubspaceBertScore
 from softset.similarity.metrics.pairs import Pairs
-from softset.similarity.metrics.subspace import SubspaceBertScore
 from tests.similarity import literal
 from tests.similarity.cases import (
     EVERY,

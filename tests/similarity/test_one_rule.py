@@ -9,7 +9,7 @@ import softset
 from softset import Calibration, Scorer, TokenSets
 from softset.algebra.rank import tolerance
 from softset.errors import InputError
-from softset.integrations.bert_score_matching import MatchedBertScore
+from softset.integrations.bert_score_conventions import MatchedBertScore
 from softset.similarity.metrics import bertscore
 from softset.similarity.metrics.base import membership_contributions
 from tests.similarity import literal

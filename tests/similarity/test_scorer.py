@@ -12,8 +12,8 @@ from softset import Idf, Scorer, TokenSets, metric
 from softset.encoders.loading import EncoderOptions, load_encoder
 from softset.encoders.signature import parse_signature
 from softset.errors import InputError
+from softset.similarity.metrics.bertscore import SubspaceBertScore
 from softset.similarity.metrics.pairs import Pairs
-from softset.similarity.metrics.subspace import SubspaceBertScore
 from tests.similarity import literal
 from tests.similarity.cases import (
     EVERY,

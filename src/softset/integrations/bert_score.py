@@ -19,12 +19,14 @@ import numpy as np
 
 from softset.encoders.texts import check_texts
 from softset.errors import InputError
-from softset.integrations import bert_score_models as models
-from softset.integrations.bert_score_matching import MatchedBertScore, MatchingEncoder, fit_idf
+from softset.integrations import bert_score_conventions as rules
+from softset.integrations.bert_score_conventions import MatchedBertScore, MatchingEncoder, fit_idf
 from softset.similarity.explain import Explanation
 from softset.similarity.idf import Idf
+from softset.similarity.inputs import check_count
 from softset.similarity.metrics import Metric
 from softset.similarity.metrics import metric as named
+from softset.similarity.rescaling import has_closed_form
 from softset.similarity.scorer import Scorer
 
 __all__ = ["BERTScore", "BERTScorer", "compute", "plot_example", "score"]
@@ -69,20 +71,23 @@ class BERTScorer:
         use_fast_tokenizer: bool = False,
         metric: str | Metric = "bertscore",
     ) -> None:
-        models.check_count("batch_size", batch_size, 1)
-        models.check_count("nthreads", nthreads, 0)
-        self.model_type = models.model_for(lang) if model_type is None else model_type
+        check_count("batch_size", batch_size, 1)
+        check_count("nthreads", nthreads, 0)
+        self.model_type = rules.model_for(lang) if model_type is None else model_type
         self.batch_size, self.nthreads, self.all_layers, self.device = batch_size, nthreads, all_layers, device
         self.lang, self.baseline_path, self.use_fast_tokenizer = lang, baseline_path, use_fast_tokenizer
         self.rescale_with_baseline = rescale_with_baseline
         self.signature = ""  # of the last scores; one line for each layer with all_layers
-        self._layer = models.tuned_layer(self.model_type) if num_layers is None else num_layers
-        self._metric = models.matching_metric(named(metric), idf)
-        path = models.bundled_baselines(self.model_type, self._metric) if baseline_path is None else baseline_path
-        self._baselines = models.BaselineFile(path) if rescale_with_baseline and path is not None else None
+        self._layer = rules.tuned_layer(self.model_type) if num_layers is None else num_layers
+        self._metric = rules.matching_metric(named(metric), idf)
+        path = rules.bundled_baselines(self.model_type, self._metric) if baseline_path is None else baseline_path
+        self._baselines = rules.BaselineFile(path) if rescale_with_baseline and path is not None else None
         self._from_chance = rescale_with_baseline and self._baselines is None
-        if self._from_chance:
-            models.check_chance_level(self._metric)
+        if self._from_chance and not has_closed_form(self._metric):
+            raise InputError(
+                f"rescale_with_baseline for {self._metric} and this model needs baseline_path=..., a file with the "
+                "header LAYER,P,R,F; or give softset.score rescale=softset.Calibration.fit(texts, metric=...)"
+            )
         self._idf = idf if isinstance(idf, Idf) else None
         if idf_sents is not None:
             self.compute_idf(idf_sents)
@@ -96,7 +101,7 @@ class BERTScorer:
     def num_layers(self) -> int | None:
         """The layer, or None for a model without layers."""
         known = isinstance(self._layer, int) and self._layer >= 0
-        return self._layer if known else models.layer_of(self._scorer.encoder)
+        return self._layer if known else rules.layer_of(self._scorer.encoder)
 
     @property
     def hash(self) -> str:
@@ -104,13 +109,9 @@ class BERTScorer:
         from softset import __version__
 
         layer = "_all-layers" if self.all_layers else f"_L{self.num_layers}" if self.num_layers is not None else ""
-        name = (
-            os.fspath(self.model_type)
-            if isinstance(self.model_type, str | os.PathLike)
-            else type(self.model_type).__name__
-        )
-        line = f"{name}{layer}_{'idf' if self.idf else 'no-idf'}_version=softset-{__version__}"
-        if not models.is_bert_score(self._metric):
+        model = self.model_type if isinstance(self.model_type, str | os.PathLike) else type(self.model_type).__name__
+        line = f"{os.fspath(model)}{layer}_{'idf' if self.idf else 'no-idf'}_version=softset-{__version__}"
+        if not rules.is_bert_score(self._metric):
             line += f"_metric={self._metric}"
         custom = self._baselines is not None and self.baseline_path is not None
         return line + ("-custom-rescaled" if custom else "-rescaled" if self.rescale_with_baseline else "")
@@ -140,16 +141,16 @@ class BERTScorer:
         >>> F.shape
         (7, 1)
         """
-        models.check_count("batch_size", batch_size, 1)
-        candidates, references, all_references = models.read_texts(cands, refs)
+        check_count("batch_size", batch_size, 1)
+        candidates, references, all_references = rules.read_texts(cands, refs)
         start, idf, layers = time.perf_counter(), self._idf, []
         for scorer in self._scorers():
             if self.idf and idf is None:
                 idf = fit_idf(all_references, scorer.encoder)
             progress = _print_progress if verbose else None
             scores = scorer.with_options(idf=idf).score(candidates, references, progress=progress)
-            layer = models.layer_of(scorer.encoder)
-            layers.append(models.rescaled(scores, self._baselines, layer, self._metric.MAX_SCORE))
+            layer = rules.layer_of(scorer.encoder)
+            layers.append(rules.rescaled(scores, self._baselines, layer, self._metric.MAX_SCORE))
         if verbose:
             sys.stderr.write(f"\r{len(candidates):,} pairs in {time.perf_counter() - start:.2f} seconds\n")
         self.signature = "\n".join(signature for _, signature in layers)
@@ -179,18 +180,14 @@ class BERTScorer:
         return self._scorer_at(self._layer)
 
     def _scorer_at(self, layer: int | float | str | None) -> Scorer:
-        encoder = models.open_encoder(self.model_type, layer, self.device)
+        encoder = rules.open_encoder(self.model_type, layer, self.device)
         matched = MatchingEncoder(encoder) if isinstance(self._metric, MatchedBertScore) else encoder
         return Scorer(matched, metric=self._metric, rescale="chance" if self._from_chance else None)
 
     def _scorers(self) -> Iterator[Scorer]:
-        """Yield the scorer, or with `all_layers` one scorer for each layer; one model is in memory at a time."""
-        last = models.layer_of(models.open_encoder(self.model_type, None, self.device)) if self.all_layers else None
-        if last is None:
-            yield self._scorer
-            return
-        for layer in range(last + 1):
-            yield self._scorer_at(layer)
+        """Return the scorer, or with `all_layers` one scorer for each layer; one model is in memory at a time."""
+        last = rules.layer_of(rules.open_encoder(self.model_type, None, self.device)) if self.all_layers else None
+        return iter([self._scorer]) if last is None else map(self._scorer_at, range(last + 1))
 
 
 def score(
@@ -263,7 +260,7 @@ def compute(
     num_layers: int | None = None,
     all_layers: bool = False,
     verbose: bool = False,
-    **options: Unpack[models.ScorerOptions],
+    **options: Unpack[rules.ScorerOptions],
 ) -> dict[str, Any]:
     """Return lists of precision, recall and f1, and the hashcode, as `evaluate.load("bertscore").compute` does.
 
@@ -299,7 +296,7 @@ class BERTScore:
         verbose: bool = False,
         num_threads: int = 0,
         return_hash: bool = False,
-        **options: Unpack[models.ScorerOptions],
+        **options: Unpack[rules.ScorerOptions],
     ) -> None:
         options["nthreads"] = num_threads
         self.scorer = BERTScorer(model_name_or_path, num_layers, all_layers=all_layers, **options)
@@ -319,7 +316,7 @@ class BERTScore:
         softset.errors.ShapeError: there are 2 candidates but 1 reference: give one for each candidate, in the same \
 order
         """
-        candidates, references = models.read_batch(preds, target)
+        candidates, references = rules.read_batch(preds, target)
         self._preds += candidates
         self._target += references
 
@@ -333,7 +330,7 @@ order
         >>> BERTScore()(["a red book"], ["a red book"])["f1"].round(6)
         array([1.])
         """
-        batch = models.read_batch(preds, target)
+        batch = rules.read_batch(preds, target)
         self.update(*batch)
         return self._scores(*batch)
 

@@ -15,7 +15,7 @@ from softset.io.atomic import write_atomically
 from softset.io.json_files import read_json
 from softset.io.text import check_options
 from softset.similarity.idf import Idf
-from softset.similarity.inputs import read_side
+from softset.similarity.inputs import check_count, read_side
 from softset.similarity.metrics import DEFAULT, Metric
 
 
@@ -74,9 +74,8 @@ class Calibration:
         from softset.similarity.scorer import Scorer
 
         check_options(options, EncoderOptions.__annotations__)  # scores of other options are not comparable
-        for name, value, smallest in (("rounds", rounds, 1), ("seed", seed, 0)):
-            if isinstance(value, bool) or not isinstance(value, int) or value < smallest:
-                raise InputError(f"{name} is {value!r}, but a whole number of at least {smallest} was expected")
+        check_count("rounds", rounds, 1)
+        check_count("seed", seed, 0)
         side = read_side(texts, "text")
         distinct = side if isinstance(side, TokenSets) else list(dict.fromkeys(side))
         if len(distinct) < 2:

@@ -142,6 +142,12 @@ def _from_lists(left: TextsOrSets, references: Sequence[Any], first: int) -> Sco
     return ScoringInput(left, right, np.arange(n), np.arange(len(flat)), owner)
 
 
+def check_count(name: str, value: Any, smallest: int) -> None:
+    """Raise InputError if an argument is not a whole number of at least `smallest`."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < smallest:
+        raise InputError(f"{name} is {value!r}, but a whole number of at least {smallest} was expected")
+
+
 def _check_counts(candidates: int, others: int, noun: str, rest: str = "") -> None:
     if candidates != others:
         raise ShapeError(

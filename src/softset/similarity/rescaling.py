@@ -12,9 +12,9 @@ import numpy as np
 from softset.errors import InputError
 from softset.similarity.calibration import Calibration
 from softset.similarity.metrics.base import PRF, Metric, harmonic_mean
+from softset.similarity.metrics.bertscore import Johnson, SubspaceBertScore
 from softset.similarity.metrics.pairs import Pairs
 from softset.similarity.metrics.softset import SoftsetScore
-from softset.similarity.metrics.subspace import Johnson, SubspaceBertScore
 
 Rescale = Literal["chance"] | Calibration | None
 
@@ -59,6 +59,11 @@ def has_chance_levels(metric: Metric) -> bool:
     return isinstance(metric, SubspaceBertScore | SoftsetScore)
 
 
+def has_closed_form(metric: Metric) -> bool:
+    """Return whether the chance level of a metric's score has a closed form."""
+    return isinstance(metric, SubspaceBertScore) and not isinstance(metric, Johnson)
+
+
 def min_saturated_rows(moment: np.ndarray) -> int:
     """Return how many rows a set needs at least for a chance level above .95.
 
@@ -79,7 +84,7 @@ def check_rescale(rescale: Any, metric: Metric) -> None:
         return
     if not isinstance(rescale, str) or rescale != "chance":
         raise InputError(f'rescale is {rescale!r}, but "chance", a softset.Calibration or None was expected')
-    if not isinstance(metric, SubspaceBertScore) or isinstance(metric, Johnson):
+    if not has_closed_form(metric):
         raise InputError(
             f"the chance level of {metric} has no closed form: use metric subspace, or measure the level with "
             "softset.Calibration.fit(texts, metric=...), on the command line with softset fit calibration"

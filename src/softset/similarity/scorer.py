@@ -15,7 +15,7 @@ from softset.errors import InputError
 from softset.io.text import check_options
 from softset.similarity.explain import Explanation
 from softset.similarity.idf import Idf
-from softset.similarity.inputs import ScoringInput, TextsOrSets, read_input, read_side
+from softset.similarity.inputs import ScoringInput, TextsOrSets, check_count, read_input, read_side
 from softset.similarity.metrics import DEFAULT, Metric
 from softset.similarity.metrics import metric as parse_metric
 from softset.similarity.plan import MultiReference, ScoringPlan
@@ -137,8 +137,7 @@ class Scorer:
         >>> [round(row.score, 2) for row in softset.Scorer("words").stream(pairs, block=2)]
         [0.64, 1.0, 0.9]
         """
-        if not isinstance(block, int) or block < 1:
-            raise InputError(f"block is {block!r}, but a whole number of at least 1 was expected")
+        check_count("block", block, 1)
         if self.metric.needs_idf and self.idf is None:
             raise InputError(f"{self.metric} needs idf weights before a stream begins: give idf=softset.Idf.fit(texts)")
         iterator, done = iter_items(pairs, "pairs"), 0

@@ -18,8 +18,7 @@ from softset.similarity.explain.data import ChanceLevel, ExplainedText, Explanat
 from softset.similarity.inputs import read_side
 from softset.similarity.metrics import MembershipMetric, Metric
 from softset.similarity.metrics.pairs import Pairs
-from softset.similarity.metrics.subspace import Johnson, SubspaceBertScore
-from softset.similarity.rescaling import chance_levels, pair_levels
+from softset.similarity.rescaling import chance_levels, has_closed_form, pair_levels
 
 if TYPE_CHECKING:
     from softset.similarity.scorer import Scorer
@@ -97,7 +96,7 @@ def _text(text: Any, sets: TokenSets, tokens: Sequence[str]) -> ExplainedText:
 
 def _chance_level(scorer: "Scorer", metric: Metric, pairs: Pairs, signature: str) -> ChanceLevel | None:
     """Return the score of unrelated text: in closed form for this pair, measured for the bundled encoder, or None."""
-    if isinstance(metric, SubspaceBertScore) and not isinstance(metric, Johnson):
+    if has_closed_form(metric):
         of_sets = chance_levels(metric, pairs, scorer.second_moment(signature)).of_sets
         if of_sets is not None:
             precision, recall, score = (float(level[0]) for level in pair_levels(of_sets[:1], of_sets[1:]))

@@ -2,6 +2,8 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
+from math import nan
+from numbers import Real
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -34,7 +36,6 @@ class Metric(ABC):
     """
 
     NAME: ClassVar[str]
-    ABOUT: ClassVar[str]
     MAX_SCORE: ClassVar[float] = 1.0
     SCORE_KIND: ClassVar[ScoreKind] = "f1"
 
@@ -121,7 +122,7 @@ class WeightedMetric(Metric):
 class MembershipMetric(WeightedMetric):
     """A metric with a membership for each token: precision and recall are weighted means of memberships."""
 
-    LINKS: ClassVar[Literal["cosine", "share"]]  # what `links` returns
+    LINKS: ClassVar[Literal["cosine", "share"]] = "share"  # what `links` returns
 
     @abstractmethod
     def memberships(self, pairs: Pairs) -> np.ndarray:
@@ -212,3 +213,16 @@ def check_choice(metric: Metric, name: str, choices: tuple[str, ...]) -> None:
     value = getattr(metric, name)
     if value not in choices:
         raise InputError(f"{metric.NAME} has no {name} {value!r}: use one of {', '.join(choices)}")
+
+
+def check_number(metric: Metric, name: str, smallest: float, largest: float) -> None:
+    """Raise an error if a parameter is not a number between two limits; store it as a float: 2 and 2.0 are equal."""
+    value = getattr(metric, name)
+    try:
+        number = nan if isinstance(value, bool) or not isinstance(value, Real) else float(value)
+    except OverflowError:  # an int above the largest float
+        number = nan
+    if not smallest <= number <= largest:
+        limits = f"from {smallest:g} to {largest:g}"
+        raise InputError(f"the {name} must be a number {limits}, but {str(value)[:80]} was given")
+    object.__setattr__(metric, name, number)

@@ -7,12 +7,9 @@ from typing import Any
 
 from softset.errors import InputError
 from softset.similarity.metrics.base import Metric
-from softset.similarity.metrics.bertscore import BertScore
-from softset.similarity.metrics.dynamax import DynaMax
-from softset.similarity.metrics.lexical import Jaccard, JohnsonSymbolic, Symbolic, TfIdf
-from softset.similarity.metrics.pooled import Average, Cls
+from softset.similarity.metrics.bertscore import BertScore, Grassmann, Johnson, SubspaceBertScore
+from softset.similarity.metrics.prior_work import Average, Cls, DynaMax, Jaccard, JohnsonSymbolic, Symbolic, TfIdf
 from softset.similarity.metrics.softset import SoftsetScore
-from softset.similarity.metrics.subspace import Grassmann, Johnson, SubspaceBertScore
 from softset.similarity.metrics.transport import Wmd, Wrd
 
 METRICS: dict[str, type[Metric]] = {

@@ -8,16 +8,15 @@ The metric was chosen on STS-B dev and SICK train and trial; docs/results.md has
 """
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
-from softset.errors import InputError
 from softset.similarity.kernels.all_pairs import expected_min, set_factors
 from softset.similarity.kernels.gram import relative_memberships
-from softset.similarity.metrics.base import PRF, MembershipMetric, ScoreKind, check_choice, membership_contributions
+from softset.similarity.metrics.base import PRF, MembershipMetric, ScoreKind, check_number, membership_contributions
 from softset.similarity.metrics.pairs import Pairs
-from softset.similarity.metrics.weights import WEIGHTS, Weights, token_weights
+from softset.similarity.metrics.weights import Weights, token_weights
 
 MIN_SQUARE = 1e-30
 MIN_RIDGE, MAX_RIDGE = 1e-3, 1e4  # with a larger ridge, the membership of a row in its own set has no digits left
@@ -31,20 +30,14 @@ class SoftsetScore(MembershipMetric):
     """
 
     NAME: ClassVar[str] = "softset"
-    ABOUT: ClassVar[str] = "membership of any two tokens in the other text's graded set, rare ones first (the default)"
-    LINKS: ClassVar[Literal["cosine", "share"]] = "share"
     SCORE_KIND: ClassVar[ScoreKind] = "mean"
 
     weights: Weights = "rare"
     ridge: float = 1.0
 
     def __post_init__(self) -> None:
-        check_choice(self, "weights", WEIGHTS)
-        number = isinstance(self.ridge, int | float | np.number) and not isinstance(self.ridge, bool)
-        if not number or not MIN_RIDGE <= self.ridge <= MAX_RIDGE:
-            limits = f"from {MIN_RIDGE:g} to {MAX_RIDGE:g}"
-            raise InputError(f"the ridge must be a number {limits}, but {str(self.ridge)[:80]} was given")
-        object.__setattr__(self, "ridge", float(self.ridge))  # 1 and 1.0 are one metric
+        super().__post_init__()
+        check_number(self, "ridge", MIN_RIDGE, MAX_RIDGE)
 
     def resolve(self, *, has_moment: bool) -> "SoftsetScore":
         """Return the metric for an encoder with or without a known second moment."""

@@ -48,7 +48,6 @@ class Wmd(_Transport):
     """
 
     NAME: ClassVar[str] = "wmd"
-    ABOUT: ClassVar[str] = "1 / (1 + Word Mover's Distance), Euclidean or rms"
 
     distance: Literal["euclidean", "rms"] = "euclidean"
 
@@ -72,7 +71,6 @@ class Wrd(_Transport):
     """1 - WRD: each token moves the length of its vector over 1 - cosine (Yokoi et al. 2020)."""
 
     NAME: ClassVar[str] = "wrd"
-    ABOUT: ClassVar[str] = "1 - Word Rotator's Distance"
 
     def _masses(self, pairs: Pairs) -> np.ndarray:
         return pairs.normalized(token_weights(pairs, "l2"))
