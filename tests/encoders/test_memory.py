@@ -7,6 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from softset import TokenSets
 from softset.encoders.base import concatenate_blocks
@@ -17,11 +19,11 @@ from softset.encoders.static import TableNetwork
 from softset.encoders.tokenizer import SubwordTokenizer
 from softset.errors import AmbientError, InputError
 from softset.vectors.rows import ROWS_PER_SUM as N
-from softset.vectors.rows import group_means
+from softset.vectors.rows import group_means, repeat_groups
 from tests.encoders.tiny_models import save_tokenizer, table
 
 D = 1024
-TEXTS = [f"{'red book ' * (at % 5 + 4)}{at}" for at in range(1500)]  # each ends with another unknown word
+TEXTS = [f"{'red book ' * (number % 5 + 4)}{number}" for number in range(1500)]  # each ends with another unknown word
 
 
 class Counted(TableNetwork):
@@ -58,17 +60,31 @@ def at_most(times: float, size_of: Callable[[], int]):
     assert peak <= times * size_of(), f"{peak / size_of():.2f} times"
 
 
-def test_a_repeated_text_is_encoded_once(encoder, network: Counted) -> None:
-    sets = encoder().encode([*TEXTS, TEXTS[3], TEXTS[0]])
-    assert network.asked == sum(len(text.split()) for text in TEXTS), "each text goes through the model once"
-    results = []
+@pytest.mark.parametrize("repeats", [[3, 0], [*range(1500)], [7] * 1500], ids=["a few", "all", "one text"])
+def test_a_repeated_text_is_encoded_once_and_held_in_its_place_only(encoder, network: Counted, repeats) -> None:
+    """The sets of distinct texts and the result never exist at the same time."""
+    order, results = [*range(1500), *repeats], []
     with at_most(1.4, lambda: results[0].vectors.nbytes + results[0].special.vectors.nbytes):
-        results.append(encoder().encode(TEXTS))
-    again = results[0].take([*range(1500), 3, 0])
-    for mine, other in ((sets, again), (sets.special, again.special)):
-        assert np.array_equal(mine.vectors, other.vectors) and np.array_equal(mine.offsets, other.offsets)
-        assert mine.tokens.tolist() == other.tokens.tolist() and np.array_equal(mine.spans, other.spans)
-    assert np.array_equal(sets.unknown, again.unknown)
+        results.append(encoder().encode([TEXTS[number] for number in order]))
+    assert network.asked == sum(len(text.split()) for text in TEXTS), "each text goes through the model once"
+    sets, expected = results[0], encoder().encode(TEXTS).take(order)
+    for part, expected_part in ((sets, expected), (sets.special, expected.special)):
+        assert np.array_equal(part.vectors, expected_part.vectors)
+        assert np.array_equal(part.offsets, expected_part.offsets) and np.array_equal(part.spans, expected_part.spans)
+        assert part.tokens.tolist() == expected_part.tokens.tolist()
+    assert np.array_equal(sets.unknown, expected.unknown) and np.array_equal(sets.text_hashes, expected.text_hashes)
+
+
+@given(st.lists(st.integers(0, 3), max_size=5), st.lists(st.integers(0, 4), min_size=1, max_size=12), st.booleans())
+def test_repeated_groups(sizes: list[int], choices: list[int], writeable: bool) -> None:
+    """Groups are numbered by their first use, as the distinct texts of a list are."""
+    numbers = {choice: number for number, choice in enumerate(dict.fromkeys(choices))}
+    offsets = np.cumsum([0, *(sizes + [1] * 5)[: len(numbers)]])
+    rows = np.arange(2 * offsets[-1], dtype=np.float64).reshape(-1, 2).copy()
+    rows.flags.writeable = writeable
+    order = np.array([numbers[choice] for choice in choices])
+    expected = [row for number in order for row in rows[offsets[number] : offsets[number + 1]].tolist()]
+    assert repeat_groups(rows, offsets, order).tolist() == expected
 
 
 def test_group_means_need_little_memory() -> None:
@@ -82,7 +98,7 @@ def test_group_means_need_little_memory() -> None:
     assert np.array_equal(means, whole.astype(np.float32))
 
 
-@pytest.mark.parametrize("begins", [[], [0], [0, 1], *([0, *rest] for rest in ([N - 1], [N + 1], [1, 3 * N]))])
+@pytest.mark.parametrize("begins", [[], [0], [0, 1], [0, N - 1], [0, N + 1], [0, 1, 3 * N]])
 def test_group_means_equal_numpy_means(begins: list[int]) -> None:
     rows = np.random.default_rng(0).standard_normal((3 * N + 5 if begins else 0, 3))
     expected = [part.mean(axis=0) for part in np.split(rows, begins[1:])] if begins else []
@@ -94,29 +110,30 @@ def letters(texts: list[str]) -> list[np.ndarray]:
 
 
 def test_cached_sets_need_memory_once(tmp_path: Path) -> None:
-    texts, found = [f"{at}" * (at % 5 + 1) for at in range(5000)], []
+    texts, results = [f"{number}" * (number % 5 + 1) for number in range(5000)], []
     expected = CachedEncoder(FunctionEncoder(letters, name="letters"), tmp_path).encode(texts)
     cached = CachedEncoder(FunctionEncoder(lambda _: pytest.fail("encoded again"), name="letters"), tmp_path)
     with at_most(1.7, lambda: expected.vectors.nbytes):
-        found.append(cached.encode(texts))
-    assert np.array_equal(found[0].vectors, expected.vectors) and np.array_equal(found[0].offsets, expected.offsets)
+        results.append(cached.encode(texts))
+    assert np.array_equal(results[0].vectors, expected.vectors)
+    assert np.array_equal(results[0].offsets, expected.offsets)
 
 
 def test_concatenate_blocks_holds_one_block_in_memory() -> None:
     part = TokenSets.from_arrays([np.ones((4000, 64), np.float32)], tokens=[["x"] * 4000])
-    found = []
-    with at_most(1.3, lambda: found[0].vectors.nbytes):
-        found.append(concatenate_blocks(TokenSets.concatenate([part]) for _ in range(20)))
+    results = []
+    with at_most(1.3, lambda: results[0].vectors.nbytes):
+        results.append(concatenate_blocks(TokenSets.concatenate([part]) for _ in range(20)))
     expected = TokenSets.concatenate([part] * 20)
-    assert np.array_equal(found[0].vectors, expected.vectors) and np.array_equal(found[0].tokens, expected.tokens)
+    assert np.array_equal(results[0].vectors, expected.vectors) and np.array_equal(results[0].tokens, expected.tokens)
 
 
 def test_incompatible_parts_are_rejected() -> None:
-    one, wide = TokenSets.from_arrays([[[1.0, 2.0]]]), TokenSets.from_arrays([[[1.0, 2.0, 3.0]]])
+    narrow, wide = TokenSets.from_arrays([[[1.0, 2.0]]]), TokenSets.from_arrays([[[1.0, 2.0, 3.0]]])
     with pytest.raises(AmbientError, match="2 and 3 dimensions"):
-        concatenate_blocks([one, wide])
+        concatenate_blocks([narrow, wide])
     with pytest.raises(InputError, match="two encoders"):
-        concatenate_blocks([one, TokenSets.from_arrays([[[1.0, 2.0]]], signature="other")])
+        concatenate_blocks([narrow, TokenSets.from_arrays([[[1.0, 2.0]]], signature="other")])
     with pytest.raises(InputError, match="nothing to concatenate"):
         concatenate_blocks([])
 

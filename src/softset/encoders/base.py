@@ -11,7 +11,7 @@ import numpy as np
 from softset.encoders.texts import check_texts, distinct_indices, iter_items
 from softset.encoders.tokensets import TokenSets, hash_texts
 from softset.errors import AmbientError, InputError
-from softset.vectors.rows import RowBuffer
+from softset.vectors.rows import RowBuffer, repeat_groups
 
 # Enough texts to sort by length; sentences of 20 tokens and 384 dimensions take 30 MB.
 TEXTS_PER_BLOCK = 1024
@@ -60,12 +60,13 @@ class TextEncoder(Encoder):
 
     @abstractmethod
     def _encode(self, texts: Sequence[str], progress: Progress | None) -> TokenSets:
-        """Return the token sets of distinct texts."""
+        """Return the token sets of distinct texts, in new arrays: `encode` may change them."""
 
     def encode(self, texts: Sequence[str], *, progress: Progress | None = None) -> TokenSets:
         """Return the token vectors of each text, in the order of the texts.
 
-        `progress(done, total)` is called during the work.
+        Each distinct text is encoded once, and the vectors are held in memory once. `progress(done, total)` is called
+        during the work with numbers of distinct texts.
 
         >>> import softset
         >>> softset.load_encoder("words").encode(["a red book", "", "a red book"])
@@ -74,7 +75,7 @@ class TextEncoder(Encoder):
         checked = check_texts(texts)
         index = distinct_indices(checked)
         sets = replace(self._encode(list(index), progress), text_hashes=hash_texts(index))
-        return sets if len(index) == len(checked) else sets.take([index[text] for text in checked])
+        return sets if len(index) == len(checked) else _repeat(sets, np.array([index[text] for text in checked]))
 
     def stream(self, texts: Iterable[str], *, block: int = TEXTS_PER_BLOCK) -> Iterator[TokenSets]:
         """Encode an iterable of texts and yield the token sets of `block` texts at a time.
@@ -109,7 +110,7 @@ class TextEncoder(Encoder):
             pooled[start:stop] = self._embed(distinct[start:stop])
             if progress is not None:
                 progress(stop, len(distinct))
-        return pooled[[index[text] for text in checked]]
+        return pooled if len(distinct) == len(checked) else pooled[[index[text] for text in checked]]
 
     def _embed(self, texts: Sequence[str]) -> np.ndarray:
         """Return the pooled vectors of a block of distinct texts."""
@@ -118,6 +119,29 @@ class TextEncoder(Encoder):
     def _pool(self, sets: TokenSets) -> np.ndarray:
         """Return the mean vector of each set."""
         return sets.means()
+
+
+class WrappedEncoder:
+    """The base class of encoders that wrap another one, whose vectors they return."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        self.encoder = encoder
+
+    @property
+    def signature(self) -> str:
+        """The signature of the wrapped encoder."""
+        return self.encoder.signature
+
+    @property
+    def dimensions(self) -> int:
+        """The dimension d of the vectors."""
+        return self.encoder.dimensions
+
+    @property
+    def second_moment(self) -> np.ndarray | None:
+        """The second moment (d, d) of unit token vectors, or None if the wrapped encoder has none."""
+        moment: np.ndarray | None = getattr(self.encoder, "second_moment", None)
+        return moment
 
 
 def concatenate_blocks(blocks: Iterable[TokenSets]) -> TokenSets:
@@ -133,6 +157,13 @@ def concatenate_blocks(blocks: Iterable[TokenSets]) -> TokenSets:
     sets = TokenSets.concatenate(others)
     special = None if sets.special is None else replace(sets.special, vectors=special_vectors.rows)
     return replace(sets, vectors=vectors.rows, special=special)
+
+
+def _repeat(sets: TokenSets, order: np.ndarray) -> TokenSets:
+    """Return the texts in an order with repeats; memory holds the vectors once."""
+    special = None if sets.special is None else _repeat(sets.special, order)
+    repeated = replace(_without_vectors(sets), special=None).take(order)
+    return replace(repeated, vectors=repeat_groups(sets.vectors, sets.offsets, order), special=special)
 
 
 def _without_vectors(sets: TokenSets) -> TokenSets:

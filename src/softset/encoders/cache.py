@@ -16,7 +16,7 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
-from softset.encoders.base import TEXTS_PER_BLOCK, Encoder, Progress, TextEncoder, concatenate_blocks
+from softset.encoders.base import TEXTS_PER_BLOCK, Encoder, Progress, TextEncoder, WrappedEncoder, concatenate_blocks
 from softset.encoders.texts import check_texts, distinct_indices
 from softset.encoders.tokensets import TokenSets
 from softset.encoders.tokensets_file import arrays_from_sets, sets_from_arrays
@@ -40,7 +40,7 @@ COMMIT;
 EncodeBlock = Callable[[list[str], Progress | None], TokenSets]
 
 
-class CachedEncoder(TextEncoder):
+class CachedEncoder(WrappedEncoder, TextEncoder):
     """An encoder that stores token sets in a folder and reads them from there.
 
     The vectors are those of the wrapped encoder, bit for bit. Several processes may share the folder. If the cache
@@ -70,23 +70,8 @@ class CachedEncoder(TextEncoder):
                 f"the signature {encoder.signature!r} does not identify the vectors, so they cannot be cached: give a "
                 "function a name, or save word vectors first"
             )
-        self.encoder, self.repaired, self._file = encoder, 0, _CacheFile(Path(folder).absolute(), limit)
-
-    @property
-    def signature(self) -> str:
-        """The signature of the wrapped encoder."""
-        return self.encoder.signature
-
-    @property
-    def dimensions(self) -> int:
-        """The dimension d of the vectors."""
-        return self.encoder.dimensions
-
-    @property
-    def second_moment(self) -> np.ndarray | None:
-        """The second moment of the wrapped encoder, or None if it has none."""
-        moment: np.ndarray | None = getattr(self.encoder, "second_moment", None)
-        return moment
+        super().__init__(encoder)
+        self.repaired, self._file = 0, _CacheFile(Path(folder).absolute(), limit)
 
     def _encode(self, texts: Sequence[str], progress: Progress | None) -> TokenSets:
         def encode(block: list[str], report: Progress | None) -> TokenSets:

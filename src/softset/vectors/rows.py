@@ -58,8 +58,25 @@ def group_means(rows: np.ndarray, begins: Sequence[int] | np.ndarray, dtype: Any
     return means
 
 
+def repeat_groups(rows: np.ndarray, offsets: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """Return the rows of group order[0], then of group order[1] and so on, in the memory of `rows`, which is reused.
+
+    Groups are numbered in the order of their first use. So rows move only towards the end, and if the last ones move
+    first, none is overwritten before its last use.
+    """
+    if not (rows.flags.owndata and rows.flags.writeable):
+        rows = rows.copy()
+    ends = np.cumsum(np.diff(offsets)[order])
+    rows.resize((int(ends[-1]), rows.shape[1]), refcheck=False)  # moves large arrays without a copy
+    for group, end in zip(reversed(order.tolist()), reversed(ends.tolist()), strict=True):
+        rows[end - (offsets[group + 1] - offsets[group]) : end] = rows[offsets[group] : offsets[group + 1]]
+        if end == offsets[group + 1]:
+            break  # all groups before this one are in their places
+    return rows
+
+
 class RowBuffer:
-    """An array of rows that grows in place; the operating system moves large arrays without a copy."""
+    """An array of rows that grows in place."""
 
     def __init__(self) -> None:
         self.rows: np.ndarray = np.zeros((0, 0))
