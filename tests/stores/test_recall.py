@@ -25,8 +25,8 @@ def vectors(tmp_path_factory) -> WordVectors:
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("SOFTSET_CACHE", str(tmp_path_factory.mktemp("cache")))
         import_vectors(str(GLOVE_6B), "glove")
-        given = load_words("glove")
-        return WordVectors.of(list(given.words[:N]), np.array(given.matrix[:N]))
+        words = load_words("glove")
+        return WordVectors.of(list(words.words[:N]), np.array(words.matrix[:N]))
 
 
 @pytest.mark.parametrize(("kind", "module"), [("milvus", "pymilvus"), ("lance", "lancedb")])
@@ -36,6 +36,6 @@ def test_recall_at_100(kind: str, module: str, vectors: WordVectors, tmp_path: P
     stored, _ = fill_store(kind, vectors, tmp_path)
     indexed = {"milvus": "*.hnsw.idx", "lance": "_indices/*"}[kind]
     assert list(tmp_path.rglob(indexed)), "the search would look at everything"
-    found = {name: recall for name, recall, _ in measure_recall(stored, vectors, 10)}
-    assert set(found) == {"unions", "intersections", "differences"}
-    assert min(found.values()) >= MIN_RECALL, found
+    recalls = {name: recall for name, recall, _ in measure_recall(stored, vectors, 10)}
+    assert set(recalls) == {"unions", "intersections", "differences"}
+    assert min(recalls.values()) >= MIN_RECALL, recalls

@@ -26,11 +26,11 @@ pytestmark = QUIET
 RANDOM = np.random.default_rng(3)
 N, D = 1_500, 16
 VECTORS = (RANDOM.standard_normal((N, D)) + 2 * RANDOM.standard_normal((15, D))[RANDOM.integers(0, 15, N)]).astype("f4")
-ITEMS = [Item(f"i{at}", f"text {at}", {"n": at}) for at in range(N)]
+ITEMS = [Item(f"i{row}", f"text {row}", {"n": row}) for row in range(N)]
 QUERIES = ["{i1, i2, i3}", "{i1, i2} & {i50, i60}", "{i1, i2} | {i70}", "{i1, i2} - {i100, i200}", "~i5 & {i9, i11}"]
 
 
-def given(texts: list[str]) -> np.ndarray:
+def embed_known(texts: list[str]) -> np.ndarray:
     """An encoder that knows the texts of the items, and nothing else."""
     return np.stack(
         [VECTORS[int(text.split()[1])] if text.startswith("text ") else np.zeros(D, "f4") for text in texts]
@@ -46,9 +46,9 @@ def address(request, tmp_path: Path) -> str:
 
 @pytest.fixture
 def store(address: str) -> Iterator[Store]:
-    made = create_store(address, D, "none")
-    assert ingest(made, ITEMS, given) == (N, 0, 0)
-    return made
+    store = create_store(address, D, "none")
+    assert ingest(store, ITEMS, embed_known) == (N, 0, 0)
+    return store
 
 
 @pytest.mark.parametrize("logic", ["logistic", "lattice", "product"])
@@ -57,32 +57,32 @@ def test_a_store_gives_the_same_results_as_a_folder(store: Store, tmp_path: Path
     stored = StoreCollection(store)
     options = {"logic": logic, "explain": True, **({"alpha": 0.9} if logic == "lattice" else {})}
     for query in QUERIES:
-        expected, found = local.find(query, 10, **options), stored.find(query, 10, **options)
-        same = {hit.id for hit in expected} & {hit.id for hit in found}
+        expected, result = local.find(query, 10, **options), stored.find(query, 10, **options)
+        same = {hit.id for hit in expected} & {hit.id for hit in result}
         assert len(same) >= 9, query
         memberships = {hit.id: hit.membership for hit in expected}
-        for hit in found:
+        for hit in result:
             if hit.id in same:
                 assert hit.membership == pytest.approx(memberships[hit.id], abs=0.02 if logic == "logistic" else 1e-5)
                 assert hit.text == f"text {hit.id[1:]}" and hit.metadata == {"n": int(hit.id[1:])}
-        assert "|engine:probes|" in found.signature
+        assert "|engine:probes|" in result.signature
 
 
 def test_filters_are_passed_to_the_database(address: str, store: Store) -> None:
     where = {"milvus": 'metadata["n"] < 100', "lance": "id in ('i8', 'i9', 'i10', 'i12')"}[address.partition(":")[0]]
-    found = StoreCollection(store, where=where).find("{i1, i2} | {i9}", 10)
-    assert len(found) and all(int(hit.id[1:]) < 100 for hit in found)
+    result = StoreCollection(store, where=where).find("{i1, i2} | {i9}", 10)
+    assert len(result) and all(int(hit.id[1:]) < 100 for hit in result)
     with pytest.raises(InputError, match=r"^(Milvus|LanceDB) reports"):
         StoreCollection(store, where="no such thing ((").find("i1")
 
 
 def test_complements_cannot_be_searched_in_a_store(store: Store) -> None:
     for query in ("~i1", "i1 | ~i2"):
-        with pytest.raises(InputError, match=r"holds nearly everything.*a store finds only near neighbours"):
+        with pytest.raises(InputError, match=r"holds nearly everything.*a store returns only nearest neighbours"):
             StoreCollection(store).find(query)
     with pytest.raises(UnknownWordError, match="'nothing' is no id here"):
         StoreCollection(store).find("nothing")
-    with pytest.raises(InputError, match="cannot be restricted"):
+    with pytest.raises(InputError, match="restrict_vocab is for word vectors"):
         StoreCollection(store).find("i1", restrict_vocab=5)
 
 
@@ -93,24 +93,32 @@ def test_interrupted_indexing_can_be_repeated(address: str) -> None:
         calls.append(len(texts))
         if len(calls) == 2:
             raise KeyboardInterrupt
-        return given(texts)
+        return embed_known(texts)
 
     with pytest.raises(KeyboardInterrupt):
         ingest(store, ITEMS, breaks)
     assert len(store) == 1_000
-    assert ingest(create_store(address, D, "none"), ITEMS, given) == (500, 1_000, 0)
+    assert ingest(create_store(address, D, "none"), ITEMS, embed_known) == (500, 1_000, 0)
     changed = [*ITEMS[:-1], Item(ITEMS[-1].id, "text 0", {"n": 1})]
-    assert ingest(store, changed, given) == (1, N - 1, 0)
+    assert ingest(store, changed, embed_known) == (1, N - 1, 0)
     assert store.fetch([ITEMS[-1].id])[0].text == "text 0" and len(store) == N
 
 
 def test_fetched_records_equal_the_added_ones(store: Store) -> None:
     odd = Record('it\'s "odd" \u00e9', "line\nbreak \U0001f642", {"a": [1, None, {"b": "c"}]}, VECTORS[0] * 3)
     store.add([odd])
-    back = {one.id: one for one in store.fetch([odd.id, "i1", "missing"])}
+    back = {record.id: record for record in store.fetch([odd.id, "i1", "missing"])}
     assert set(back) == {odd.id, "i1"}
     assert (back[odd.id].text, back[odd.id].metadata) == (odd.text, odd.metadata)
     assert np.allclose(back[odd.id].vector, odd.vector, rtol=1e-5) and len(store) == N + 1
+
+
+@pytest.mark.parametrize("name", ["a\x00b", "\x1b[31mred", "line\nbreak\r", "\\u0041", 'q"', "\x0b\x0c\x08", "\u2028"])
+def test_ids_with_control_characters(store: Store, name: str) -> None:
+    store.add([Record(name, "", {}, VECTORS[0])])
+    assert [record.id for record in store.fetch([name, "i1"])] in ([name, "i1"], ["i1", name])
+    store.remove([name])
+    assert not store.fetch([name]) and len(store) == N
 
 
 def test_a_store_with_other_dimensions_or_encoder_is_an_error(address: str, store: Store) -> None:
@@ -121,7 +129,7 @@ def test_a_store_with_other_dimensions_or_encoder_is_an_error(address: str, stor
     with pytest.raises(InputError, match=r"there is no collection 'nothing' at .*; existing: books"):
         open_store(address.replace("#books", "#nothing"))
     with pytest.raises(InputError, match="two items have the id 'i0'"):
-        ingest(store, [*ITEMS[:3], ITEMS[0]], given)
+        ingest(store, [*ITEMS[:3], ITEMS[0]], embed_known)
     assert len(store) == N
 
 
@@ -145,15 +153,15 @@ def test_a_collection_that_softset_did_not_make_is_an_error(tmp_path: Path) -> N
     client = pymilvus.MilvusClient(str(tmp_path / "x.db"))
     client.create_collection("theirs", dimension=4)
     client.close()
-    with pytest.raises(FileError, match="was not made by softset"):
+    with pytest.raises(FileError, match="was not created by softset"):
         open_store(f"milvus://{tmp_path / 'x.db'}#theirs")
 
 
 def test_a_killed_command_can_be_repeated(address: str, tmp_path: Path) -> None:
     lines = tmp_path / "lines.txt"
     lines.write_text("".join(f"line {n} about the sea and ship {n}\n" for n in range(4_000)))
-    kind, _, rest = address.partition("://")
-    uri = rest.partition("#")[0]
+    kind, _, location = address.partition("://")
+    uri = location.partition("#")[0]
     command = [sys.executable, "-m", "softset", "index", str(lines), "--out", f"{kind}://{uri}#books"]
     command += ["--model", "words"]
     running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -166,29 +174,29 @@ def test_a_killed_command_can_be_repeated(address: str, tmp_path: Path) -> None:
     running.wait()
     again = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert again.returncode == 0 and "4,000 in all" in again.stdout, again.stderr
-    found = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-m", "softset", "find", "--collection", address, "{sea, ship}", "--top", "3"],
         capture_output=True,
         text=True,
         check=True,
     )
-    assert found.stdout.count("about the sea") == 3
+    assert result.stdout.count("about the sea") == 3
 
 
 def test_texts_in_queries_are_encoded(address: str, tmp_path: Path) -> None:
     embed, name = text_encoder("words")
     texts = ["ships and the sea", "a war at sea", "cooking with wine", "a garden of roses"]
-    items = [Item(str(at), text) for at, text in enumerate(texts)]
+    items = [Item(str(row), text) for row, text in enumerate(texts)]
     ingest(create_store(address, 300, name), items, embed)
     local = Collection.create(tmp_path / "c", items, embed=embed, encoder=name)
-    found, expected = open_store(address).find("{sea, ship} - war"), local.find("{sea, ship} - war")
-    assert [hit.id for hit in found] == [hit.id for hit in expected]
-    assert [hit.membership for hit in found] == pytest.approx([hit.membership for hit in expected], abs=1e-4)
+    result, expected = open_store(address).find("{sea, ship} - war"), local.find("{sea, ship} - war")
+    assert [hit.id for hit in result] == [hit.id for hit in expected]
+    assert [hit.membership for hit in result] == pytest.approx([hit.membership for hit in expected], abs=1e-4)
 
 
 def test_an_item_that_loses_its_vector_is_removed(address: str, store: Store) -> None:
     changed = [Item("i7", "nothing that is known", {"n": 7})]
-    assert ingest(store, changed, given) == (0, 0, 1)
+    assert ingest(store, changed, embed_known) == (0, 0, 1)
     assert len(store) == N - 1 and not store.fetch(["i7"])
 
 
@@ -197,7 +205,7 @@ def test_a_search_in_an_empty_collection_is_an_error(address: str) -> None:
     with pytest.raises(InputError, match="the collection 'books' is empty: index items first"):
         StoreCollection(empty, embed=lambda texts: np.ones((len(texts), D), "f4")).find("anything")
     with pytest.raises(InputError, match="no item has a vector"):
-        ingest(empty, [Item("x", "unknown")], given)
+        ingest(empty, [Item("x", "unknown")], embed_known)
 
 
 def test_operations_of_local_collections_are_errors(store: Store) -> None:
@@ -212,6 +220,13 @@ def test_opening_a_missing_file_does_not_create_it(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"there is no .*missing.db"):
         open_store(f"milvus://{tmp_path / 'missing.db'}#books")
     assert not list(tmp_path.iterdir())
+
+
+def test_vectors_that_changed_in_the_store_are_found(address: str, store: Store) -> None:
+    collection = open_store(address)
+    nearest = collection.find("i1", 1)[0].id
+    store.add([Record(nearest, "", {}, -VECTORS[1])])
+    assert collection.find("i1", 1)[0].id != nearest
 
 
 def test_large_integers_in_milvus_metadata_are_an_error(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from softset.errors import InputError, SoftsetError
 from softset.io.text import first_line
 
+ENGINE_MODULES = {"pymilvus", "milvus_lite", "grpc", "lancedb", "lance", "pyarrow"}
 SOURCE_LOCATION = re.compile(r",? ?\S*/src/\S+\.rs:[\d:]+")  # positions in the source code of LanceDB
 Result = TypeVar("Result")
 
@@ -76,6 +77,8 @@ class Store(Protocol):
 def call_engine(engine: str, call: Callable[[], Result], where: str = "") -> Result:
     """Return the result of a call to a database; its exceptions become an InputError with their first line.
 
+    Exceptions that only a mistake in the code raises, such as TypeError and KeyError, are not changed.
+
     >>> call_engine("Milvus", lambda: 1 + 1)
     2
     """
@@ -84,6 +87,9 @@ def call_engine(engine: str, call: Callable[[], Result], where: str = "") -> Res
     except SoftsetError:
         raise
     except Exception as error:
+        is_engine_error = type(error).__module__.partition(".")[0] in ENGINE_MODULES
+        if not is_engine_error and not isinstance(error, OSError | RuntimeError | ValueError):
+            raise
         message = first_line(Exception(getattr(error, "message", "") or first_line(error)))
         message = SOURCE_LOCATION.sub("", message)[:300]
         advice = "; free some space and run the command again: it continues" if "No space left" in message else ""

@@ -33,7 +33,7 @@ def ingest(
         if progress is not None:
             progress(sum(report))
     if not len(store):
-        raise InputError("no item has a vector, so that nothing can be found: give texts that the encoder knows")
+        raise InputError("no item has a vector: give texts with words that the encoder knows")
     store.finish()
     return report
 

@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Iterable, Sequence
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,7 @@ class LanceStore:
             self.dimensions = int(schema.field("vector").type.list_size)
             self.encoder = str((schema.metadata or {})[b"softset encoder"].decode())
         except (KeyError, AttributeError):
-            raise FileError(f"the LanceDB table {name!r} was not made by softset: choose another") from None
+            raise FileError(f"the LanceDB table {name!r} was not created by softset: choose another name") from None
 
     @classmethod
     def open(cls, uri: str, collection: str) -> "LanceStore":
@@ -125,7 +126,8 @@ def _database(uri: str) -> Any:
         import lancedb
     except ImportError as error:
         raise MissingExtraError("stores in LanceDB need lancedb: pip install 'softset[lance]'") from error
-    return call_engine("LanceDB", lambda: lancedb.connect(uri))
+    # Without an interval, a table would not see the changes of other processes.
+    return call_engine("LanceDB", lambda: lancedb.connect(uri, read_consistency_interval=timedelta(0)))
 
 
 def _table_names(database: Any) -> list[str]:

@@ -1,6 +1,5 @@
 """Store in Milvus: a file (Milvus Lite), a server or a cluster, with the same client."""
 
-import json
 import logging
 import os
 import time
@@ -20,7 +19,9 @@ RECORDS_PER_CALL = 1_000
 EF = 512  # candidates of a graph search: recall is more important than speed
 TIMEOUT = 10.0  # seconds
 POLL_INTERVAL = 0.5  # seconds
+INDEX_TIMEOUT = 300.0  # seconds without progress
 PROPERTY = "softset.encoder"
+ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r"})  # Milvus Lite knows no \\u
 INDEX = {"index_type": "HNSW", "metric_type": "IP", "params": {"M": 16, "efConstruction": 200}}
 
 
@@ -37,7 +38,9 @@ class MilvusStore:
             self.dimensions = int(fields["vector"]["params"]["dim"])
             self.encoder = str(description["properties"][PROPERTY])
         except (KeyError, ValueError, TypeError):
-            raise FileError(f"the Milvus collection {collection!r} was not made by softset: choose another") from None
+            raise FileError(
+                f"the Milvus collection {collection!r} was not created by softset: choose another name"
+            ) from None
         self._call(lambda: client.load_collection(collection))
 
     @classmethod
@@ -123,16 +126,29 @@ class MilvusStore:
         if self._is_file:
             self._call(lambda: self._client.release_collection(self.name))
         self._call(lambda: self._client.flush(self.name))
-        while self._call(lambda: self._client.describe_index(self.name, "vector")).get("pending_index_rows", 0):
-            time.sleep(POLL_INTERVAL)
+        self._wait_for_index()
         if self._is_file:
             self._call(lambda: self._client.load_collection(self.name))
+
+    def _wait_for_index(self) -> None:
+        """Wait until the index has all items; raise InputError if it makes no progress for `INDEX_TIMEOUT`."""
+        pending, changed = -1, time.monotonic()
+        while pending:
+            description = self._call(lambda: self._client.describe_index(self.name, "vector"))
+            before, pending = pending, int(description.get("pending_index_rows", 0))
+            if pending != before:
+                changed = time.monotonic()
+            elif time.monotonic() - changed > INDEX_TIMEOUT:
+                problem = f"its index has not made progress for {INDEX_TIMEOUT:.0f} s, with {pending:,} items left"
+                raise InputError(f"Milvus has all items of {self.name!r}, but {problem}: check the server, then repeat")
+            time.sleep(POLL_INTERVAL if pending else 0)
 
 
 def _id_filters(ids: Sequence[str]) -> Iterator[str]:
     """Yield filter expressions that select the ids, in batches; the client's own `get` does not escape quotes."""
     for start in range(0, len(ids), RECORDS_PER_CALL):
-        yield f"id in {json.dumps(list(ids[start : start + RECORDS_PER_CALL]), ensure_ascii=False)}"
+        quoted = ", ".join(f'"{item_id.translate(ESCAPES)}"' for item_id in ids[start : start + RECORDS_PER_CALL])
+        yield f"id in [{quoted}]"
 
 
 def _row(record: Record) -> dict[str, Any]:
@@ -169,7 +185,7 @@ def _check_writable(path: Path) -> None:
     """Raise FileError if the folder is read-only: Milvus Lite writes a lock even to read, with an unclear error."""
     folder = path if path.exists() else path.parent
     if folder.is_dir() and not os.access(folder, os.W_OK):
-        raise FileError(f"{folder} cannot be written to (permission denied), as Milvus Lite must: name another file")
+        raise FileError(f"Milvus Lite cannot write to {folder} (permission denied): name another file")
 
 
 def _client(uri: str) -> Any:

@@ -1,0 +1,116 @@
+"""Searches in a store in memory: rounds, limits, fresh results and bounded memory."""
+
+import numpy as np
+import pytest
+
+from softset.errors import InputError
+from softset.stores import Neighbours, Record
+from softset.stores.collection import GROWTH, NEIGHBOURS, StoreCollection
+from tests.stores.exact_store import ROWS, D, ExactStore, N
+
+EXACT = StoreCollection(ExactStore())
+
+
+class CoarseStore(ExactStore):
+    """A store that finds a fifth of the items only in the second round of a search, and a fifth in the third."""
+
+    def neighbours(self, ids: np.ndarray, cosines: np.ndarray, count: int) -> Neighbours:
+        hidden = [count < NEIGHBOURS * GROWTH, count < N]
+        known = np.array([not (int(name[1:]) % 5 < 2 and hidden[int(name[1:]) % 5]) for name in ids])
+        return super().neighbours(ids[known], cosines[known], count)
+
+
+@pytest.mark.parametrize("query", ["{i1, i2} | {i3}", "{i1, i2} & {i9}"])
+def test_a_search_continues_until_a_round_changes_nothing(query: str) -> None:
+    expected = StoreCollection(ExactStore()).find(query, 20, logic="product")
+    store = CoarseStore()
+    result = StoreCollection(store).find(query, 20, logic="product")
+    assert [hit.id for hit in result] == [hit.id for hit in expected]
+    assert store.searches == [200, 800, N]
+
+
+def test_a_search_stops_when_a_round_changes_nothing() -> None:
+    store = ExactStore()
+    StoreCollection(store).find("{i1, i2} | {i3}", 20, logic="product")
+    assert store.searches == [200, 800]
+
+
+def test_rounds_end_at_the_limit_of_the_database() -> None:
+    store = CoarseStore()
+    store.max_neighbours = 300
+    StoreCollection(store).find("{i1, i2} | {i3}", 20, logic="product")
+    assert store.searches == [200, 300]
+
+
+def test_one_centroid_needs_one_search() -> None:
+    """The neighbours that the threshold needs are enough for the results."""
+    store = ExactStore()
+    assert len(StoreCollection(store).find("{i1, i2}", 10)) == 10
+    assert store.searches == [45] and len(store.fetched) == 2 + (10 + 2 + 8)  # two are examples
+    filtered = StoreCollection(store, where="500")
+    assert len(filtered.find("{i1, i2}", 10)) == 10
+    assert store.searches == [45, 45, 20]
+
+
+@pytest.mark.parametrize("top", [1, 10, 300])
+@pytest.mark.parametrize("query", ["{i1, i2}", "{i1} | {i5, i9}", "{i1, i2} - {i3}"])
+def test_results_do_not_depend_on_the_number_of_requested_items(query: str, top: int) -> None:
+    everything = EXACT.find(query, N)
+    assert [hit.id for hit in StoreCollection(ExactStore()).find(query, top)] == [hit.id for hit in everything][:top]
+
+
+def test_results_follow_changes_of_the_store() -> None:
+    store = ExactStore()
+    collection = StoreCollection(store)
+    before = collection.find("i1", 1)[0]
+    store.add([Record(before.id, "new", {}, -ROWS[1])])
+    assert collection.find("i1", 1)[0].id != before.id
+    store.add([Record("i1", "", {}, ROWS[7])])
+    assert collection.find("i1", 1, include_examples=True)[0].membership == pytest.approx(
+        collection.find("i7", 1, include_examples=True)[0].membership
+    )
+    assert np.array_equal(collection.resolve("i1").vector, ROWS[7])
+    store.remove([before.id])
+    assert len(collection) == N - 1 and f"|items:{N - 1}|" in collection.find("i2", 1).signature
+
+
+def test_nothing_is_kept_between_searches() -> None:
+    collection = StoreCollection(ExactStore())
+    for row in range(5):
+        collection.find(f"{{i{row}}} | {{i{row + 100}}}", 50, logic="product")
+        collection.membership(f"i{row}", ["i3"])
+    assert not collection._records and not collection._indices and not collection._lists
+
+
+def test_a_search_of_many_queries_keeps_only_examples_and_results(monkeypatch) -> None:
+    sizes: list[int] = []
+    keep = StoreCollection._keep
+
+    def measured(self: StoreCollection, indices: set[int]) -> None:
+        keep(self, indices)
+        sizes.append(len(self._records))
+
+    monkeypatch.setattr(StoreCollection, "_keep", measured)
+    queries = [f"{{i{row}}} | {{i{row + 100}}}" for row in range(20)]
+    results = StoreCollection(ExactStore()).find_many(queries, 5, logic="product", explain=True)
+    assert max(sizes) <= 40 + 5 * len(queries)
+    expected = EXACT.find_many(queries, 5, logic="product", explain=True)
+    assert [[hit.id for hit in result] for result in results] == [[hit.id for hit in result] for result in expected]
+
+
+def test_a_projection_shows_the_items_of_its_search() -> None:
+    projection = StoreCollection(ExactStore()).map("{i1, i2} | {i3}", 5)
+    assert [point.name for point in projection.items] == [hit.id for hit in EXACT.find("{i1, i2} | {i3}", 5)]
+
+
+def test_examples_are_excluded_unless_they_are_requested() -> None:
+    assert "i1" not in {hit.id for hit in EXACT.find("{i1, i2}", 30)}
+    assert [hit.id for hit in EXACT.find("i1", 1, include_examples=True)] == ["i1"]
+
+
+def test_vectors_cannot_be_listed() -> None:
+    with pytest.raises(InputError, match="a store cannot list items 0 to 5 in order"):
+        EXACT.rows(0, 5)
+    with pytest.raises(InputError, match="returns only nearest neighbours"):
+        _ = EXACT.norms
+    assert EXACT.dimensions == D
