@@ -1,4 +1,8 @@
-"""Everything that softset writes, with an old and a new state that differ in their content."""
+"""Everything that softset writes, with an old and a new state that differ in their content.
+
+A test compares the three tables with the code: each function of the package that writes, renames or deletes files must
+be in one of them.
+"""
 
 import json
 import shutil
@@ -8,19 +12,72 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+from tests.encoders import tiny_models
 
 from reliability.check import expect
 from softset import Idf, Subspace, TokenSets, load_encoder, load_words
 from softset.collections.collection import Collection
 from softset.collections.items import Item
 from softset.encoders.cache import CachedEncoder
+from softset.encoders.model_management import import_model, verify_model
+from softset.errors import InputError
 from softset.evaluation.tables import ResultRow, ResultTable
 from softset.io.checkpoint import resumable_file
+from softset.vectors import registry
 from softset.vectors.registry import import_vectors, vectors_folder
 from softset.vectors.storage import MANIFEST
+from softset.vectors.vocabulary import Vocabulary
 
 OLD, NEW = 300, 500  # items
 D = 64
+# The functions that each writer below runs. Names are MODULE:FUNCTION, without the name of the package.
+WRITTEN_BY = {
+    "import of vectors": (
+        "io.registry:ImportRegistry.create", "io.registry:ImportRegistry._delete_unused", "io.manifest:Manifest.write",
+        "vectors.storage:write_vectors",
+    ),
+    "removal of vectors": ("io.registry:ImportRegistry.remove",),
+    "import of a model": ("encoders.model_management:_copy_files",),
+    "word vectors": ("vectors.vocabulary:Vocabulary.save", "vectors.preprocessing:write_whitening"),
+    "build of a collection": (
+        "collections.collection:Collection.create", "collections.collection:_write_manifest",
+        "collections.segment:write_segment", "collections.segment:_write_blocks",
+    ),
+    "addition to a collection": (
+        "collections.collection:Collection.add", "collections.collection:_remove_unused_segments",
+    ),
+    "deletion from a collection": ("collections.collection:Collection.delete",),
+    "replacement of a collection": ("collections.collection:Collection.replace",),
+    "token sets": ("encoders.tokensets_file:save_sets",),
+    "a set": ("algebra.base:BaseSet.save", "io.arrays:write_tensors"),
+    "cache": ("encoders.cache:_CacheFile._connect",),
+    "scores, resumed": (
+        "io.checkpoint:PartFolder.delete", "io.checkpoint:PartFolder.locked", "io.checkpoint:PartFolder.new_part",
+        "io.checkpoint:PartFolder.write", "io.checkpoint:PartFolder.write_header", "io.checkpoint:checkpoint",
+        "io.checkpoint:resumable_file",
+    ),
+    "results": ("evaluation.tables:ResultTable.save",),
+}  # fmt: skip
+# Functions that write one file by one call of write_atomically or write_tensors, as `Idf.save` does.
+ATOMIC_FILES = (
+    "cli.explain:explain", "encoders.moments:write_moments", "evaluation.plots:_write",
+    "similarity.calibration:Calibration.save", "similarity.explain.data:Explanation.save_png",
+    "similarity.idf:Idf.save",
+)  # fmt: skip
+NOT_KILLED = {
+    "cli.collections:_create_collection": "deletes a collection that it created and refuses",
+    "encoders.model_management:import_model": "downloads to a folder that a later import deletes",
+    "jobs.cluster:_silenced": "opens the null device",
+    "jobs.run:_JobWorker._block": "a part of a PartFolder, on Ray; tests/jobs ends workers",
+    "jobs.run:_delete_outdated": "deletes parts whose input has changed; tests/jobs",
+    "jobs.run:_write_table": "the content of a part",
+    "jobs.run:run_job": "a PartFolder, on Ray; tests/jobs interrupts runs",
+    "search.approximate:_write_cache": "a cache file by write_atomically, and the deletion of the oldest",
+    "server.temporary_collections:TemporaryCollections.__init__": "temporary",
+    "server.temporary_collections:TemporaryCollections._delete": "temporary",
+    "server.temporary_collections:TemporaryCollections.close": "temporary",
+    "server.temporary_collections:_delete_orphans": "deletes what a killed server left behind",
+}
 
 
 @dataclass(frozen=True)
@@ -28,19 +85,21 @@ class Writer:
     """A file or folder that is written.
 
     `reset` restores the old state and `write` writes the new one. `state` opens and verifies the file, and returns
-    "old" or "new".
+    "old" or "new". In the new state `write` succeeds again, or raises an error if it is not `repeatable`.
     """
 
     name: str
     reset: Callable[[], object]
     write: Callable[[], object]
     state: Callable[[], str]
+    repeatable: bool = True
 
 
 def writers(folder: Path) -> list[Writer]:
     """Return all writers, each with its own folder."""
     all_writers = []
-    for build in (_imports, _builds, _adds, _tokens, _sets, _weights, _cache, _scores, _results):
+    builders = (_imports, _removals, _models, _vocabularies, _builds, _adds, _deletions, _replacements)
+    for build in (*builders, _tokens, _sets, _weights, _cache, _scores, _results):
         subfolder = folder / build.__name__.strip("_")
         subfolder.mkdir()
         all_writers.append(build(subfolder))
@@ -65,7 +124,9 @@ def _state_of(n: int) -> str:
     return names[n]
 
 
-def _new_path(name: str, path: Path, write: Callable[[], object], verify: Callable[[], object]) -> Writer:
+def _new_path(
+    name: str, path: Path, write: Callable[[], object], verify: Callable[[], object], *, repeatable: bool = False
+) -> Writer:
     """Return the writer of a path that does not exist in the old state; `verify` raises an error if it is wrong."""
 
     def state() -> str:
@@ -78,14 +139,18 @@ def _new_path(name: str, path: Path, write: Callable[[], object], verify: Callab
         for existing in path.parent.glob(f"{path.name}*"):
             shutil.rmtree(existing) if existing.is_dir() else existing.unlink()
 
-    return Writer(name, reset, write, state)
+    return Writer(name, reset, write, state, repeatable)
+
+
+def _write_text_vectors(path: Path, n: int) -> None:
+    lines = (f"w{number} " + " ".join(f"{x:.4f}" for x in row) for number, row in enumerate(_rows(n, n)))
+    path.write_text("\n".join(lines))
 
 
 def _imports(folder: Path) -> Writer:
-    for n in (OLD, NEW):
-        lines = (f"w{number} " + " ".join(f"{x:.4f}" for x in row) for number, row in enumerate(_rows(n, n)))
-        (folder / f"{n}.txt").write_text("\n".join(lines))
     name = f"crash-{folder.parent.name}".lower()
+    for n in (OLD, NEW):
+        _write_text_vectors(folder / f"{n}.txt", n)
 
     def state() -> str:
         MANIFEST.verify(vectors_folder(name))
@@ -98,12 +163,52 @@ def _imports(folder: Path) -> Writer:
     return Writer("import of vectors", reset, write, state)
 
 
+def _removals(folder: Path) -> Writer:
+    name = f"removed-{folder.parent.name}".lower()
+    _write_text_vectors(folder / "old.txt", OLD)
+
+    def state() -> str:
+        if name not in dict(registry.REGISTRY.items()):
+            return "new"
+        MANIFEST.verify(vectors_folder(name))
+        return "old"
+
+    reset = partial(import_vectors, folder / "old.txt", name, replace=True)
+    return Writer("removal of vectors", reset, partial(registry.REGISTRY.remove, name), state, repeatable=False)
+
+
+def _models(folder: Path) -> Writer:
+    name = f"crash-{folder.parent.name}".lower()
+    for number in (OLD, NEW):
+        tiny_models.model2vec(folder / f"{number}", tiny_models.table(seed=number))
+
+    def state() -> str:
+        verify_model(name)
+        vectors = load_encoder(name).encode(["red"]).vectors
+        rows = {number: tiny_models.table(seed=number)[tiny_models.WORDS.index("red")] for number in (OLD, NEW)}
+        return _state_of(next(number for number, row in rows.items() if np.array_equal(vectors[0], row)))
+
+    reset, write = (partial(import_model, str(folder / f"{number}"), name, replace=True) for number in (OLD, NEW))
+    return Writer("import of a model", reset, write, state)
+
+
+def _vocabularies(folder: Path) -> Writer:
+    path, n = folder / "words", 10 * D
+    words = Vocabulary.of([f"w{number}" for number in range(n)], _rows(n, 1))
+
+    def verify() -> None:
+        MANIFEST.verify(path)
+        expect(np.array_equal(Vocabulary.open(path).matrix, words.matrix), "other vectors")
+
+    return _new_path("word vectors", path, lambda: words.save(path), verify)
+
+
 def _verify_collection(path: Path) -> int:
     """Open a collection, verify all its files, and return its number of items."""
     opened = Collection.open(path)
     for segment in json.loads((path / "manifest.json").read_text())["segments"]:
         MANIFEST.verify(path / segment)
-    n = len(opened)
+    n = opened.size
     expect(opened.find(f"i{n - 1}", 3)[0].text.startswith("text "), "an item without its text")
     return n
 
@@ -116,20 +221,41 @@ def _builds(folder: Path) -> Writer:
     )
 
 
-def _adds(folder: Path) -> Writer:
+def _changes(name: str, folder: Path, size: int, change: Callable[[Collection], object], repeatable: bool) -> Writer:
+    """Return the writer that changes a collection with a number of items."""
     path, original = folder / "books", folder / "original"
-    Collection.create(original, _items(0, OLD), vectors=_rows(OLD, 1))
+    Collection.create(original, _items(0, size), vectors=_rows(size, 1))
 
     def reset() -> None:
         shutil.rmtree(path, ignore_errors=True)
         shutil.copytree(original, path)
 
-    return Writer(
-        "addition to a collection",
-        reset,
-        lambda: Collection.open(path).add(_items(OLD, NEW), vectors=_rows(NEW - OLD, 2)),
-        lambda: _state_of(_verify_collection(path)),
-    )
+    def state() -> str:
+        n = _verify_collection(path)
+        return "old" if n == size else "new" if n == OLD + NEW - size else f"{n} items"
+
+    return Writer(name, reset, lambda: change(Collection.open(path)), state, repeatable)
+
+
+def _adds(folder: Path) -> Writer:
+    def add(books: Collection) -> None:
+        books.add(_items(OLD, NEW), vectors=_rows(NEW - OLD, 2))
+
+    return _changes("addition to a collection", folder, OLD, add, repeatable=False)
+
+
+def _deletions(folder: Path) -> Writer:
+    def delete(books: Collection) -> None:
+        books.delete(f"i{number}" for number in range(NEW - OLD))
+
+    return _changes("deletion from a collection", folder, NEW, delete, repeatable=False)
+
+
+def _replacements(folder: Path) -> Writer:
+    def replace_items(books: Collection) -> None:
+        books.replace(_items(0, NEW), vectors=_rows(NEW, 3))
+
+    return _changes("replacement of a collection", folder, OLD, replace_items, repeatable=True)
 
 
 def _tokens(folder: Path) -> Writer:
@@ -171,23 +297,29 @@ def _cache(folder: Path) -> Writer:
         expect(np.array_equal(cached.encode(texts).vectors, expected), "other vectors from the cache")
         expect(not cached.repaired, "damaged entries in the cache")
 
-    return _new_path("cache", path, lambda: CachedEncoder(encoder, path).encode(texts), verify)
+    return _new_path("cache", path, lambda: CachedEncoder(encoder, path).encode(texts), verify, repeatable=True)
 
 
 def _scores(folder: Path) -> Writer:
     path = folder / "scores.tsv"
     lines = [f"{row}\t{row / 7:.6f}" for row in range(NEW)]
 
-    def write() -> None:
-        """Resume an interrupted run if there is one."""
-        interrupted = any(folder.glob("scores.tsv.partial/part-*"))
-        with resumable_file(path, {"signature": "a"}, resume=interrupted) as file:
+    def run(*, resume: bool) -> None:
+        with resumable_file(path, {"signature": "a"}, resume=resume) as file:
             for row in range(file.rows, NEW, 20):
                 file.append(lines[row : row + 20], {"rows": row})
 
-    return _new_path(
-        "scores, resumed", path, write, lambda: expect(path.read_text().splitlines() == lines, "the rows differ")
-    )
+    def write() -> None:
+        """Start a new run, or resume an interrupted one; one of the two must always be possible."""
+        try:
+            run(resume=False)
+        except InputError:
+            run(resume=True)
+
+    def verify() -> None:
+        expect(path.read_text().splitlines() == lines, "the rows differ")
+
+    return _new_path("scores, resumed", path, write, verify, repeatable=True)
 
 
 def _results(folder: Path) -> Writer:

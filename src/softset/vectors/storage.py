@@ -120,29 +120,32 @@ def open_vectors(folder: str | os.PathLike[str]) -> StoredVectors:
     path = Path(folder)
     metadata = MANIFEST.read(path)
     try:
-        arrays = _read_arrays(path, metadata)
+        shapes = _shapes(metadata)
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        raise FileError(f"{path / 'meta.json'} lacks an entry ({error}): {MANIFEST.remedy}") from error
+    try:
+        arrays = {name: np.asarray(read_array(path / name)) for name in shapes}  # np.memmap objects are slow to slice
         with (path / "words.bin").open("rb") as file:
             text = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except FileError:
         raise
-    except (FileNotFoundError, ValueError, KeyError, TypeError) as error:
+    except (FileNotFoundError, ValueError) as error:
         raise FileError(f"{path} is not a complete folder of vectors ({error}): {MANIFEST.remedy}") from error
+    for name, values in arrays.items():
+        if values.shape != shapes[name] or values.dtype.kind not in KINDS.get(name, "f"):
+            actual = f"{values.dtype} of shape {values.shape}"
+            raise FileError(f"{path / name} holds {actual}, but shape {shapes[name]} was expected: {MANIFEST.remedy}")
     words = WordIndex(text, arrays["offsets.npy"], arrays["hashes.npy"], arrays["places.npy"])
     vectors, norms, scales = arrays["vectors.npy"], arrays["norms.npy"], arrays.get("scales.npy")
     return StoredVectors(words, vectors, scales, norms, metadata, stored_whitening(arrays, len(words)))
 
 
-def _read_arrays(path: Path, metadata: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    """Map all arrays of a folder and check their shapes and types."""
-    n, d = metadata["words"], metadata["dimensions"]
+def _shapes(metadata: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
+    """Return the shape of each array of a folder."""
+    n, d = int(metadata["words"]), int(metadata["dimensions"])
     shapes = {"vectors.npy": (n, d), "norms.npy": (n,), "offsets.npy": (n + 1,), "hashes.npy": (n,), "places.npy": (n,)}
     if metadata["dtype"] == "int8":
         shapes["scales.npy"] = (n,)
     if WHITENING_FILE in metadata["files"]:
         shapes |= {WHITENING_FILE: (d + 1, d), NORMS_FILE: (n,)}
-    arrays = {name: np.asarray(read_array(path / name)) for name in shapes}  # np.memmap objects are slow to slice
-    for name, values in arrays.items():
-        if values.shape != shapes[name] or values.dtype.kind not in KINDS.get(name, "f"):
-            actual = f"{values.dtype} of shape {values.shape}"
-            raise FileError(f"{path / name} holds {actual}, but shape {shapes[name]} was expected: {MANIFEST.remedy}")
-    return arrays
+    return shapes
