@@ -260,3 +260,20 @@ def test_empty_ids_and_zero_vectors(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"every example of \{z\} has the zero vector, which has no direction"):
         c.find("z")
     assert c.find("7").to_dict()["resolved_as"] == {"7": "the item with this id"}
+
+
+def test_an_object_sees_its_own_changes(tmp_path: Path) -> None:
+    pytest.importorskip("faiss")
+    vectors = np.concatenate([np.eye(8, dtype="f4"), -np.eye(8, dtype="f4")])
+    collection = Collection.create(tmp_path / "c", items(0, 8), vectors=vectors[:8])
+    others = {"sample": collection.sample, "checksum": collection.checksum, "norms": collection.norms}
+    assert found(collection, "i1", approximate=True) == found(collection, "i1")
+    assert collection.add(items(8, 9), vectors=vectors[1:2]) is collection
+    assert (collection.size, len(collection.norms)) == (9, 9) and collection.checksum != others["checksum"]
+    assert found(collection, "i1")[0] == "i8" == found(collection, "i1", approximate=True)[0]
+    assert collection.sample[1].max() == 8
+    collection.delete(["i8"])
+    assert collection.size == 8 and "i8" not in collection
+    assert "i8" not in found(collection, "i1") + found(collection, "i1", approximate=True)
+    collection.replace(items(20, 22), vectors=vectors[:2])
+    assert collection.size == 2 and found(collection, "~i20") == ["i21"]

@@ -116,10 +116,15 @@ query_options = add_options(
     option("--explain", is_flag=True, help="Show the membership in each set and the nearest examples."),
 )
 
+COLLECTION_MODEL = option(
+    "--model", help="Model that encoded the collection; needed if it is neither bundled nor imported."
+)
+
 # What is searched; `open_source` takes them.
 source_options = add_options(
     option("--collection", help="Collection: a folder, milvus://FILE_OR_URL#NAME or lance://FOLDER#NAME."),
     option("--where", help="Filter expression, in the store's own syntax."),
+    COLLECTION_MODEL,
     option("--vectors", help="Word vectors, by name or folder; `softset vectors list` shows the names."),
 )
 
@@ -168,11 +173,13 @@ def read_query_options(
 
 def open_source(options: dict[str, Any]) -> Any:
     """Remove the source options from `options` and return what they name: a collection or word vectors."""
-    collection, vectors, where = (options.pop(name) for name in ("collection", "vectors", "where"))
+    collection, vectors, where, model = (options.pop(name) for name in ("collection", "vectors", "where", "model"))
     in_store = collection is not None and "://" in collection
     if where is not None and not in_store:
         raise click.UsageError("--where is for collections in a store: --collection milvus://FILE_OR_URL#NAME")
     if collection is None:
+        if model:
+            raise click.UsageError("--model is for a --collection; word vectors are given by --vectors")
         from softset.search.words import load_words
 
         return load_words(vectors)
@@ -181,7 +188,7 @@ def open_source(options: dict[str, Any]) -> Any:
     if in_store:
         from softset.stores import open_store
 
-        return open_store(collection, where=where)
+        return open_store(collection, where=where, encoder=model)
     from softset.collections.collection import open_collection
 
-    return open_collection(collection)
+    return open_collection(collection, encoder=model)

@@ -21,11 +21,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from softset.collections.id_collection import IdCollection, text_encoder
+from softset.collections.id_collection import IdCollection, recorded_encoder
 from softset.collections.items import Item
 from softset.collections.segment import Embed, Segment, pair_with_vectors, write_segment
 from softset.encoders.base import Encoder
-from softset.encoders.loading import load_encoder
+from softset.encoders.loading import load_installed
 from softset.errors import FileError, InputError, ShapeError, UnknownWordError
 from softset.io.atomic import locked, new_folder, write_atomically
 from softset.io.json_files import read_json
@@ -86,7 +86,7 @@ class Collection(IdCollection):
     def replace(
         self, items: Iterable[Item], *, vectors: Any = None, embed: Embed | None = None, encoder: str = "none"
     ) -> Self:
-        """Return the collection with other items instead of all its own; see `create` for the arguments.
+        """Replace all items, and return the collection itself; see `create` for the arguments.
 
         The folder stays, and the manifest changes in one step: after an interruption the collection has either all its
         old items or all the new ones.
@@ -94,7 +94,7 @@ class Collection(IdCollection):
         with locked(self.folder / "lock"):
             _remove_unused_segments(self.folder, _read_manifest(self.folder))
             _remove_unused_segments(self.folder, _write_items(self.folder, items, vectors, embed, encoder))
-        return self.open(self.folder, embed=embed)
+        return self._reload(embed)
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str], *, embed: Embed | None = None) -> Self:
@@ -120,16 +120,21 @@ class Collection(IdCollection):
                 raise
 
     def add(self, items: Iterable[Item], *, vectors: Any = None) -> Self:
-        """Return the collection with more items; an id that exists already is refused."""
+        """Add items, and return the collection itself; an id that exists already is refused."""
         with locked(self.folder / "lock"):
             current = self._current()
             _remove_unused_segments(self.folder, current._manifest)
             pairs = pair_with_vectors((current._check_new(item) for item in items), vectors, self._embed)
             current._commit(write_segment(self.folder, pairs, dimensions=current.dimensions))
-        return self.open(self.folder, embed=self._embed)
+        return self._reload(self._embed)
 
     def _current(self) -> Self:
         return type(self)(self.folder, _read_manifest(self.folder), self._embed)
+
+    def _reload(self, embed: Embed | None) -> Self:
+        """Read the folder again; cached values of the previous items, such as norms, are dropped in the same step."""
+        self.__dict__ = self.open(self.folder, embed=embed).__dict__
+        return self
 
     def _check_new(self, item: Item) -> Item:
         if item.id in self:
@@ -152,7 +157,7 @@ class Collection(IdCollection):
         _remove_unused_segments(self.folder, manifest)
 
     def delete(self, ids: Iterable[str]) -> Self:
-        """Return the collection without some items; if one of the ids does not exist, nothing is deleted."""
+        """Delete items, and return the collection itself; if one of the ids does not exist, nothing is deleted."""
         with locked(self.folder / "lock"):
             current = self._current()
             deleted = {segment.name: set(segment.deleted) for segment in current._segments}
@@ -164,7 +169,7 @@ class Collection(IdCollection):
                 deleted[segment.name].add(row)
             segments = {name: sorted(rows) for name, rows in deleted.items()}
             _write_manifest(self.folder, {**current._manifest, "segments": segments})
-        return self.open(self.folder, embed=self._embed)
+        return self._reload(self._embed)
 
     # Properties
 
@@ -267,10 +272,18 @@ class Collection(IdCollection):
         return {item_id: Resolved(row, "the item with this id", (index,)) for (item_id, index), row in columns}
 
 
-def open_collection(folder: str | os.PathLike[str], *, load: Callable[[str], Encoder] = load_encoder) -> Collection:
-    """Open a collection together with the encoder that it names, which must have the same checksum."""
-    collection = Collection.open(folder)
-    return Collection.open(folder, embed=text_encoder(collection.encoder, load)[0])
+def open_collection(
+    folder: str | os.PathLike[str], *, encoder: str | None = None, load: Callable[[str], Encoder] = load_installed
+) -> Collection:
+    """Open a collection together with the encoder that it names, which must have the same checksum.
+
+    Args:
+        folder: the folder of the collection.
+        encoder: the name of the encoder. It is needed if the encoder is neither bundled nor imported, because a
+            collection of another person must not choose what is loaded.
+        load: the function that loads the encoder if `encoder` is None.
+    """
+    return Collection.open(folder, embed=recorded_encoder(Collection.open(folder).encoder, encoder, load))
 
 
 def _write_items(

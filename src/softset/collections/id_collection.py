@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterable, Sequence
 
 from softset.collections.segment import Embed
 from softset.encoders.base import Encoder
-from softset.encoders.loading import load_encoder
+from softset.encoders.loading import load_encoder, load_installed
 from softset.encoders.signature import parse_signature
 from softset.errors import InputError, UnknownWordError
 from softset.query.plan import Resolved
 from softset.search.find import SearchableSource
 from softset.vectors.registry import BUNDLED
 
-__all__ = ["IdCollection", "text_encoder"]
+__all__ = ["IdCollection", "recorded_encoder", "text_encoder"]
 
 NAME_WITH_CHECKSUM = re.compile(r"(.+)@([0-9a-f]{8})")
 
@@ -53,6 +53,25 @@ class IdCollection(SearchableSource):
         return resolved
 
 
+def recorded_encoder(
+    recorded: str, model: str | None = None, load: Callable[[str], Encoder] = load_installed
+) -> Embed | None:
+    """Return the function from texts to vectors (n, d) of the encoder that a collection names.
+
+    Args:
+        recorded: the name in the collection, "none" if it has no encoder.
+        model: the name that the user gives, which must be the recorded one. By default only bundled and imported
+            encoders are loaded.
+        load: the function that loads an encoder by its name, if `model` is None.
+    """
+    if model is None:
+        return text_encoder(recorded, load)[0]
+    name = _split_checksum(recorded)[0]
+    if _split_checksum(model)[0] != name:
+        raise InputError(f"the items were encoded with {name!r}, but {model!r} was given: give the same name")
+    return text_encoder(recorded)[0]
+
+
 def text_encoder(name: str, load: Callable[[str], Encoder] = load_encoder) -> tuple[Embed | None, str]:
     """Return the function from texts to vectors (n, d) of an encoder, and the encoder's name with its checksum.
 
@@ -67,10 +86,16 @@ def text_encoder(name: str, load: Callable[[str], Encoder] = load_encoder) -> tu
     """
     if name == "none":
         return None, name
-    match = NAME_WITH_CHECKSUM.fullmatch(name)
-    model, expected = (match[1], match[2]) if match else (f"words:{BUNDLED}" if name == "words" else name, None)
+    model, expected = _split_checksum(name)
     encoder = load(model)
     checksum = parse_signature(encoder.signature)["encoder"].rpartition("@")[2]
     if expected and expected != checksum:
         raise InputError(f"the model {model!r} was replaced after it encoded these items: index the items again")
     return encoder.embed, f"{model}@{checksum}"
+
+
+def _split_checksum(name: str) -> tuple[str, str | None]:
+    """Return the full name of an encoder, and the checksum after it, if there is one."""
+    match = NAME_WITH_CHECKSUM.fullmatch(name)
+    model, checksum = (match[1], match[2]) if match else (name, None)
+    return f"words:{BUNDLED}" if model == "words" else model, checksum

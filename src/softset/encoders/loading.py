@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, TypedDict, Unpack
 
 from softset.encoders.base import Encoder, TextEncoder
 from softset.encoders.batching import DEFAULT_BATCH_TOKENS
@@ -16,6 +16,7 @@ from softset.encoders.texts import excerpt
 from softset.errors import FileError, InputError, MissingExtraError
 from softset.runtime.threads import thread_count
 from softset.vectors.registry import BUNDLED as BUNDLED_WORDS
+from softset.vectors.registry import REGISTRY as WORDS_REGISTRY
 from softset.vectors.registry import vectors_folder
 
 MAX_PATH_CHARACTERS, MAX_NAME_BYTES = 4000, 255  # the limits of common systems; the latter is for each part of a path
@@ -123,6 +124,30 @@ def load_encoder(
     from softset.encoders.cache import CachedEncoder
 
     return CachedEncoder(encoder, cache, limit=cache_limit)
+
+
+def load_installed(name: str, **options: Unpack[EncoderOptions]) -> Encoder:
+    """Return a bundled or imported encoder by its name; refuse any other name.
+
+    Collections name their encoder. A collection of another person must not choose which folder is opened or which model
+    is downloaded, so the user has to name any other encoder.
+
+    >>> load_installed("roberta-large")
+    Traceback (most recent call last):
+    softset.errors.InputError: 'roberta-large' is neither a bundled nor an imported model: if you trust it, name it \
+yourself (--model, in Python encoder=)
+    """
+    kind, _, vectors = name.partition(":")
+    if kind == "words":
+        is_installed = vectors in ("", BUNDLED_WORDS) or WORDS_REGISTRY.folder(vectors) is not None
+    else:
+        is_installed = model_folder(name) is not None
+    if not is_installed:
+        raise InputError(
+            f"{excerpt(name, 200)} is neither a bundled nor an imported model: if you trust it, name it yourself "
+            "(--model, in Python encoder=)"
+        )
+    return load_encoder(name, **options)
 
 
 def _check_path(label: str, path: str) -> None:
