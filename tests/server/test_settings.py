@@ -1,11 +1,15 @@
 """Wrong settings are reported before the server starts."""
 
+import pickle
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
-from softset.server import Settings
-from softset.server.settings import is_loopback
+from softset.server import ServerLimits, Settings
+from softset.server.problems import RequestError
+from softset.server.settings import LimitError, is_loopback
+from softset.server.worker_pool import ClientDisconnectedError
 
 KEY = "correct-horse-battery"
 
@@ -71,3 +75,23 @@ def test_a_missing_extra_names_the_command_that_installs_it(command, monkeypatch
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     code, _, output = command("serve", "--port", "0")
     assert code == 2 and output == "the server needs FastAPI and uvicorn: pip install 'softset[serve]'\n"
+
+
+def test_every_limit_has_a_flag_that_is_documented() -> None:
+    from softset.cli.serve import serve
+
+    flags = {option.name: option.opts for option in serve.params}
+    table = (Path(__file__).parents[2] / "docs/server.md").read_text().split("| flag | default | limit |")[1]
+    documented = {line.split("`")[1] for line in table.split("\n\n")[0].splitlines() if "`--" in line}
+    assert {flag for limit in fields(ServerLimits) for flag in flags[limit.name]} == documented
+    for limit in fields(ServerLimits):
+        assert flags[limit.name] == [limit.metadata["flag"]]
+
+
+def test_errors_and_settings_can_be_pickled() -> None:
+    error = pickle.loads(pickle.dumps(RequestError(503, "busy", {"Retry-After": "3"})))
+    assert (error.status, str(error), error.headers) == (503, "busy", {"Retry-After": "3"})
+    for error in (LimitError("too much"), ClientDisconnectedError("gone")):
+        assert str(pickle.loads(pickle.dumps(error))) == str(error)
+    settings = Settings(collections={"a": Path("b")}, limits=ServerLimits(texts=3))
+    assert pickle.loads(pickle.dumps(settings)) == settings

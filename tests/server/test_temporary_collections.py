@@ -1,5 +1,7 @@
 """Temporary collections: search, limits, expiry and deletion."""
 
+import subprocess
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -7,7 +9,11 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
+from softset import load_encoder
 from softset.server import ServerLimits, Settings
+from softset.server.limited_encoder import LimitedEncoder
+from softset.server.problems import RequestError
+from softset.server.temporary_collections import TemporaryCollections
 from tests.server.conftest import client_for
 
 LINES = ["A storm at sea", "Bread and butter", "War on the ocean", "A quiet garden", "Sailing around the world"]
@@ -82,8 +88,6 @@ def test_expired_collections_are_deleted_without_a_request(home) -> None:
 
 
 def test_a_failed_upload_leaves_no_files(client: TestClient, monkeypatch) -> None:
-    from softset.server.limited_encoder import LimitedEncoder
-
     before = set(folder_of(client).iterdir())
     monkeypatch.setattr(LimitedEncoder, "embed", lambda *_: 1 / 0)
     assert client.post("/v1/collections", json={"texts": LINES, "model": "words"}).status_code == 500
@@ -114,3 +118,74 @@ def test_searches_work_while_items_are_added_and_collections_deleted(client: Tes
             assert client.delete(f"/v1/collections/{name}").status_code == 204
             assert {future.result(60) for future in additions} <= {200, 404}
     assert {path.name for path in folder_of(client).iterdir()} == before
+
+
+@pytest.fixture
+def uploads(tmp_path: Path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    uploads = TemporaryCollections(ServerLimits(item_bytes=100))
+    yield uploads
+    uploads.close()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_texts_that_could_not_be_added_do_not_count(uploads: TemporaryCollections, monkeypatch) -> None:
+    encoder = LimitedEncoder(load_encoder("words"), ServerLimits())
+    name, collection = uploads.create(["x" * 60], encoder, "words")
+    with monkeypatch.context() as patch:
+        patch.setattr(type(collection), "add", lambda *_: 1 / 0)
+        for _ in range(5):
+            with pytest.raises(ZeroDivisionError):
+                uploads.add(name, ["y" * 30])
+    assert uploads.add(name, ["y" * 30]).size == 2
+
+
+def test_items_are_not_added_to_a_collection_that_is_deleted_meanwhile(uploads: TemporaryCollections) -> None:
+    class Encoder(LimitedEncoder):
+        def check(self, texts):
+            uploads.remove(name)
+            return super().check(texts)
+
+    encoder = Encoder(load_encoder("words"), ServerLimits())
+    name, _ = uploads.create(["a storm"], LimitedEncoder(encoder.encoder, ServerLimits()), "words")
+    uploads._uploads[name].encoder = encoder
+    with pytest.raises(RequestError, match="there is no temporary collection with this name"):
+        uploads.add(name, ["at sea"])
+    assert list(uploads.folder.iterdir()) == []
+
+
+def test_a_search_that_runs_while_items_are_added_sees_the_previous_items(uploads: TemporaryCollections) -> None:
+    name, before = uploads.create(["a storm"], LimitedEncoder(load_encoder("words"), ServerLimits()), "words")
+    after = uploads.add(name, ["at sea"])
+    assert (before.size, after.size) == (1, 2) and len(before.norms) == 1
+
+
+LIVE = """
+import sys, tempfile
+tempfile.tempdir = sys.argv[1]
+from softset.server import ServerLimits
+from softset.server.temporary_collections import TemporaryCollections
+uploads = TemporaryCollections(ServerLimits())
+print(uploads.folder, flush=True)
+sys.stdin.read()
+"""
+
+
+def test_only_folders_of_servers_that_ended_are_deleted(tmp_path: Path, monkeypatch) -> None:
+    """The other process stands for a server in another container, whose process id means nothing here."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    process = subprocess.Popen(
+        [sys.executable, "-c", LIVE, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        folder = Path(process.stdout.readline().strip())
+        assert folder.is_dir()
+        TemporaryCollections(ServerLimits()).close()
+        assert folder.is_dir()
+        process.kill()
+        process.wait()
+        TemporaryCollections(ServerLimits()).close()
+        assert list(tmp_path.iterdir()) == []
+    finally:
+        process.kill()
+        process.communicate()

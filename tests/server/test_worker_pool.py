@@ -13,7 +13,7 @@ from softset.server import ServerLimits
 from softset.server.limited_encoder import LimitedEncoder
 from softset.server.load_once_cache import LoadOnceCache
 from softset.server.problems import RequestError
-from softset.server.worker_pool import WorkerPool
+from softset.server.worker_pool import ClientDisconnectedError, WorkerPool, raise_if_disconnected
 
 
 class FakeRequest:
@@ -112,6 +112,85 @@ def test_a_queued_job_is_dropped_when_its_client_disconnects() -> None:
     asyncio.run(scenario())
 
 
+def test_running_work_stops_when_its_client_disconnects() -> None:
+    stopped = threading.Event()
+
+    def work() -> None:
+        try:
+            while True:
+                raise_if_disconnected()
+                time.sleep(0.005)
+        except ClientDisconnectedError:
+            stopped.set()
+            raise
+
+    async def scenario() -> None:
+        pool, request = WorkerPool(ServerLimits()), FakeRequest()
+        job = asyncio.ensure_future(pool.run(request, work))
+        await asyncio.sleep(0.02)
+        request.disconnected.set()
+        with pytest.raises(RequestError, match="client disconnected"):
+            await job
+        await wait_until(stopped.is_set)
+        await wait_until(lambda: pool.in_progress == 0)
+
+    asyncio.run(scenario())
+
+
+def test_running_work_stops_after_the_timeout() -> None:
+    async def scenario() -> None:
+        pool = WorkerPool(ServerLimits(timeout=0.1))
+
+        def work() -> None:
+            while True:
+                raise_if_disconnected()
+                time.sleep(0.005)
+
+        with pytest.raises(RequestError, match=r"the request took longer than 0\.1 s"):
+            await pool.run(FakeRequest(), work)
+        await wait_until(lambda: pool.in_progress == 0)
+
+    asyncio.run(scenario())
+
+
+def test_an_error_reaches_its_caller() -> None:
+    async def scenario() -> None:
+        pool = WorkerPool(ServerLimits())
+        with pytest.raises(ZeroDivisionError):
+            await pool.run(FakeRequest(), lambda: 1 / 0)
+        await wait_until(lambda: pool.in_progress == 0)
+
+    asyncio.run(scenario())
+
+
+def test_close_waits_for_running_jobs() -> None:
+    async def scenario() -> list[str]:
+        pool, finished = WorkerPool(ServerLimits(concurrency=1)), list[str]()
+        job = asyncio.ensure_future(pool.run(FakeRequest(), lambda: (time.sleep(0.2), finished.append("done"))))
+        await asyncio.sleep(0.05)
+        await pool.close()
+        assert finished == ["done"]
+        await job
+        return finished
+
+    assert asyncio.run(scenario()) == ["done"]
+
+
+def test_concurrent_encoding_gives_the_vectors_of_the_encoder() -> None:
+    for name in ("words", "minilm"):
+        encoder = load_encoder(name)
+        limited = LimitedEncoder(encoder, ServerLimits())
+        batches = [["a red book", ""], ["the sea"], ["qwxz", "red", "red"], []] * 3
+        with ThreadPoolExecutor(6) as pool:
+            token_sets = list(pool.map(limited.encode, batches))
+            pooled = list(pool.map(limited.embed, batches))
+        for texts, sets, vectors in zip(batches, token_sets, pooled, strict=True):
+            expected = encoder.encode(texts)
+            assert np.allclose(sets.vectors, expected.vectors, atol=1e-6)
+            assert np.array_equal(sets.offsets, expected.offsets) and sets.signature == expected.signature
+            assert np.allclose(vectors, encoder.embed(texts), atol=1e-6)
+
+
 def test_tokens_are_counted_before_texts_are_encoded() -> None:
     texts = ["A red book.", "don't", ""]
     for name in ("words", "minilm"):
@@ -185,3 +264,43 @@ def test_a_failed_load_evicts_nothing() -> None:
         with pytest.raises(ZeroDivisionError):
             cache.get(key, lambda: 1 / 0)
     assert cache.get("a", lambda: "loaded again") == "A" and len(cache) == 2
+
+
+def test_failed_loads_leave_nothing_behind() -> None:
+    cache = LoadOnceCache(4)
+    for key in range(10):
+        with pytest.raises(ZeroDivisionError):
+            cache.get(key, lambda: 1 / 0)
+    assert len(cache) == 0 and vars(cache)["_entries"] == {}
+
+
+def test_a_new_version_replaces_the_previous_one() -> None:
+    cache = LoadOnceCache(4)
+    for version in range(3):
+        for _ in range(2):
+            assert cache.get("a", lambda version=version: f"value {version}", version=version) == f"value {version}"
+    assert len(cache) == 1
+
+
+def test_a_client_that_disconnects_does_not_stop_a_load_that_others_wait_for() -> None:
+    async def scenario() -> str:
+        pool, request, cache = WorkerPool(ServerLimits()), FakeRequest(), LoadOnceCache(4)
+        inside, release = threading.Event(), threading.Event()
+
+        def load() -> str:
+            inside.set()
+            release.wait(5)
+            raise_if_disconnected()
+            return "model"
+
+        first = asyncio.ensure_future(pool.run(request, lambda: cache.get("a", load)))
+        await wait_until(inside.is_set)
+        second = asyncio.ensure_future(pool.run(FakeRequest(), lambda: cache.get("a", load)))
+        await asyncio.sleep(0.02)
+        request.disconnected.set()
+        with pytest.raises(RequestError, match="client disconnected"):
+            await first
+        release.set()
+        return await second
+
+    assert asyncio.run(scenario()) == "model"

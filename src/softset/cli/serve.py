@@ -32,7 +32,7 @@ def _limit(limit: Field[Any]) -> opt.Decorator:
     "--host-name", "hosts", multiple=True, help="Additional host name, such as that of a proxy; repeat for more."
 )
 @opt.THREADS
-@opt.add_options(*(_limit(limit) for limit in fields(ServerLimits) if limit.metadata["flag"]))
+@opt.add_options(*(_limit(limit) for limit in fields(ServerLimits)))
 @opt.option("--quiet", is_flag=True, help="Print only warnings and errors.")
 def serve(
     key_file: str | None,
@@ -54,7 +54,7 @@ def serve(
       softset serve --host 0.0.0.0 --key-file key.txt
       curl localhost:8000/v1/find -H 'content-type: application/json' -d '{"query": "{red, blue} & fruit"}'
     """
-    limits = {field.name: options.pop(field.name) for field in fields(ServerLimits) if field.name in options}
+    limits = {field.name: options.pop(field.name) for field in fields(ServerLimits)}
     settings = Settings(
         key=_key(key_file),
         vectors=_named(vectors) if vectors else None,

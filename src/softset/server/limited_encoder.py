@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from softset.encoders.base import Encoder, Progress
+from softset.encoders.base import Encoder, Progress, WrappedEncoder
 from softset.encoders.tokensets import TokenSets
 from softset.server.settings import ServerLimits
 from softset.server.worker_pool import raise_if_disconnected
 
 
-class LimitedEncoder:
+class LimitedEncoder(WrappedEncoder):
     """An encoder that refuses too many tokens and stops when the client disconnects.
 
     Several threads may use it at the same time. The texts of concurrent requests are not merged into common batches:
@@ -27,34 +27,21 @@ the limit (softset serve --max-text-tokens)
     """
 
     def __init__(self, encoder: Encoder, limits: ServerLimits) -> None:
-        self.encoder, self._limits = encoder, limits
-
-    @property
-    def signature(self) -> str:
-        """The signature of the encoder."""
-        return self.encoder.signature
-
-    @property
-    def dimensions(self) -> int:
-        """The length d of the vectors."""
-        return self.encoder.dimensions
-
-    @property
-    def second_moment(self) -> np.ndarray | None:
-        """The second moment (d, d) of unit token vectors, or None if it is not known."""
-        return getattr(self.encoder, "second_moment", None)
+        super().__init__(encoder)
+        self._limits = limits
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Return the number of tokens in each text; words separated by spaces if the encoder cannot tell."""
         count = getattr(self.encoder, "count_tokens", None)
         return [len(text.split()) for text in texts] if count is None else count(texts)
 
-    def check(self, texts: Sequence[str]) -> None:
-        """Raise an error if there are too many texts or tokens."""
+    def check(self, texts: Sequence[str]) -> np.ndarray:
+        """Return the number of tokens of each text, or raise an error if there are too many texts or tokens."""
         self._limits.check("texts", "texts", len(texts))
         counts = self.count_tokens(texts)
         self._limits.check("tokens in one text", "text_tokens", max(counts, default=0))
         self._limits.check("tokens", "tokens", sum(counts))
+        return np.array(counts, dtype=np.int64)
 
     def encode(self, texts: Sequence[str], *, progress: Progress | None = None) -> TokenSets:
         """Return the token vectors of each text."""

@@ -45,9 +45,12 @@ class Problem(BaseModel):
 class RequestError(InputError):
     """An error with its own HTTP status and headers."""
 
-    def __init__(self, status: int, message: str, *, headers: dict[str, str] | None = None) -> None:
-        super().__init__(message)
-        self.status, self.headers = status, headers or {}
+    def __init__(self, status: int, message: str, headers: dict[str, str] | None = None) -> None:
+        super().__init__(status, message, headers)  # these arguments make a copy when the error is unpickled
+        self.status, self.message, self.headers = status, message, headers or {}
+
+    def __str__(self) -> str:
+        return self.message
 
 
 def problem(status: int, detail: str, *, headers: dict[str, str] | None = None, **members: Any) -> Response:

@@ -3,13 +3,15 @@
 The names are fixed when the server starts: a request can neither name a path nor start a download.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from http import HTTPStatus
 from typing import Any, TypeVar
 
 from softset.collections.collection import Collection, open_collection
-from softset.encoders.loading import load_encoder
-from softset.encoders.model_config import Layer, check_layer
+from softset.encoders.base import Encoder
+from softset.encoders.loading import load_encoder, load_installed
+from softset.encoders.model_config import Layer, check_layer, resolve_layer
 from softset.encoders.model_management import list_models
 from softset.encoders.pipeline import ContextualEncoder
 from softset.encoders.signature import parse_signature
@@ -25,7 +27,6 @@ from softset.vectors.registry import BUNDLED as BUNDLED_WORDS
 from softset.vectors.registry import REGISTRY, vectors_folder
 
 MAX_FLOATS_IN_MEMORY = 1 << 26  # 256 MB: smaller quantized vectors are converted to float32 once
-MAX_OPEN_COLLECTIONS = 64  # each has a few open files
 Place = TypeVar("Place")
 
 
@@ -40,7 +41,8 @@ class Resources:
         self.temporary = TemporaryCollections(settings.limits)
         self._words: LoadOnceCache[WordVectors] = LoadOnceCache(max(len(self.vectors), 1))
         self._encoders: LoadOnceCache[LimitedEncoder] = LoadOnceCache(settings.limits.loaded_models)
-        self._opened: LoadOnceCache[SearchableSource] = LoadOnceCache(MAX_OPEN_COLLECTIONS)
+        self._last_layers: dict[str, int | None] = {}  # the number of each model's last layer
+        self._opened: LoadOnceCache[SearchableSource] = LoadOnceCache(max(len(self.collections), 1))
 
     def load_named(self) -> None:
         """Load everything that the settings name, so that a wrong name fails at startup."""
@@ -57,25 +59,23 @@ class Resources:
             name, path = _look_up("there are no word vectors named", vectors, self.vectors)
             return self._words.get(name, lambda: _load_words(path))
         if vectors is not None:
-            raise InputError("a collection has its own vectors: leave out vectors or collection")
+            raise InputError("give vectors or collection, not both: a collection has its own vectors")
         temporary = self.temporary.get(collection)
         if temporary is not None:
             return temporary
         _, folder = _look_up("there is no collection (temporary ones expire) named", collection, self.collections)
         manifest = folder / "manifest.json"
         modified = manifest.stat().st_mtime_ns if manifest.is_file() else 0  # opened again when items were added
-        key = collection, modified
-        return self._opened.get(key, lambda: open_collection(folder, load=self._encoder_of_collection))
+        load = partial(open_collection, folder, load=self._encoder_of_collection)
+        return self._opened.get(collection, load, version=modified)
 
     def encoder(self, name: str | None, *, layer: Layer = "last", **options: Any) -> LimitedEncoder:
         """Return a model, the first one by default, with options of `load_encoder`."""
         _, path = _look_up("there is no model named", name, self.models)
-        encoder = self._cached_encoder(path, check_layer(layer))
-        if not options:
-            return encoder
-        if isinstance(encoder.encoder, ContextualEncoder):  # shares the network, which is not loaded again
+        encoder = self._layer_of_model(path, layer)
+        if options and isinstance(encoder.encoder, ContextualEncoder):  # shares the network, which is not loaded again
             return LimitedEncoder(encoder.encoder.with_options(**options), self._settings.limits)
-        return self._load_encoder(path, layer, **options)
+        return self._cached_encoder(path, **options) if options else encoder
 
     def create_collection(self, texts: Sequence[str], model: str | None) -> tuple[str, Collection]:
         """Create a temporary collection and return its name and itself."""
@@ -86,15 +86,29 @@ class Resources:
         return self.temporary.create(texts, encoder, f"{model}@{checksum}")
 
     def _encoder_of_collection(self, model: str) -> LimitedEncoder:
-        return self._cached_encoder(self.models.get(model, model), "last")
+        """Return the model that a collection names: one that the settings name, or an installed one."""
+        path = self.models.get(model, model)
+        is_named = path in self.models.values()
+        return self._cached_encoder(path, load=load_encoder if is_named else load_installed)
 
-    def _cached_encoder(self, path: str, layer: Layer) -> LimitedEncoder:
-        key = path, type(layer), layer  # layer 1 is the first one, 1.0 is the last one
-        return self._encoders.get(key, lambda: self._load_encoder(path, layer))
+    def _layer_of_model(self, path: str, layer: Layer) -> LimitedEncoder:
+        """Return a layer of a model, which is loaded once, however requests write its number."""
+        if check_layer(layer) in ("last", -1):
+            return self._cached_encoder(path)
+        if path not in self._last_layers:
+            self._last_layers[path] = getattr(self._cached_encoder(path).encoder, "layer", None)
+        last = self._last_layers[path]
+        if last is not None:
+            layer = resolve_layer(layer, last)
+        return self._cached_encoder(path) if layer == last else self._cached_encoder(path, layer=layer)
 
-    def _load_encoder(self, path: str, layer: Layer, **options: Any) -> LimitedEncoder:
-        encoder = load_encoder(path, layer=layer, threads=self._settings.threads, **options)
-        return LimitedEncoder(encoder, self._settings.limits)
+    def _cached_encoder(
+        self, path: str, *, load: Callable[..., Encoder] = load_encoder, **options: Any
+    ) -> LimitedEncoder:
+        def load_limited() -> LimitedEncoder:
+            return LimitedEncoder(load(path, threads=self._settings.threads, **options), self._settings.limits)
+
+        return self._encoders.get((path, *sorted(options.items())), load_limited)
 
     @property
     def models_loaded(self) -> int:

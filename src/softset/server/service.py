@@ -42,9 +42,13 @@ class Service:
 
         return Response(await self.pool.run(request, work_to_json), status, media_type="application/json")
 
-    def check_queries(self, queries: Sequence[str], sets: Mapping[str, Sequence[str]] | None) -> None:
-        """Raise an error if queries and named sets are too large; the cost of a search grows with their examples."""
-        examples = [example for members in (sets or {}).values() for example in members]
+    def check_seconds(self, seconds: float) -> None:
+        """Raise an error if the estimated time of a request exceeds the timeout."""
+        self.limits.check("seconds of computation (estimated)", "timeout", round(seconds, 1))
+
+    def check_queries(self, queries: Sequence[str], sets: Mapping[str, Sequence[str]]) -> None:
+        """Raise an error if queries and named sets are too large."""
+        examples = [example for members in sets.values() for example in members]
         self.limits.check("queries", "texts", len(queries))
         self.limits.check("examples in named sets", "texts", len(examples))
         self.limits.check("characters in queries and named sets", "query", sum(map(len, (*queries, *examples))))

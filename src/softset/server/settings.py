@@ -15,7 +15,7 @@ class LimitError(InputError):
     """A request exceeds a limit of the server."""
 
 
-def _limit(default: float, description: str, flag: str | None) -> Any:
+def _limit(default: float, description: str, flag: str) -> Any:
     """Declare a limit with the flag of `softset serve` that sets it."""
     return field(default=default, metadata={"flag": flag, "help": description})
 
@@ -42,7 +42,9 @@ class ServerLimits:
     item_bytes: int = _limit(16 << 20, "Maximum size of a temporary collection's texts, in bytes.", "--max-item-bytes")
     temporary_collections: int = _limit(32, "Maximum number of temporary collections.", "--max-collections")
     loaded_models: int = _limit(4, "Maximum number of models in memory; each layer counts as one.", "--max-models")
-    lifetime: float = _limit(3_600.0, "Seconds after its last use until a temporary collection is deleted.", None)
+    lifetime: float = _limit(
+        3_600.0, "Seconds from the last use of a temporary collection to its deletion.", "--lifetime"
+    )
 
     def __post_init__(self) -> None:
         for limit in fields(self):
@@ -50,7 +52,7 @@ class ServerLimits:
             if not value > 0:
                 raise InputError(f"the limit {limit.name} is {value}, but must be above 0")
 
-    def check(self, what: str, name: str, count: int) -> None:
+    def check(self, what: str, name: str, count: float) -> None:
         """Raise an error if a count exceeds the named limit.
 
         >>> ServerLimits().check("texts", "texts", 2_000)

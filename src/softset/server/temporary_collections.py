@@ -1,12 +1,13 @@
 """Collections that clients upload. They are deleted some time after their last use and when the server stops."""
 
-import os
 import secrets
 import shutil
 import tempfile
 import time
 from collections import OrderedDict
 from collections.abc import Sequence
+from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path
@@ -14,11 +15,12 @@ from threading import Lock
 
 from softset.collections.collection import Collection
 from softset.collections.items import Item
+from softset.io.atomic import open_locked
 from softset.server.limited_encoder import LimitedEncoder
 from softset.server.problems import RequestError
 from softset.server.settings import ServerLimits
 
-PREFIX = "softset-collections-"
+PREFIX, LOCK_SUFFIX = "softset-collections-", ".lock"
 
 
 @dataclass
@@ -39,7 +41,9 @@ class TemporaryCollections:
     def __init__(self, limits: ServerLimits) -> None:
         self._limits = limits
         _delete_orphans()
-        self.folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-"))
+        self.folder = Path(tempfile.gettempdir(), f"{PREFIX}{secrets.token_hex(8)}")
+        self._folder_lock = open_locked(_lock_path(self.folder))  # tells other servers that this one runs
+        self.folder.mkdir(mode=0o700)
         self._uploads: OrderedDict[str, _Upload] = OrderedDict()  # least recently used first
         self._lock = Lock()
 
@@ -64,9 +68,10 @@ class TemporaryCollections:
             if upload.deleted:
                 raise _not_found()
             count = len(upload.collection)
-            upload.bytes = self._check_size(texts, count, upload.bytes)
+            size = self._check_size(texts, count, upload.bytes)
             items = (Item(str(number), text) for number, text in enumerate(texts, count + 1))
-            upload.collection = upload.collection.add(items)
+            # Running searches use the previous object, which does not change.
+            upload.collection, upload.bytes = copy(upload.collection).add(items), size
             return upload.collection
 
     def get(self, name: str) -> Collection | None:
@@ -101,6 +106,9 @@ class TemporaryCollections:
     def close(self) -> None:
         """Delete all collections."""
         shutil.rmtree(self.folder, ignore_errors=True)
+        _lock_path(self.folder).unlink(missing_ok=True)
+        if self._folder_lock is not None:
+            self._folder_lock.close()
 
     def _touch(self, name: str) -> _Upload | None:
         """Return an upload, and make it the most recently used one."""
@@ -130,9 +138,16 @@ def _not_found() -> RequestError:
     return RequestError(HTTPStatus.NOT_FOUND, message)
 
 
+def _lock_path(folder: Path) -> Path:
+    return folder.with_suffix(LOCK_SUFFIX)
+
+
 def _delete_orphans() -> None:
-    """Delete the folders of servers that were killed; the name of a folder contains the process id."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
-        process = folder.name.removeprefix(PREFIX).partition("-")[0]
-        if process.isdigit() and Path("/proc/self").exists() and not Path("/proc", process).exists():
-            shutil.rmtree(folder, ignore_errors=True)
+    """Delete the folders of servers that were killed: a running server, also in another container, has its lock."""
+    for path in filter(Path.is_file, Path(tempfile.gettempdir()).glob(f"{PREFIX}*{LOCK_SUFFIX}")):
+        with suppress(OSError):  # the file of another user
+            lock = open_locked(path)
+            if lock is not None:
+                with lock:
+                    path.unlink()
+                    shutil.rmtree(path.with_suffix(""), ignore_errors=True)

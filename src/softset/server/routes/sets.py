@@ -5,20 +5,29 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 from softset.errors import SoftsetError
-from softset.search.find import SearchableSource
+from softset.search.find import PlanOptions, SearchableSource
+from softset.search.results import SearchResult
+from softset.server.cost import search_seconds
 from softset.server.requests import FindRequest, MapRequest, MembershipRequest, SetRequest
 from softset.server.responses import FindResponse, MapResponse, MembershipResponse, QueryErrorResponse
 from softset.server.service import Service
+from softset.server.worker_pool import raise_if_disconnected
 
 EXPLAIN_COST = 10  # an explained result counts as ten results
+BATCH = 128  # queries that are searched in one pass
 
 
 def set_routes(service: Service) -> APIRouter:
     """Return the routes for set queries."""
     routes = APIRouter(prefix="/v1", tags=["sets"])
 
-    def source(body: SetRequest) -> SearchableSource:
-        return service.resources.source(body.vectors, body.collection)
+    def checked_source(body: SetRequest, queries: list[str]) -> SearchableSource:
+        """Return the source that a request searches, after a check of its queries against the limits."""
+        sets = body.sets or {}
+        service.check_queries(queries, sets)
+        source = service.resources.source(body.vectors, body.collection)
+        service.check_seconds(search_seconds(queries, sets, body.logic, source))
+        return source
 
     @routes.post("/find", response_model=FindResponse | list[FindResponse | QueryErrorResponse])
     async def find(body: FindRequest, request: Request) -> Response:
@@ -29,13 +38,17 @@ def set_routes(service: Service) -> APIRouter:
 
         def work() -> Any:
             queries = body.query if isinstance(body.query, list) else [body.query]
-            service.check_queries(queries, body.sets)
+            source = checked_source(body, queries)
             cost = len(queries) * body.top * (EXPLAIN_COST if body.explain else 1)
             service.limits.check("results (an explained one counts as ten)", "cells", cost)
             options = {**body.options(), "threads": service.search_threads}
-            if isinstance(body.query, list):
-                return _find_each(source(body), queries, options, percentile=body.percentile)
-            return source(body).find(body.query, **options).to_dict(percentile=body.percentile)
+            if not isinstance(body.query, list):
+                return source.find(body.query, **options).to_dict(percentile=body.percentile)
+            batches = (queries[start : start + BATCH] for start in range(0, len(queries), BATCH))
+            results = [result for batch in batches for result in _find_each(source, batch, options)]
+            return [
+                result if isinstance(result, dict) else result.to_dict(percentile=body.percentile) for result in results
+            ]
 
         return await service.respond(request, work)
 
@@ -44,10 +57,9 @@ def set_routes(service: Service) -> APIRouter:
         """Compute the membership of words or texts in a query, as `softset membership --json` does."""
 
         def work() -> Any:
-            service.check_queries([body.query], body.sets)
             service.limits.check("texts", "texts", len(body.texts))
-            threads = service.search_threads
-            return source(body).membership(body.query, body.texts, **body.options(), threads=threads).to_dict()
+            options = {**body.options(), "threads": service.search_threads}
+            return checked_source(body, [body.query]).membership(body.query, body.texts, **options).to_dict()
 
         return await service.respond(request, work)
 
@@ -56,9 +68,8 @@ def set_routes(service: Service) -> APIRouter:
         """Project the sets and the best items of a query to two dimensions."""
 
         def work() -> Any:
-            service.check_queries([body.query], body.sets)
-            threads = service.search_threads
-            return source(body).map(body.query, **body.options("explain"), threads=threads).to_dict()
+            options = {**body.options("explain"), "threads": service.search_threads}
+            return checked_source(body, [body.query]).map(body.query, **options).to_dict()
 
         return await service.respond(request, work)
 
@@ -66,12 +77,25 @@ def set_routes(service: Service) -> APIRouter:
 
 
 def _find_each(
-    source: SearchableSource, queries: list[str], options: dict[str, Any], *, percentile: bool
-) -> list[dict[str, Any]]:
-    """Run all queries together, or one by one if one of them fails."""
+    source: SearchableSource, queries: list[str], options: dict[str, Any]
+) -> list[SearchResult | dict[str, str]]:
+    """Return the result of each query, or its error; all valid queries are searched in one pass."""
+    raise_if_disconnected()
     try:
-        return [result.to_dict(percentile=percentile) for result in source.find_many(queries, **options)]
+        return [*source.find_many(queries, **options)]
+    except SoftsetError:
+        errors = {query: error for query in queries if (error := _plan_error(source, query, options)) is not None}
+        if not errors:
+            raise
+        results = iter(source.find_many([query for query in queries if query not in errors], **options))
+        return [{"query": query, "error": errors[query]} if query in errors else next(results) for query in queries]
+
+
+def _plan_error(source: SearchableSource, query: str, options: dict[str, Any]) -> str | None:
+    """Return why a query cannot be planned, or None."""
+    raise_if_disconnected()
+    try:
+        source.plan(query, **{name: options[name] for name in PlanOptions.__annotations__})
     except SoftsetError as error:
-        if len(queries) == 1:
-            return [{"query": queries[0], "error": str(error)}]
-        return [_find_each(source, [query], options, percentile=percentile)[0] for query in queries]
+        return str(error)
+    return None
