@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import re
 import shutil
 from pathlib import Path
 
@@ -149,11 +150,24 @@ def test_the_checksum_includes_external_onnx_weights(tmp_path: Path, place: str)
         load_encoder(folder)
 
 
-@pytest.mark.parametrize("where", ["../secret", "/etc/hostname", "sub/../../secret", "..\\\\secret", "", "other.bin"])
-def test_external_onnx_weights_in_other_files_are_rejected(tmp_path: Path, where: str) -> None:
+@pytest.mark.parametrize(
+    "location",
+    [
+        "../secret",
+        "/etc/hostname",
+        "sub/../../secret",
+        "..\\\\secret",
+        "\0",
+        "other.bin",
+        "C:model.onnx_data",
+        "C:\\model.onnx_data",
+    ],
+)
+def test_external_onnx_weights_in_other_files_are_rejected(tmp_path: Path, location: str) -> None:
     (tmp_path / "secret").write_bytes(table().tobytes())
     folder = onnx_model(tmp_path / "m", data="x")
-    (folder / "model.onnx").write_bytes(onnx_bytes(table(), where or "\0"))
+    (folder / "C:model.onnx_data").write_bytes(table().tobytes())  # a path on another drive of Windows
+    (folder / "model.onnx").write_bytes(onnx_bytes(table(), location))
     with pytest.raises(FileError, match=r"but only model\.onnx_data is supported"):
         load_encoder(folder)
 
@@ -180,9 +194,11 @@ def test_the_checksum_includes_shards_inside_the_folder(tmp_path: Path) -> None:
     before = checksum(folder)
     (folder / "parts" / "one.safetensors").write_bytes(b"another")
     assert checksum(folder) != before
-    for name in ("../m/parts/one.safetensors", "two.safetensors"):
+    (folder / "C:one.safetensors").write_bytes(b"a file on this system, a path on another drive of Windows")
+    absolute = str(folder / "parts" / "one.safetensors")
+    for name in ("../m/parts/one.safetensors", "two.safetensors", "C:one.safetensors", "C:\\one.safetensors", absolute):
         index.write_text(json.dumps({"weight_map": {"embeddings": name}}))
-        with pytest.raises(FileError, match=f"refers to weights in '{name}', which is missing or outside"):
+        with pytest.raises(FileError, match=re.escape(f"refers to weights in {name!r}, which is missing or outside")):
             load_encoder(folder)
 
 

@@ -1,6 +1,8 @@
 """Tests of TokenSets: slicing, concatenation, files, and bad input."""
 
 import json
+import pickle
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.numpy import save_file
 
-from softset import SoftsetError, TokenSets
+from softset import SoftsetError, TokenSets, load_encoder
+from softset.encoders.base import concatenate_blocks
+from softset.encoders.cache import CachedEncoder
+from softset.encoders.function import FunctionEncoder
+from softset.encoders.tokensets import hash_texts
 from softset.errors import AmbientError, FileError, InputError, NotFiniteError, ShapeError
 
 
@@ -248,3 +254,50 @@ def test_own_vectors_keep_their_precision() -> None:
     assert TokenSets.from_arrays([np.ones((1, 2))]).vectors.dtype == np.float64
     assert TokenSets.from_arrays([np.ones((1, 2), np.float16)]).vectors.dtype == np.float16
     assert TokenSets.from_arrays([[[1, 2]]]).vectors.dtype == np.float32
+
+
+def test_hashes_of_texts_are_kept(tmp_path: Path) -> None:
+    """They tell texts apart whose tokens are all unknown."""
+    texts = ["red zebra", "qwerty", "", "asdfgh", "red zebra", "a\u00adb \u65e5\u672c"]
+    expected = hash_texts(texts)
+    assert len(set(expected.tolist())) == 5
+    words = load_encoder("words")
+    encoders = [
+        words,
+        load_encoder("words", cache=tmp_path / "cache"),
+        load_encoder("words", cache=tmp_path / "cache"),  # reads from the cache
+        load_encoder("minilm", unit="word"),
+        FunctionEncoder(lambda batch: TokenSets.from_arrays([[[1.0]]] * len(batch)), name="ones"),
+    ]
+    for encoder in encoders:
+        sets = encoder.encode(texts)
+        assert np.array_equal(sets.text_hashes, expected)
+        assert np.array_equal(np.concatenate([part.text_hashes for part in encoder.stream(texts, block=2)]), expected)
+    sets = words.encode(texts)
+    order = np.array([4, 1, 1, 0])
+    for selected in (sets.take(order), sets[order], sets[list(order)]):
+        assert np.array_equal(selected.text_hashes, expected[order])
+    assert np.array_equal(sets[1:3].text_hashes, expected[1:3])
+    assert np.array_equal(sets[::-2].text_hashes, expected[::-2])
+    assert np.array_equal(sets.astype("float16").text_hashes, expected)
+    assert np.array_equal((sets[:2] + sets[2:]).text_hashes, expected)
+    assert np.array_equal(TokenSets.concatenate([sets, sets]).text_hashes, np.tile(expected, 2))
+    assert np.array_equal(concatenate_blocks(sets[start : start + 4] for start in (0, 4)).text_hashes, expected)
+    assert (sets + replace(sets, text_hashes=None)).text_hashes is None, "hashes of some texts cannot be compared"
+    for name in ("sets", "sets.safetensors"):
+        sets.save(tmp_path / name)
+        assert np.array_equal(TokenSets.open(tmp_path / name).text_hashes, expected)
+    assert np.array_equal(pickle.loads(pickle.dumps(sets)).text_hashes, expected)
+
+
+def test_a_cache_without_hashes_of_texts_gets_them(tmp_path: Path) -> None:
+    """Earlier versions stored none."""
+
+    class Plain(FunctionEncoder):
+        def encode(self, texts, *, progress=None):
+            return replace(super().encode(texts, progress=progress), text_hashes=None)
+
+    ones = Plain(lambda batch: [np.ones((1, 2))] * len(batch), name="ones")
+    for _ in range(2):
+        sets = CachedEncoder(ones, tmp_path).encode(["red", "blue"])
+        assert np.array_equal(sets.text_hashes, hash_texts(["red", "blue"]))

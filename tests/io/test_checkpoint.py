@@ -41,6 +41,13 @@ def test_a_run_continues_where_it_was_interrupted(interrupted: Path) -> None:
     assert [path.name for path in interrupted.parent.iterdir()] == ["s.tsv"]
 
 
+def test_a_run_that_was_killed_while_its_header_was_written_can_start_again(tmp_path: Path) -> None:
+    (tmp_path / "s.tsv.partial").mkdir()
+    (tmp_path / "s.tsv.partial" / "._softset.json.0123456789abcdef").write_bytes(b"")
+    assert write_rows(tmp_path / "s.tsv", "1") == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["s.tsv"]
+
+
 KILLED = """
 import os, sys
 from pathlib import Path

@@ -94,7 +94,8 @@ class PartFolder:
             raise InputError(f"another process is writing to {self.folder} now: wait for it, or choose another name")
         with lock:
             self._check(made_by)  # another process may have changed the folder before the lock was free
-            for path in (*self.folder.glob("_unfinished-*"), *(self.paths() if self.is_outdated() else ())):
+            unfinished = [*self.folder.glob("_unfinished-*"), *self.folder.glob("._softset.json.*")]
+            for path in (*unfinished, *(self.paths() if self.is_outdated() else ())):
                 path.unlink(missing_ok=True)
             self.write_header({**made_by, "finished": False})
             try:
@@ -108,7 +109,7 @@ class PartFolder:
         if self.folder.exists() and not self.folder.is_dir():
             raise InputError(f"{self.folder} is a file: remove it, or choose another name for the output")
         header = self.header()
-        if header is None and self.folder.exists() and any(path.name[0] != "_" for path in self.folder.iterdir()):
+        if header is None and self.folder.exists() and any(path.name[0] not in "._" for path in self.folder.iterdir()):
             raise InputError(f"{self.folder} holds other files: choose a new or an empty folder")
         if header is None or header.get("deleted"):
             return
