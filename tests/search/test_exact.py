@@ -122,3 +122,9 @@ def test_error_of_a_score_bounds_what_errors_of_memberships_do() -> None:
             moved = np.clip(m + rng.choice([-1e-4, 1e-4], m.shape), 0, 1)
             change = np.abs(np.asarray(plan.score(list(m))) - np.asarray(plan.score(list(moved)))).max()
             assert change <= plan.score_error([1e-4] * len(plan.sets)) + 1e-12
+
+
+def test_error_of_a_score_is_not_larger_than_needed() -> None:
+    words = WordVectors.of([f"w{i}" for i in range(N)], random_rows())
+    errors = {logic: words.plan("w1 - w2", logic=logic).score_error([1e-4, 1e-4]) for logic in ("logistic", "product")}
+    assert errors == pytest.approx({"logistic": 2e-4, "product": 1e-4 + np.sqrt(2e-4)})

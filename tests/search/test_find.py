@@ -353,6 +353,13 @@ def test_the_length_of_a_vector_does_not_change_its_neighbours(words: WordVector
     assert words.most_similar(far, topn=5) == words.most_similar(words["red"], topn=5)
 
 
+def test_the_lengths_of_all_vectors_do_not_change_neighbours() -> None:
+    long = toy()
+    short = WordVectors.of(list(long.words), np.array(long.matrix) / 100)
+    for (word, cosine), (other, same) in zip(long.most_similar("w1"), short.most_similar("w1"), strict=True):
+        assert word == other and cosine == pytest.approx(same, abs=1e-6)
+
+
 def test_only_the_ratio_of_weights_counts(words: WordVectors) -> None:
     for tiny, plain in (("{red^1e-13}", "red"), ("{red^2e-20, blue^1e-20}", "{red^2, blue}")):
         assert names(words.find(tiny)) == names(words.find(plain))
