@@ -110,7 +110,7 @@ def test_interrupted_run_can_be_resumed(run, data, home, monkeypatch) -> None:
         assert run(*arguments)[0] == 130
     assert [one.name for one in (home / "kept").iterdir()] == ["lengths.partial"]
     code, _, err = run(*arguments)
-    assert code == 2 and "continue it with --resume" in err
+    assert code == 2 and "continue with --resume" in err
     code, out, err = run(*arguments, "--resume")
     assert code == 0 and "alike: 24 pairs" in err and "unrelated: " not in err
     assert sorted(one.name for one in (home / "kept").iterdir()) == ["lengths.json", "lengths.md"]

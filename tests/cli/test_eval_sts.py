@@ -76,7 +76,7 @@ def test_interrupted_run_can_be_resumed(run, data, home, monkeypatch) -> None:
         assert code == 130 and err.count(" pairs in ") == 2
     assert [one.name for one in (home / "kept").iterdir()] == ["sts.partial"]
     code, _, err = run(*arguments)
-    assert code == 2 and "continue it with --resume" in err
+    assert code == 2 and "continue with --resume" in err
     code, out, err = run(*arguments, "--resume")
     assert code == 0 and err.count(" pairs in ") == 5
     assert sorted(one.name for one in (home / "kept").iterdir()) == ["sts.json", "sts.md"]

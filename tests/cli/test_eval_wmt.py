@@ -80,7 +80,7 @@ def test_interrupted_run_can_be_resumed(run, data, home, monkeypatch) -> None:
         assert run(*arguments, "--out", "kept")[0] == 130
     assert [path.name for path in (home / "kept").iterdir()] == ["wmt.partial"]
     code, _, err = run(*arguments, "--out", "kept")
-    assert code == 2 and "continue it with --resume" in err
+    assert code == 2 and "continue with --resume" in err
     code, out, err = run(*arguments, "--out", "kept", "--resume")
     assert code == 0 and numbers(json.loads(out)) == numbers(json.loads(whole))
     assert "cs-en: " not in err and "tr-en: " in err

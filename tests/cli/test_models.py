@@ -147,7 +147,7 @@ def test_the_kind_option_chooses_among_two_models(run, home: Path) -> None:
 def test_missing_kind_gives_one_sentence(run, home: Path) -> None:
     onnx_model(home / "tiny")
     code, out, err = run("models", "import", "tiny", "--name", "mine", "--kind", "transformers")
-    assert (code, out) == (2, "") and "tiny holds no transformers model, but onnx" in err
+    assert (code, out) == (2, "") and "tiny has no transformers model, only onnx" in err
     assert run("models", "import", "tiny", "--name", "mine", "--kind", "pickle")[0] == 2
     assert imports(home) == []
 
@@ -368,7 +368,7 @@ def test_imported_word_vectors_are_listed_as_models(run, home: Path) -> None:
     assert json.loads(run("models", "info", facts["folder"], "--json")[1])["kind"] == "words"
     flip_last_byte(Path(facts["folder"]) / "vectors.npy")
     code, _, err = run("models", "info", "words:mine", "--verify")
-    assert code == 2 and "vectors.npy was changed since it was written" in err
+    assert code == 2 and "vectors.npy was changed after it was written" in err
 
 
 def test_info_of_a_folder(run, home: Path) -> None:
@@ -412,7 +412,7 @@ def test_verify_detects_a_changed_byte(run, home: Path) -> None:
     flip_last_byte(folder / "model.onnx_data")
     assert run("models", "info", "mine")[0] == 0
     code, out, err = run("models", "info", "mine", "--verify")
-    assert code == 2 and out == "" and "model.onnx_data was changed since it was written: import the model again" in err
+    assert code == 2 and out == "" and "model.onnx_data was changed after it was written: import the model again" in err
 
 
 def test_info_explains_why_a_model_does_not_open(run, home: Path) -> None:

@@ -111,7 +111,7 @@ def test_interrupted_run_can_be_resumed(run, files, breaks_down, form) -> None:
     assert code == 130 and not Path("scores.tsv").exists()
     Path("scores.tsv.partial", "_unfinished-1").write_text("0.12")  # as a process that is killed leaves behind
     code, _, err = run(*command)
-    assert code == 2 and "continue it with --resume, or remove it" in err
+    assert code == 2 and "continue with --resume, or remove it" in err
     code, out, err = run(*command, "--resume")
     assert (code, out) == (0, "") and "1 of 3 rows were there already" in err and len(breaks_down) == 4
     assert sorted(one.name for one in Path().glob("scores*")) == ["scores.tsv"]
@@ -126,10 +126,10 @@ def test_resume_with_other_texts_or_metric_is_refused(run, files, breaks_down) -
     command = ("score", "-c", files[0], "-r", files[1], *QUICK, "--out", "scores.tsv")
     run(*command)
     code, _, err = run(*command, "--resume", "--metric", "bertscore")
-    assert code == 2 and "was started with another signature" in err
+    assert code == 2 and "was started with the signature" in err
     Path(files[0]).write_text("other\ntexts\nhere\n")
     code, _, err = run(*command, "--resume")
-    assert code == 2 and "was started with another candidates" in err
+    assert code == 2 and "was started with the candidates" in err
 
 
 def test_complete_file_is_replaced_atomically(run, files) -> None:

@@ -97,6 +97,27 @@ def test_ties_are_recognised_despite_rounding() -> None:
     assert approximate_randomisation(a, b * [1, 1, -1], samples=500) == 1
 
 
+@pytest.mark.parametrize(
+    ("test", "tenths"),
+    [
+        *((approximate_randomisation, tenths) for tenths in ([3, 4, 4, 10], [6, 7, 1, 6], [7, 9, 1, 7, 9])),
+        *((paired_bootstrap, tenths) for tenths in ([0, 1], [4, 0], [0, 7])),
+    ],
+)
+def test_scores_in_tenths_give_the_p_value_of_whole_numbers(test, tenths) -> None:
+    """Sums of tenths are rounded, so that without a tolerance fewer draws would reach the observed difference."""
+    numbers = np.array(tenths, dtype=float)
+    assert test(0 * numbers, numbers / 10, samples=50, seed=1) == test(0 * numbers, numbers, samples=50, seed=1)
+
+
+@pytest.mark.parametrize(("samples", "confidence", "outside"), [(1000, 0.9, 50), (1000, 0.95, 25), (10, 0.95, 0)])
+def test_interval_leaves_out_the_same_share_of_draws_on_both_sides(samples, confidence, outside) -> None:
+    values = np.random.default_rng(2).random(30)
+    draws = np.sort(bootstrap(mean_statistic(values[None]), 30, samples=samples, seed=7)[0])
+    result = interval(values, samples=samples, seed=7, confidence=confidence)
+    assert (result.low, result.high) == (draws[outside], draws[-1 - outside])
+
+
 def test_false_positive_rate_is_five_percent() -> None:
     null = np.random.default_rng(7).normal(size=(2000, 100))
     assert 0.035 < (randomisation_p_values(null, samples=500, seed=1) < 0.05).mean() < 0.065

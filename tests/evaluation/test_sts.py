@@ -88,7 +88,7 @@ def test_resumed_run_gives_the_same_table(datasets, tmp_path) -> None:
     assert len(notes) == 2
     for option in ({"seed": 4}, {"all_correlations": True}, {"padded_batch": 2}):
         other = run("bertscore", "average", "subspace+chance", **option).settings({})
-        message = f"was started with another {next(iter(option))}"
+        message = f"was started with the {next(iter(option))}"
         with pytest.raises(InputError, match=message), checkpoint(path, other, resume=True):
             pass
     with checkpoint(path, first.settings({}), resume=True) as parts:

@@ -84,9 +84,9 @@ def test_a_second_run_computes_only_missing_parts(two_processes, tmp_path: Path)
     assert score_files(pattern, out, block=50, model="words").made == 50
     rows[7]["candidate"] = "something else entirely"
     write(tmp_path / "in" / "a.parquet", rows[:200])
-    with pytest.raises(InputError, match=r"also holds 1 parts of rows that are not in this input: .*--drop"):
+    with pytest.raises(InputError, match=r"also has 1 results of rows that are not in this input: .*--drop"):
         score_files(pattern, out, block=50, model="words")
-    with pytest.raises(InputError, match="was started with another signature"):
+    with pytest.raises(InputError, match="was started with the signature"):
         score_files(pattern, out, block=50, model="words", columns=("id", "reference", "candidate"))
     changed = score_files(pattern, out, block=50, model="words", drop=True)
     assert (changed.made, changed.dropped) == (0, 1)
@@ -148,7 +148,7 @@ def test_files_with_different_columns_are_an_error(tmp_path: Path) -> None:
 
     write(tmp_path / "in" / "a.parquet", pairs(3))
     write(tmp_path / "in" / "b.parquet", [{**row, "id": at} for at, row in enumerate(pairs(3))])
-    with pytest.raises(InputError, match=r"the ids of .*b.parquet are int64, but those of .*a.parquet string"):
+    with pytest.raises(InputError, match=r"the ids in .*b.parquet have the type int64, but those in .*a.parquet have string"):
         score_files(str(tmp_path / "in" / "*.parquet"), tmp_path / "out", model="words")
     twice = pa.Table.from_arrays([pa.array(["a"])] * 4, names=["id", "id", "candidate", "reference"])
     pq.write_table(twice, tmp_path / "twice")
@@ -209,7 +209,8 @@ def test_a_worker_that_is_killed_is_replaced(two_processes, tmp_path: Path) -> N
     check(out, rows, model="minilm", layer=2)
 
 
-def test_finished_parts_survive_a_killed_driver(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGKILL, -9), (signal.SIGTERM, 143)])
+def test_finished_parts_survive_a_killed_driver(tmp_path: Path, number: int, code: int) -> None:
     rows = pairs(3_000, words=14)
     write(tmp_path / "p.parquet", rows, group=100)
     out = tmp_path / "out"
@@ -220,8 +221,8 @@ def test_finished_parts_survive_a_killed_driver(tmp_path: Path) -> None:
     while len(list(out.glob("part-*"))) < 8:
         assert time.monotonic() < deadline and driver.poll() is None
         time.sleep(0.02)
-    driver.kill()
-    driver.wait()
+    driver.send_signal(number)
+    assert driver.wait() == code
     time.sleep(1)
     there = len(list(out.glob("part-*")))
     assert 8 <= there < 60
@@ -267,7 +268,7 @@ def test_an_output_folder_of_another_job_is_an_error(tmp_path: Path) -> None:
     for name, sentence in (
         ("file", "is a file"),
         ("mine", "holds other files"),
-        ("other", "started with another signature"),
+        ("other", "was started with the signature"),
     ):
         with pytest.raises(InputError, match=sentence):
             score_files(str(tmp_path / "p.parquet"), tmp_path / name, model="words")

@@ -74,7 +74,7 @@ def test_errors_of_a_search_over_parquet_files(two_processes, folder: Path, tmp_
     shards = ParquetCollection(two_processes, str(folder / "*.parquet"))
     with pytest.raises(UnknownWordError, match="'nothing' is no id here, and there is no encoder to read it"):
         shards.find("nothing")
-    with pytest.raises(InputError, match="cannot be restricted"):
+    with pytest.raises(InputError, match="restrict_vocab is for word vectors"):
         shards.find("w1", restrict_vocab=5)
     with pytest.raises(InputError, match="has no column 'vec'"):
         ParquetCollection(two_processes, str(folder / "*.parquet"), columns=("id", "vec"))

@@ -1,5 +1,7 @@
 """The command line: parsing and printing only. Each verb is a module that is imported when it is called."""
 
+import codecs
+import json
 import signal
 import sys
 from importlib import import_module
@@ -8,7 +10,9 @@ from typing import Any
 import click
 
 from softset import __version__
+from softset.cli.output import Terminated, note
 from softset.errors import SoftsetError
+from softset.io.text import first_line
 
 VERBS = (
     *("find", "membership", "score", "compare", "explain", "fit", "index", "add", "delete", "encode"),
@@ -57,25 +61,46 @@ def softset(debug: bool) -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line. Exit codes: 0, 2 with one sentence for bad input, 1 for an unexpected error."""
+    """Run the command line.
+
+    Exit codes: 0; 2 with one sentence for bad input; 1 for an unexpected error; 130 and 143 after SIGINT and SIGTERM.
+    """
     arguments, debug = _without_debug(sys.argv[1:] if arguments is None else arguments)
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # end silently when the reader of a pipe ends
+    codecs.register_error("softset.escape", _escape)
+    if getattr(sys.stdout, "errors", None) == "strict" and hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="softset.escape")
+    before = signal.signal(signal.SIGTERM, _terminate)
     try:
         outcome: Any = softset.main(arguments, prog_name="softset", standalone_mode=False)
         code = outcome if isinstance(outcome, int) else 0
-    except click.Abort:
-        click.echo("softset: interrupted; no file is half written", err=True)
-        code = 130
+    except click.Abort as error:
+        note(f"interrupted; {error}" if error.args else "interrupted; output files are either complete or unchanged")
+        code = 143 if isinstance(error.__cause__, Terminated) else 130
     except click.ClickException as error:
         command = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "softset"
-        click.echo(f"softset: {error.format_message().rstrip('.')} (see {command} --help)", err=True)
+        note(f"{error.format_message().rstrip('.')} (see {command} --help)")
         code = 2
     except Exception as error:
         if debug:
             raise
         code = _report(error)
+    finally:
+        signal.signal(signal.SIGTERM, before)
     sys.exit(code)
+
+
+def _terminate(*_: Any) -> None:
+    """Handle SIGTERM: temporary files are removed as after SIGINT."""
+    raise Terminated
+
+
+def _escape(error: UnicodeError) -> tuple[str, int]:
+    r"""Write characters that the terminal's encoding lacks as in JSON, such as \u2026."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return json.dumps(error.object[error.start : error.end])[1:-1], error.end
 
 
 def _without_debug(arguments: list[str]) -> tuple[list[str], bool]:
@@ -88,10 +113,10 @@ def _without_debug(arguments: list[str]) -> tuple[list[str], bool]:
 def _report(error: Exception) -> int:
     """Print an error as one sentence and return the exit code."""
     if isinstance(error, OSError) and error.filename is not None:
-        click.echo(f"softset: {error.filename}: {error.strerror}", err=True)
+        note(f"{error.filename}: {error.strerror}")
     elif isinstance(error, SoftsetError | OSError):
-        click.echo(f"softset: {error}", err=True)
+        note(str(error))
     else:
-        click.echo(f"softset: unexpected {type(error).__name__}: {error} (add --debug for the traceback)", err=True)
+        note(f"unexpected {type(error).__name__}: {first_line(error)} (add --debug for the traceback)")
         return 1
     return 2

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from softset.cli import options as opt
-from softset.cli.output import ProgressBar, note
+from softset.cli.output import ProgressBar, note, on_interrupt
 from softset.errors import FileError, InputError
 from softset.io.text import counted
 
@@ -75,7 +75,8 @@ def _add_to_store(out: str, records: Any, embed: Any, name: str) -> None:
     from softset.stores.ingest import ingest
 
     store = create_store(out, embed(["word"]).shape[1], name)
-    done = ingest(store, records, embed)
+    with on_interrupt(lambda: f"{out} has {counted(len(store), 'item')}; run the command again to add the others"):
+        done = ingest(store, records, embed)
     before = f", {done.unchanged:,} were there already" if done.unchanged else ""
     click.echo(f"{out}: {counted(done.added, 'item')} added{before}; {len(store):,} in all, encoder {store.encoder}")
     _note_blank(done.without_vector)
@@ -96,8 +97,16 @@ def _with_progress(embed: Any, progress: ProgressBar) -> Callable[[Sequence[str]
 @click.command(short_help="Add items to a collection.")
 @click.argument("collection", type=click.Path())
 @click.argument("items", type=click.Path())
+@opt.COLLECTION_MODEL
 @item_options
-def add(collection: str, items: str, text_field: str | None, id_field: str | None, vectors_file: str | None) -> None:
+def add(
+    collection: str,
+    items: str,
+    model: str | None,
+    text_field: str | None,
+    id_field: str | None,
+    vectors_file: str | None,
+) -> None:
     """Add ITEMS to a COLLECTION; an id that the collection already has is an error.
 
     \b
@@ -107,11 +116,12 @@ def add(collection: str, items: str, text_field: str | None, id_field: str | Non
     from softset.collections.collection import open_collection
     from softset.collections.items import read_items
 
-    before = open_collection(collection)
-    records = read_items(items, text_column=text_field, id_column=id_field, first=before.next_number())
-    after = before.add(records, vectors=_read_vectors_file(vectors_file))
-    click.echo(f"{collection}: {after.size} items, {after.size - before.size} of them new")
-    _note_blank(_count_blank(after) - _count_blank(before))
+    target = open_collection(collection, encoder=model)
+    records = read_items(items, text_column=text_field, id_column=id_field, first=target.next_number())
+    size, blank = target.size, _count_blank(target)
+    target.add(records, vectors=_read_vectors_file(vectors_file))
+    click.echo(f"{collection}: {target.size} items, {target.size - size} of them new")
+    _note_blank(_count_blank(target) - blank)
 
 
 @click.command(short_help="Delete items from a collection.")

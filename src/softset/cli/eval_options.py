@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from softset.cli import options as opt
-from softset.cli.output import note
+from softset.cli.output import note, on_interrupt
 
 if TYPE_CHECKING:
     from softset.evaluation.tables import ResultTable
@@ -46,7 +46,13 @@ class EvalOptions:
         """Compute a table with a checkpoint in the output folder, save it, and print it or some of its columns."""
         from softset.io.checkpoint import checkpoint
 
-        with checkpoint(Path(self.out, f"{name}.partial") if self.out else None, settings, resume=self.resume) as parts:
+        folder = Path(self.out, f"{name}.partial") if self.out else None
+
+        def progress() -> str:
+            finished = folder is not None and folder.exists()
+            return f"finished parts are in {folder}; add --resume to continue" if finished else "nothing was written"
+
+        with on_interrupt(progress), checkpoint(folder, settings, resume=self.resume) as parts:
             table = compute(parts)
             for path in table.save(self.out, name) if self.out else []:
                 note(f"wrote {path}")

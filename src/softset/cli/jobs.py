@@ -1,13 +1,16 @@
 """`softset jobs`: score, index and search many Parquet files with Ray."""
 
 import json
+from contextlib import AbstractContextManager
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import click
 
 from softset.cli import options as opt
-from softset.cli.output import ProgressBar, note
+from softset.cli.output import ProgressBar, note, on_interrupt
+from softset.io.text import counted
 
 INPUT = opt.option("--input", "pattern", required=True, help="Parquet files, such as 'pairs/*.parquet'.")
 OUT = opt.option("--out", required=True, type=click.Path(), help="Output folder.")
@@ -65,7 +68,7 @@ def score(
 
     columns = (id_field, candidate_field, reference_field)
     options["threads"] = options["threads"] or 1
-    with ProgressBar("tasks") as progress:
+    with _report_parts(out), ProgressBar("tasks") as progress:
         report = score_files(pattern, out, columns=columns, progress=progress, **opt.read_scorer_options(**options))
     _print_report(report, out, as_json=as_json)
 
@@ -107,11 +110,12 @@ def index(
     if collection_out is not None:
         check_target(collection_out, replace=replace)
     columns = (id_field, text_field)
-    with ProgressBar("tasks") as progress:
+    with _report_parts(out), ProgressBar("tasks") as progress:
         report = embed_files(pattern, out, columns=columns, model=model, progress=progress, **options)
     _print_report(report, out, as_json=as_json)
     if collection_out is not None:
-        collection = build_collection(out, collection_out, model=model, replace=replace)
+        with on_interrupt(lambda: f"{out} is complete; run the command again to build {collection_out}"):
+            collection = build_collection(out, collection_out, model=model, replace=replace)
         facts = f"{collection.size:,} items, {collection.dimensions} dimensions, encoder {collection.encoder}"
         click.echo(f"{collection_out}: {facts}", err=as_json)
 
@@ -159,6 +163,16 @@ def find(
     for sentence in result.notes:
         note(sentence)
     click.echo(result.to_json() if as_json else str(result) or "(no item has this much membership)")
+
+
+def _report_parts(out: str) -> AbstractContextManager[None]:
+    """Let an interruption report the finished parts of a job."""
+
+    def sentence() -> str:
+        count = len(list(Path(out).glob("part-*")))
+        return f"{out} has {counted(count, 'finished part')}; run the command again to compute the others"
+
+    return on_interrupt(sentence)
 
 
 def _print_report(report: Any, out: str, *, as_json: bool) -> None:

@@ -5,7 +5,8 @@ import hashlib
 import json
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from io import BytesIO
 from itertools import chain
 from pathlib import Path
@@ -31,6 +32,20 @@ FLAGS = {
 def note(sentence: str) -> None:
     """Print a sentence to standard error."""
     click.echo(f"softset: {sentence}", err=True)
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM: the command ends as after SIGINT, with another exit code."""
+
+
+@contextmanager
+def on_interrupt(sentence: Callable[[], str]) -> Iterator[None]:
+    """Let an interruption report what is finished and how to continue."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        click.echo(err=True)  # after ^C
+        raise click.Abort(sentence()) from error
 
 
 def warn_of_flags(counts: Mapping[str, float]) -> None:

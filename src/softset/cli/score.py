@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from softset.cli import options as opt
-from softset.cli.output import FLAGS, ProgressBar, note, read_columns, warn_of_flags
+from softset.cli.output import FLAGS, ProgressBar, note, on_interrupt, read_columns, warn_of_flags
 from softset.errors import InputError
 from softset.io.text import counted
 
@@ -76,7 +76,13 @@ def score(
     made_by = {"signature": signature, "format": "jsonl" if as_jsonl else "tsv"}
     made_by |= {"candidates": keys[0], "references": " ".join(keys[1:])}
     output = resumable_file(out, made_by, resume=resume) if out else nullcontext()
-    with output as file, ProgressBar("pairs") as progress:
+
+    def finished() -> str:
+        if not out or not printer.count:
+            return "nothing was written"
+        return f"{printer.count:,} of {len(columns[0]):,} rows are in {out}.partial; add --resume to continue"
+
+    with on_interrupt(finished), output as file, ProgressBar("pairs") as progress:
         printer.resume(file, len(columns[0]))
         lines = islice(zip(*columns, strict=True), printer.count, None)
         pairs = ((candidate, list(texts) if several else texts[0]) for candidate, *texts in lines)

@@ -2,10 +2,11 @@
 
 import logging
 import os
+import signal
 import socket
 import sys
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, redirect_stderr
+from contextlib import closing, contextmanager, redirect_stderr, suppress
 from io import StringIO
 from typing import Any
 
@@ -46,8 +47,11 @@ def cluster(address: str | None = None, workers: int | None = None) -> Iterator[
         target = {"address": address}
         if address != "auto":
             _check_reachable(address)
+    handler = signal.getsignal(signal.SIGTERM)
     with _silenced():
         ray.init(**target, **quiet)
+    with suppress(ValueError):  # not in the main thread, where Ray has not set a handler
+        signal.signal(signal.SIGTERM, handler)
     try:
         yield ray
     finally:
@@ -74,7 +78,7 @@ def _check_reachable(address: str) -> None:
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if not host or not port.isdigit():
         raise InputError(
-            f"the address {address!r} is not HOST:PORT of a Ray cluster, nor auto for that of this machine"
+            f"the address {address!r} of a Ray cluster is neither HOST:PORT nor auto (the cluster on this machine)"
         )
     try:
         with closing(socket.create_connection((host, int(port)), timeout=CONNECT_TIMEOUT)):

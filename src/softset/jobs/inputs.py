@@ -53,7 +53,9 @@ def list_spans(pattern: str, columns: Sequence[str], *, block: int = ROWS_PER_BL
     for path in files:
         metadata, kind = _read_metadata(path, columns)
         if kind != id_type:
-            raise InputError(f"the ids of {path} are {kind}, but those of {files[0]} {id_type}: give all one type")
+            raise InputError(
+                f"the ids in {path} have the type {kind}, but those in {files[0]} have {id_type}: use one type"
+            )
         name = path.relative_to(folder).as_posix()
         for group in range(metadata.num_row_groups):
             rows = metadata.row_group(group).num_rows
@@ -139,7 +141,7 @@ def compute_rows(
             computed separately, down to the row with the error.
     """
     results: list[Result | None] = [None] * len(problems)
-    found = list(problems)
+    all_problems = list(problems)
     batches = [[index for index, problem in enumerate(problems) if problem is None]]
     while batches:
         batch = batches.pop()
@@ -151,5 +153,5 @@ def compute_rows(
             if middle:
                 batches += [batch[:middle], batch[middle:]]
             else:
-                found[batch[0]] = str(error)
-    return results, found
+                all_problems[batch[0]] = str(error)
+    return results, all_problems

@@ -19,7 +19,7 @@ from softset.io.text import first_line
 from softset.jobs.cluster import cluster
 from softset.jobs.inputs import BlockSpan, content_hash, list_spans, read_blocks
 
-INPUT_ERRORS = (SoftsetError, OSError, ValueError, TypeError, AttributeError, MemoryError)  # not errors of the cluster
+INPUT_ERRORS = (SoftsetError, OSError, MemoryError)  # errors of the data and the disk, not of the code or the cluster
 MAX_PROBLEMS = 100  # problems that a report lists
 Progress = Callable[[int, int], None]
 
@@ -160,8 +160,8 @@ def _delete_outdated(parts: PartFolder, keys: Iterable[str], *, drop: bool) -> i
     outdated = set(parts.paths()) - {parts.path(key) for key in keys}
     if outdated and not drop:
         raise InputError(
-            f"{parts.folder} also holds {len(outdated):,} parts of rows that are not in this input: "
-            "name another folder, or let them be deleted (--drop)"
+            f"{parts.folder} also has {len(outdated):,} results of rows that are not in this input: "
+            "choose another folder, or delete them with --drop"
         )
     for path in outdated:
         path.unlink()
@@ -173,7 +173,8 @@ def map_spans(
 ) -> Generator[Any, None, None]:
     """Yield `worker(*arguments).run(span)` for each span, as they come; Ray replaces actors that die.
 
-    If the caller stops early, running spans are finished first, so that no actor writes after a lock is released.
+    If the caller stops early or a span fails, running spans are finished first, so that no actor writes after a lock is
+    released.
     """
     cpus = int(ray.cluster_resources().get("CPU", 1))  # an actor without a CPU would wait forever
     actor_class = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=3)(worker)
@@ -186,7 +187,7 @@ def map_spans(
             actor = running.pop(done)
             running |= {actor.run.remote(span): actor for span in islice(remaining, 1)}
             yield ray.get(done)
-    except GeneratorExit:
+    except (Exception, GeneratorExit):
         if running:
             ray.wait(list(running), num_returns=len(running))
         raise

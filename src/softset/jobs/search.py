@@ -160,7 +160,7 @@ class ParquetCollection(IdCollection):
         self._embed, self._encoder = embed, encoder
         self._spans = list_spans(pattern, self._columns, block=VECTORS_PER_BLOCK)
         self._size, self._dimensions = _measure(self._spans, self._columns)
-        self._found: dict[int, tuple[str, np.ndarray]] = {}  # id and vector of the items that searches have returned
+        self._hits: dict[int, tuple[str, np.ndarray]] = {}  # id and vector of the results of the last search
 
     @property
     def dimensions(self) -> int:
@@ -201,7 +201,7 @@ class ParquetCollection(IdCollection):
     @cached_property
     def _all(self) -> VectorBlock:
         if len(self) > MAX_UNSAMPLED:
-            raise InputError(f"{len(self):,} items do not fit into the memory of one process")
+            raise InputError(f"{len(self):,} items do not fit into the memory of one process: search fewer files")
         indices = np.arange(len(self))
         return VectorBlock([], indices, self._vectors_at(indices))
 
@@ -236,7 +236,8 @@ class ParquetCollection(IdCollection):
     ) -> list[Ranking]:
         """Return the best items of each plan, merged from the best items of each block."""
         if stop is not None:
-            raise InputError("a search over Parquet files cannot be restricted: name fewer files")
+            raise InputError("restrict_vocab is for word vectors: name fewer files")
+        self._hits = {}
         blocks = list(self._run(partial(_best, plans=plans, top=top, excluded=excluded)))
         return [self._merge(parts, top) for parts in zip(*blocks, strict=True)]
 
@@ -247,16 +248,16 @@ class ParquetCollection(IdCollection):
         best = set(ranking.indices.tolist())
         for part in parts:
             rows = zip(part.indices.tolist(), part.ids, part.vectors, strict=True)
-            self._found |= {index: (name, vector) for index, name, vector in rows if index in best}
+            self._hits |= {index: (name, vector) for index, name, vector in rows if index in best}
         return ranking
 
     def take(self, indices: Sequence[int] | np.ndarray) -> np.ndarray:
-        """Return the vectors (k, d) of items that a search has returned."""
-        return np.stack([self._found[int(index)][1] for index in indices])
+        """Return the vectors (k, d) of results of the last search."""
+        return np.stack([self._hits[int(index)][1] for index in indices])
 
     def item(self, index: int) -> Item:
-        """Return an item that a search has returned."""
-        return Item(self._found[index][0])
+        """Return a result of the last search."""
+        return Item(self._hits[index][0])
 
 
 def _measure(spans: Sequence[BlockSpan], columns: VectorColumns) -> tuple[int, int]:

@@ -129,9 +129,26 @@ def test_ndcg_equals_its_definition() -> None:
     assert ndcg(ranks) == pytest.approx(gain / ideal)
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_draws_and_value_use_the_same_median(monkeypatch, seed) -> None:
+    rng = np.random.default_rng(seed)
+    ranks = [np.sort(rng.integers(1, 50, size=rng.integers(1, 5))).astype(float) for _ in range(6)]
+    statistics = []
+    monkeypatch.setattr(
+        word_set_evaluation, "estimates", lambda statistic, *_, **__: statistics.append(statistic) or [0]
+    )
+    median_rank(ranks, samples=1, seed=1)
+    counts = rng.multinomial(6, [1 / 6] * 6, size=20).T.astype(float)
+    expected = [
+        np.median(np.repeat(np.concatenate(ranks), np.repeat(draw, list(map(len, ranks))).astype(int)))
+        for draw in counts.T
+    ]
+    assert statistics[0](counts)[0].tolist() == expected
+
+
 def test_median_rank_is_resampled_over_queries() -> None:
     ranks = [np.array([1.0, 2.0]), np.array([10.0, 20.0, 30.0])]
     result = median_rank(ranks, samples=400, seed=1)
-    assert result[:3] == (10, 1, 20)  # both draws may be the first query, or the second
+    assert result[:3] == (10, 1.5, 20)  # both draws may be the first query, or the second
     assert median_rank(ranks, samples=400, seed=1) == result
     assert median_rank([np.array([7.0])] * 5, samples=50, seed=1)[:3] == (7, 7, 7)

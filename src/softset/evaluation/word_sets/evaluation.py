@@ -68,19 +68,21 @@ def median_rank(ranks: Sequence[Floats], *, samples: int, seed: int) -> Estimate
     """Return the median rank of all targets, with its bootstrap interval over queries.
 
     >>> median_rank([np.array([1.0, 3.0]), np.array([2.0, 9.0, 4.0])], samples=100, seed=1)[:3]
-    (3.0, 1.0, 4.0)
+    (3.0, 2.0, 4.0)
     """
     values = np.concatenate(ranks)
     order = np.argsort(values, kind="stable")
     owner = np.repeat(np.arange(len(ranks)), list(map(len, ranks)))[order]
 
-    def lower_medians(counts: Floats) -> Floats:
+    def medians(counts: Floats) -> Floats:
         cumulative = counts[owner].cumsum(axis=0)
-        medians: Floats = values[order][(cumulative >= cumulative[-1] / 2).argmax(axis=0)]
-        return medians[None]
+        half = cumulative[-1] / 2
+        lower, upper = (cumulative >= half).argmax(axis=0), (cumulative > half).argmax(axis=0)
+        means: Floats = values[order][[lower, upper]].mean(axis=0, keepdims=True)
+        return means
 
-    (result,) = estimates(lower_medians, len(ranks), samples=samples, seed=seed)
-    return result._replace(value=float(np.median(values)))
+    (result,) = estimates(medians, len(ranks), samples=samples, seed=seed)
+    return result
 
 
 @dataclass(frozen=True)
