@@ -305,8 +305,8 @@ def test_plot_example_writes_a_png(scorer: BERTScorer, tmp_path: Path) -> None:
         (["a", 3], ["c", "d"], "candidate 1 is of type int"),
         (["a"], [["b", 3]], "a reference of candidate 0 is of type int"),
         (["a", "b"], [["c"], []], "candidate 1 has no reference"),
-        ("abc", ["a"], "a list of candidates was wanted, but one str"),
-        (["a"], None, "a list of references was wanted, but NoneType"),
+        ("abc", ["a"], "a list of candidates was expected, but one str"),
+        (["a"], None, "a list of references was expected, but NoneType"),
         ([[[1.0, 2.0]]], ["a"], "vectors were given"),
     ],
 )

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from softset import TokenSets, load_encoder
-from softset.integrations.bert_score_conventions import MatchedBertScore, MatchingEncoder, SpecialToken, fit_idf
+from softset import Idf, TokenSets, load_encoder
+from softset.integrations.bert_score_conventions import MatchedBertScore, MatchingEncoder, SpecialToken
 from softset.similarity.metrics.pairs import Pairs
 
 TEXTS = ["A red book.", "", "  ", "\U0001f600 \u4f60\u597d", "red \u4f60 book", " A red book. ", "word " * 700]
@@ -78,15 +78,16 @@ def test_special_token_can_be_matched_but_has_no_weight() -> None:
 
 
 def test_idf_counts_unknown_tokens_and_every_text(encoder: MatchingEncoder) -> None:
-    idf = fit_idf(["red \u4f60", "red", "red", "", "\u597d"], encoder)
+    idf = Idf.fit(["red \u4f60", "red", "red", "", "\u597d"], model=encoder)
     assert idf.documents == 5
     assert idf["[UNK]"] == pytest.approx(np.log(6 / 3)) and idf["red"] == pytest.approx(np.log(6 / 4))
     assert idf["unseen"] == pytest.approx(np.log(6))
-    assert fit_idf([], encoder).documents == 0
 
 
 def test_idf_is_counted_in_batches(encoder: MatchingEncoder, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [f"line {n} of \u4f60" for n in range(7)]
-    whole = fit_idf(texts, encoder)
-    monkeypatch.setattr("softset.integrations.bert_score_conventions.IDF_BATCH", 3)
-    assert fit_idf(texts, encoder).checksum == whole.checksum
+    whole, sizes = Idf.fit(texts, model=encoder), []
+    monkeypatch.setattr("softset.similarity.idf.TEXTS_PER_BLOCK", 3)
+    encode = encoder.encode
+    monkeypatch.setattr(encoder, "encode", lambda batch: sizes.append(len(batch)) or encode(batch))
+    assert Idf.fit(texts, model=encoder).checksum == whole.checksum and sizes == [3, 3, 1]

@@ -28,19 +28,19 @@ def score(candidates: Any, references: Any, **options: Any) -> Any:
         (["a", "b"], ["a"], "there are 2 candidates but 1 reference: give one for each candidate"),
         ([A], [A, A], "there is 1 candidate but 2 references"),
         (["a", "b"], [["a"]], "there are 2 candidates but 1 list of references"),
-        (["a", None], ["a", "b"], "candidate 1 is None, but a str was wanted"),
-        (["a", "b"], ["a", None], "reference 1 is None, but a str was wanted"),
-        (["a", 3], ["a", "b"], "candidate 1 is of type int, but a str was wanted"),
-        ("a text", ["a"], "a list of candidates was wanted, but one str was given: put it in a list"),
-        (["a"], "a text", "a list of references was wanted, but one str was given: put it in a list"),
-        (None, ["a"], "a list of candidates was wanted, but NoneType was given"),
-        (7, ["a"], "a list of candidates was wanted, but int was given"),
-        (["a", A], ["a", "b"], "candidate 1 is of type ndarray, but a str was wanted"),
-        ([A, "a"], [A, A], "candidate 0 is of type ndarray, but a str was wanted"),
+        (["a", None], ["a", "b"], "candidate 1 is None, but a str was expected"),
+        (["a", "b"], ["a", None], "reference 1 is None, but a str was expected"),
+        (["a", 3], ["a", "b"], "candidate 1 is of type int, but a str was expected"),
+        ("a text", ["a"], "a list of candidates was expected, but one str was given: put it in a list"),
+        (["a"], "a text", "a list of references was expected, but one str was given: put it in a list"),
+        (None, ["a"], "a list of candidates was expected, but NoneType was given"),
+        (7, ["a"], "a list of candidates was expected, but int was given"),
+        (["a", A], ["a", "b"], "candidate 1 is of type ndarray, but a str was expected"),
+        ([A, "a"], [A, A], "candidate 0 is of type ndarray, but a str was expected"),
         (["a", "b"], [["a"], []], "candidate 1 has no reference: give at least one"),
         (["a", "b"], [["a"], "b"], "candidate 1 has no list of references, but others have: give each a list"),
-        (["a", "b"], [["a"], ["b", None]], "a reference of candidate 1 is None, but a str was wanted"),
-        (["a", "b"], [["a"], ["b", ["c"]]], "a reference of candidate 1 is of type list, but a str was wanted"),
+        (["a", "b"], [["a"], ["b", None]], "a reference of candidate 1 is None, but a str was expected"),
+        (["a", "b"], [["a"], ["b", ["c"]]], "a reference of candidate 1 is of type list, but a str was expected"),
     ],
 )
 def test_invalid_lists_are_rejected(candidates: Any, references: Any, sentence: str) -> None:
@@ -53,12 +53,12 @@ def test_invalid_lists_are_rejected(candidates: Any, references: Any, sentence: 
     ("candidates", "references", "error", "sentence"),
     [
         ([A, A], [A, BAD], NotFiniteError, "the vector of token 2 of text 1 has a number that is not finite"),
-        ([A, A], [A, A[:, :3]], AmbientError, "the vectors of text 1 have 3 dimensions, but 4 were wanted"),
+        ([A, A], [A, A[:, :3]], AmbientError, "the vectors of text 1 have 3 dimensions, but 4 were expected"),
         ([A], [A[:, :3]], AmbientError, "the candidates' vectors have 4 dimensions and the references' 3"),
-        ([A[0]], [A], ShapeError, r"the vectors of text 0 have shape \(4,\), but \(tokens, dimensions\) was wanted"),
+        ([A[0]], [A], ShapeError, r"the vectors of text 0 have shape \(4,\), but \(tokens, dimensions\) was expected"),
         ([A], [[A, A[0]]], ShapeError, r"the vectors of text 1 have shape \(4,\)"),
-        ([A * 1j], [A], InputError, "the vectors of text 0 are of type complex128, but real numbers were wanted"),
-        ([A.astype(object)], [A], InputError, "real numbers were wanted"),
+        ([A * 1j], [A], InputError, "the vectors of text 0 are of type complex128, but real numbers were expected"),
+        ([A.astype(object)], [A], InputError, "real numbers were expected"),
         ([np.zeros((0, 4))], [np.zeros((0, 0))], InputError, "dimension"),
     ],
 )
@@ -256,7 +256,7 @@ def test_stream_errors_name_the_pair(bad: Any, sentence: str) -> None:
 
 
 def test_matrix_rejects_lists_of_references() -> None:
-    with pytest.raises(InputError, match="reference 0 is of type list, but a str was wanted"):
+    with pytest.raises(InputError, match="reference 0 is of type list, but a str was expected"):
         Scorer(ToyEncoder()).matrix(["a"], [["a", "b"]])
-    with pytest.raises(InputError, match="a list of candidates was wanted, but one str was given"):
+    with pytest.raises(InputError, match="a list of candidates was expected, but one str was given"):
         softset.pairwise("a text", model=ToyEncoder())

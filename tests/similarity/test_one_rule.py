@@ -1,23 +1,38 @@
 """The same pair has the same score on every path: score, batches, unions and matrices, in every precision."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import softset
-from softset import Calibration, Scorer, TokenSets
+from softset import Calibration, Idf, Scorer, TokenSets
 from softset.algebra.rank import tolerance
 from softset.errors import InputError
+from softset.integrations.bert_score import score as bert_score
 from softset.integrations.bert_score_conventions import MatchedBertScore
+from softset.runtime.threads import own_threads
 from softset.similarity.metrics import bertscore
 from softset.similarity.metrics.base import membership_contributions
 from tests.similarity import literal
-from tests.similarity.cases import IsotropicEncoder, ToyEncoder, separate
+from tests.similarity.cases import EVERY, TRANSPORT, WORDS, IsotropicEncoder, KnownEncoder, ToyEncoder, separate
 
 UNKNOWN, OTHER = "qzxqzx wvvwvq", "zzqqkk"
 TEXTS = ["a red book", "the king sat", "rain fell today", "trains are late"]
 E = np.eye(16)
+
+
+IN_PRECISIONS = [("f8", "f8", 2), ("f4", "f8", 1), ("f8", "f4", 1), ("f4", "f4", 1)]
+
+
+@pytest.mark.parametrize(("left", "right", "rank"), IN_PRECISIONS)
+def test_one_side_in_float32_decides_the_rank_of_both(left: str, right: str, rank: int) -> None:
+    """A sine of 1e-6 is a direction of its own in float64, and rounding if one side is in float32."""
+    A, B = np.array([E[0], E[0] + 1e-6 * E[1]]).astype(left), E[:1].astype(right)
+    for scores in (Scorer(None, metric="grassmann").score, Scorer(None, metric="grassmann").matrix):
+        assert (scores([A], [B]).score > 0.99).all() == (scores([B], [A]).score > 0.99).all() == (rank == 1)
+    assert (Scorer(None, metric="subspace").score([A], [E[1:2].astype(right)]).recall > 0.99) == (rank == 2)
 
 
 def test_matrix_uses_the_rank_tolerance_of_float64() -> None:
@@ -30,12 +45,12 @@ def test_matrix_uses_the_rank_tolerance_of_float64() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "kept"), [(">f8", "f8"), (">f4", "f4"), (">f2", "f2"), ("g", "f8"), ("f2", "f2"), ("i8", "f4")]
+    ("dtype", "kept"), [(">f8", "f8"), (">f4", "f4"), (">f2", "f2"), ("g", "f8"), ("f2", "f2"), ("i8", "f4")]
 )
-def test_arrays_keep_their_precision(given: str, kept: str) -> None:
-    sets = TokenSets.from_arrays([np.full((1, 2), 1 / 3).astype(given)])
+def test_arrays_keep_their_precision(dtype: str, kept: str) -> None:
+    sets = TokenSets.from_arrays([np.full((1, 2), 1 / 3).astype(dtype)])
     assert sets.vectors.dtype == np.dtype(kept) and sets.vectors.dtype.isnative
-    assert sets.vectors[0, 0] == np.full(1, 1 / 3).astype(given).astype(kept)[0]
+    assert sets.vectors[0, 0] == np.full(1, 1 / 3).astype(dtype).astype(kept)[0]
 
 
 @pytest.mark.parametrize("multi_reference", ["best", "union"])
@@ -53,6 +68,44 @@ def test_unknown_texts_match_by_identity_on_every_path(multi_reference, tmp_path
     for rows, columns in ((left, None), (left, left), (sets, None), (sets, sets[:]), (opened, left), (sets, opened)):
         assert scorer.matrix(rows, columns).score.tolist() == table
     assert scorer.score(sets, scorer.encoder.encode(right)).score.tolist() == expected
+
+
+def test_unknown_texts_match_by_identity_in_explanations_and_in_bert_score() -> None:
+    scorer = Scorer("words", metric="subspace")
+    for candidate, reference, score in ((UNKNOWN, UNKNOWN, 1), (UNKNOWN, OTHER, 0), ("", "", 1), ("", UNKNOWN, 0)):
+        assert scorer.explain(candidate, reference).views[0].score == score
+        assert scorer.explain(scorer.encode([candidate]), scorer.encode([reference])).views[0].score == score
+        assert bert_score([candidate], [reference], "words")[2].tolist() == [score]
+    assert bert_score([UNKNOWN], [f"  {UNKNOWN} "], "words")[2].tolist() == [1], "spaces at the ends do not count"
+
+
+@pytest.mark.parametrize("name", ["subspace", "bertscore", "softset", "jaccard", "average"])
+def test_texts_of_zero_vectors_match_by_identity(name: str) -> None:
+    """A token without direction is as good as unknown: two different texts of such tokens are not alike."""
+    scorer, zeros = Scorer(None, metric=name), [np.zeros((1, 4))] * 3
+    A = TokenSets.from_arrays([*zeros, []], tokens=[["qzx"], ["qzx"], ["vvq"], []])
+    assert scorer.score(A, A.take([0, 2, 2, 3])).score.tolist() == [1, 0, 1, 1]
+    expected = [[1, 1, 0, 0], [1, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
+    assert scorer.matrix(A).score.tolist() == scorer.matrix(A, A[:]).score.tolist() == expected
+    hashed = replace(A, text_hashes=np.array([1, 1, 2, 3]))
+    assert scorer.matrix(hashed, hashed[:]).score.tolist() == expected
+    if name != "jaccard":  # which needs tokens
+        assert scorer.score(zeros, TokenSets.from_arrays(zeros)).score.tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize("rescale", ["chance", "measured"])
+def test_rescaled_scores_of_identical_texts_are_1_with_several_references(rescale: str) -> None:
+    encoder, texts = KnownEncoder(), [*TEXTS, ""]
+    level = "chance" if rescale == "chance" else Calibration.fit(TEXTS, model=encoder, metric="subspace")
+    for multi_reference in ("best", "mean", "union"):
+        scorer = Scorer(encoder, metric="subspace", rescale=level, multi_reference=multi_reference)
+        assert scorer.score(texts, [[text, text] for text in texts]).score == pytest.approx(1, abs=1e-5)
+        assert scorer.score(["a red"], [["", ""]]).score[0] == 0
+    for others in (None, texts):
+        D = softset.pairwise(texts, others, model=encoder, metric="subspace", rescale=level, distance=True)
+        assert np.diagonal(D) == pytest.approx(0, abs=1e-5) and (D >= 0).all()
+        S = softset.pairwise(texts, others, model=encoder, metric="subspace", rescale=level)
+        assert pytest.approx(1 - D, abs=1e-5) == (S if others else (S + S.T) / 2)
 
 
 def test_rescaled_scores_of_identical_texts_are_1_for_every_metric() -> None:
@@ -135,6 +188,42 @@ def test_long_texts_are_compared_in_chunks(monkeypatch: pytest.MonkeyPatch) -> N
     result = Scorer(None, metric="bertscore").score([A], [B])
     assert result[0] == pytest.approx(expected[0])
     assert result.recall[0] == pytest.approx(literal.closest(A, B)[len(A) :].mean())
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", EVERY)
+def test_threads_blocks_and_numba_change_no_number(name: str, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if name in TRANSPORT:
+        pytest.importorskip("ot")
+    rng, encoder = np.random.default_rng(0), KnownEncoder(16, dtype=dtype)
+    texts = ["", *(" ".join(rng.choice(WORDS, size)) for size in (1, 2, 5, 13, 40))]
+    scorer = Scorer(encoder, metric=name, idf=Idf.fit(texts, model=encoder))
+    left, right = np.repeat(np.arange(6), 6), np.tile(np.arange(6), 6)
+    sets = scorer.encode(texts)
+    A, B = sets.take(left), sets.take(right)
+    expected = scorer.score(A, B)
+
+    def check() -> None:
+        for threads in (1, 2):
+            with own_threads(threads=threads):
+                scores, matrix = scorer.score(A, B), scorer.matrix(sets)
+            for number in ("precision", "recall", "score"):
+                assert np.abs(getattr(scores, number) - getattr(expected, number)).max() < 1e-6
+                assert np.abs(getattr(matrix, number).ravel() - getattr(expected, number)).max() < 1e-6
+            assert (scores.empty == expected.empty).all() and (scores.saturated == expected.saturated).all()
+
+    check()
+    for limit, value in (
+        ("metrics.pairs.MAX_BLOCK_ROWS", 30),
+        ("run.VECTOR_PAIRS", 7),
+        ("kernels.all_pairs.BLOCK_ROWS", 11),
+        ("kernels.all_pairs.STACK_BYTES", 2000),
+        ("kernels.gram.STACK_BYTES", 2000),
+    ):
+        monkeypatch.setattr(f"softset.similarity.{limit}", value)
+    check()
+    monkeypatch.setattr("softset.similarity.kernels.gram.can_compile", lambda: False)
+    check()
 
 
 METRICS = ["subspace", "subspace(weights=l2)", "johnson", "bertscore", "softset(weights=none)"]

@@ -5,12 +5,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from softset.algebra import lattice
+from softset.algebra import graded_logic, lattice
 from softset.algebra.arrays import (
     Array,
     as_rows,
     as_weights,
-    attach,
     detach,
     moved_to,
     namespace,
@@ -19,15 +18,7 @@ from softset.algebra.arrays import (
     unit_rows,
 )
 from softset.algebra.base import BaseSet, SoftSet
-from softset.algebra.differentiable import DifferentiableForm
-from softset.algebra.graded_logic import (
-    Spectrum,
-    conjunction,
-    grade_conjunction,
-    grade_cut,
-    smallest_difference,
-    trace_of_product,
-)
+from softset.algebra.graded_logic import DifferentiableForm, Spectrum, grade_cut
 from softset.algebra.membership import MeasuredRows, norm_ratio
 from softset.algebra.rank import independent, tolerance
 from softset.algebra.subspace import Subspace
@@ -193,9 +184,7 @@ class GradedSubspace(BaseSet):
         if self._rest:
             part = xp.concat([part, sqrt(self._rest) * (measured.rows - c @ Q)], axis=1)
         m = norm_ratio(part, measured)
-        if self._form is not None:
-            m = attach(detach(m), xp.astype(self._form.memberships(measured, detach(m)), m.dtype, copy=False))
-        return m
+        return m if self._form is None else self._form.memberships(measured, detach(m))
 
     def _project(self, rows: Array) -> Array:
         if self._form is not None:
@@ -234,9 +223,9 @@ class GradedSubspace(BaseSet):
             return NotImplemented
         cut, dtype = self._cut(B), self._shared_dtype(B)
         J = lattice.join(self._frame, B._frame, cut)
-        X, regular = conjunction(self._spectrum(J), B._spectrum(J), dtype)
+        X, regular = graded_logic.conjunction(self._spectrum(J), B._spectrum(J), dtype)
         grades, E = namespace(J).linalg.eigh(X)
-        rest = grade_conjunction(self._rest, B._rest)
+        rest = graded_logic.grade_conjunction(self._rest, B._rest)
         form = None
         if regular and (self._form or B._form):
             form = self._differentiable().conjunction(B._differentiable(), cut)._replace(rest=rest)
@@ -276,7 +265,8 @@ class GradedSubspace(BaseSet):
         cut = self._cut(B)
         J = lattice.join(self._frame, B._frame, cut)
         largest_grade = max(float(grade) for C in (self, B) for grade in (C._rest, *C._grades[:1]))
-        return smallest_difference(B._spectrum(J), self._spectrum(J), self.ambient) >= -cut * largest_grade
+        difference = graded_logic.smallest_difference(B._spectrum(J), self._spectrum(J), self.ambient)
+        return difference >= -cut * largest_grade
 
     def __ge__(self, other: SoftSet) -> bool:
         return NotImplemented if (B := _graded(other)) is None else B <= self
@@ -292,7 +282,8 @@ class GradedSubspace(BaseSet):
         if not self or not graded:
             return float(self.dim == graded.dim)
         C, B = self._spectrum(), graded._spectrum()
-        return min(trace_of_product(C, B) / sqrt(trace_of_product(C, C) * trace_of_product(B, B)), 1.0)
+        trace = graded_logic.trace_of_product
+        return min(trace(C, B) / sqrt(trace(C, C) * trace(B, B)), 1.0)
 
     def _file_content(self) -> tuple[dict[str, Array], dict[str, str]]:
         return {"directions": self._frame, "grades": self._grades}, {"rest": repr(float(self._rest))}

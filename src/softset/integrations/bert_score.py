@@ -20,7 +20,7 @@ import numpy as np
 from softset.encoders.texts import check_texts
 from softset.errors import InputError
 from softset.integrations import bert_score_conventions as rules
-from softset.integrations.bert_score_conventions import MatchedBertScore, MatchingEncoder, fit_idf
+from softset.integrations.bert_score_conventions import MatchedBertScore, MatchingEncoder
 from softset.similarity.explain import Explanation
 from softset.similarity.idf import Idf
 from softset.similarity.inputs import check_count
@@ -124,10 +124,7 @@ class BERTScorer:
         >>> scorer.score(["A red book."], ["The book is red."])[2].round(3)
         array([0.801])
         """
-        texts = check_texts(sents)
-        if not texts:
-            raise InputError("idf needs at least one text to be fitted on")
-        self._idf = fit_idf(texts, self._scorer.encoder)
+        self._idf = Idf.fit(sents, model=self._scorer.encoder)
 
     def score(
         self, cands: Any, refs: Any, verbose: bool = False, batch_size: int = 64, return_hash: bool = False
@@ -145,8 +142,8 @@ class BERTScorer:
         candidates, references, all_references = rules.read_texts(cands, refs)
         start, idf, layers = time.perf_counter(), self._idf, []
         for scorer in self._scorers():
-            if self.idf and idf is None:
-                idf = fit_idf(all_references, scorer.encoder)
+            if idf is None and all_references:
+                idf = scorer.resolve_idf(all_references)  # once for all layers
             progress = _print_progress if verbose else None
             scores = scorer.with_options(idf=idf).score(candidates, references, progress=progress)
             layer = rules.layer_of(scorer.encoder)

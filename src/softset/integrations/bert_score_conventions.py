@@ -38,7 +38,6 @@ OWNERS = ("FacebookAI", "albert", "distilbert", "google-bert", "google-t5", "xln
 
 UNKNOWN = "[UNK]"  # some tokenizers spell an unknown token as the text does
 SPACE = " \u2581\u0120"
-IDF_BATCH = 1_024  # texts whose vectors are in memory at once while tokens are counted
 
 
 class ScorerOptions(TypedDict, total=False):
@@ -302,9 +301,3 @@ class MatchedBertScore(BertScore):
         weights = weights * counted
         weightless = np.repeat(pairs.sums(weights) == 0, pairs.counts)
         return pairs.normalized(np.where(weightless, counted, weights))
-
-
-def fit_idf(texts: Sequence[str], encoder: Encoder) -> Idf:
-    """Return the idf weights of the tokens of texts; memory holds the vectors of one batch."""
-    starts = range(0, max(len(texts), 1), IDF_BATCH)
-    return Idf.count(encoder.encode(texts[start : start + IDF_BATCH]) for start in starts)

@@ -29,8 +29,27 @@ class ScoreRow(NamedTuple):
     best_reference: int
 
 
+class _HasF1:
+    """Scores that have the additional name `f1` if the score is F1."""
+
+    score: np.ndarray
+    score_kind: ScoreKind
+
+    @property
+    def f1(self) -> np.ndarray:
+        """The score, for metrics whose score is F1, the harmonic mean of precision and recall.
+
+        >>> import softset
+        >>> softset.score(["a pen"], ["a pen"], model="words", metric="bertscore").f1.round(6)
+        array([1.])
+        """
+        if self.score_kind != "f1":
+            raise AttributeError(f"the score of this metric is not F1 but a {self.score_kind}: use .score", name="f1")
+        return self.score
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Scores:
+class Scores(_HasF1):
     """The scores of n pairs, in the order of the input.
 
     Attributes:
@@ -67,16 +86,6 @@ class Scores:
     best_reference: np.ndarray
     signature: str
     score_kind: ScoreKind
-
-    @property
-    def f1(self) -> np.ndarray:
-        """The score (n,), for metrics whose score is F1, the harmonic mean of precision and recall.
-
-        >>> import softset
-        >>> softset.score(["a pen"], ["a pen"], model="words", metric="bertscore").f1.round(6)
-        array([1.])
-        """
-        return _f1(self)
 
     @classmethod
     def concatenate(cls, parts: Sequence["Scores"]) -> "Scores":
@@ -139,15 +148,14 @@ class Scores:
     def __repr__(self) -> str:
         parts = [counted(len(self), "pair")]
         parts += [f"{name}={value:.3f}" for name, value in self.means().items()]
-        parts += [f"{int(self.empty.sum())} empty"] if self.empty.any() else []
-        parts += [f"{int(self.truncated.sum())} truncated tokens"] if self.truncated.any() else []
-        parts += [f"{int(self.unknown.sum())} unknown tokens"] if self.unknown.any() else []
-        parts += [f"{int(self.saturated.sum())} saturated"] if self.saturated.any() else []
+        for name, noun in (("empty", ""), ("truncated", " tokens"), ("unknown", " tokens"), ("saturated", "")):
+            total = int(getattr(self, name).sum())
+            parts += [f"{total} {name}{noun}"] if total else []
         return f"Scores({', '.join(parts)})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ScoreMatrix:
+class ScoreMatrix(_HasF1):
     """The scores (n, m) of every candidate with every reference; `Scores` describes the fields."""
 
     precision: np.ndarray
@@ -155,16 +163,6 @@ class ScoreMatrix:
     score: np.ndarray
     signature: str
     score_kind: ScoreKind
-
-    @property
-    def f1(self) -> np.ndarray:
-        """The score (n, m), for metrics whose score is F1.
-
-        >>> import softset
-        >>> softset.Scorer("words", metric="bertscore").matrix(["a", "b"]).f1.shape
-        (2, 2)
-        """
-        return _f1(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the signature and the three matrices as lists of rows.
@@ -177,9 +175,3 @@ class ScoreMatrix:
 
     def __repr__(self) -> str:
         return f"ScoreMatrix({self.score.shape[0]} candidates, {self.score.shape[1]} references)"
-
-
-def _f1(scores: Scores | ScoreMatrix) -> np.ndarray:
-    if scores.score_kind != "f1":
-        raise AttributeError(f"the score of this metric is not F1 but a {scores.score_kind}: use .score", name="f1")
-    return scores.score

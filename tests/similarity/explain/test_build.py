@@ -9,6 +9,7 @@ from hypothesis import given
 from softset import Scorer, TokenSets
 from softset.io.assets import bundled_file
 from softset.similarity.explain.build import CHANCE_LEVELS
+from softset.similarity.explain.plot import as_png
 from tests.similarity import literal
 from tests.similarity.cases import FILLED, MEMBERSHIP, SOFTSET, KnownEncoder, Pair, ToyEncoder, pairs
 
@@ -128,3 +129,21 @@ def test_every_layer_has_a_measured_chance_level() -> None:
     with bundled_file(CHANCE_LEVELS).open() as file:
         rows = [(row["METRIC"], row["LAYER"]) for row in csv.DictReader(file)]
     assert sorted(rows) == sorted((name, str(layer)) for name in ("bertscore", "softset") for layer in range(7))
+
+
+@pytest.mark.parametrize(
+    ("name", "label"), [("subspace", "F"), ("bertscore", "F"), ("softset", "score"), ("johnson", "score")]
+)
+def test_only_an_f1_is_called_f(name: str, label: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    why = Scorer(KnownEncoder(), metric=name).explain(*PAIR)
+    view = why.views[0]
+    assert f"  {label} {view.score:.3f}" in why.to_text()
+    page = why.to_html()
+    assert f"<dt>{label}</dt>" in page and ("<dt>F</dt>" in page) == (label == "F")
+    facts = why.to_dict()["metrics"][0]
+    assert facts["score_label"] == label and facts["score"] == view.score and "f1" not in facts
+    axes = pytest.importorskip("matplotlib.axes")
+    titles: list[str] = []
+    monkeypatch.setattr(axes.Axes, "set_title", lambda _, title, **__: titles.append(title))
+    as_png(why)
+    assert f"  {label} {view.score:.3f}" in titles[0]

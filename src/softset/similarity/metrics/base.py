@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 
 from softset.algebra.rank import independent
-from softset.encoders.tokensets import TokenSets
+from softset.encoders.tokensets import TokenSets, hash_texts
 from softset.errors import InputError
 from softset.runtime.threads import on_one_thread
 from softset.similarity.idf import Idf
@@ -17,6 +17,7 @@ from softset.similarity.metrics.pairs import Pairs, pair_blocks, unpaired
 from softset.similarity.metrics.weights import WEIGHTS, Weights, token_weights
 
 ScoreKind = Literal["f1", "mean", "sum", "similarity"]
+_Texts = tuple[TokenSets, np.ndarray]  # token sets, and the indices of texts in them
 
 
 class PRF(NamedTuple):
@@ -64,18 +65,16 @@ class Metric(ABC):
     @on_one_thread
     def compute(self, pairs: Pairs) -> PRF:
         """Return precision, recall and score of each pair, (n,)."""
-        left, right = pairs.sides
-        may_match = _may_match_empty(left.sets, right.sets, left.texts, right.texts)
-        return self._score_empty(self._compute(pairs), pairs.empty[0::2], pairs.empty[1::2], may_match)
+        texts = [(side.sets, side.texts) for side in pairs.sides]
+        return self._score_empty(self._compute(pairs), pairs.empty[0::2], pairs.empty[1::2], *texts)
 
     def compute_matrix(
         self, candidates: TokenSets, references: TokenSets, idf: Idf | None = None, moment: np.ndarray | None = None
     ) -> PRF:
         """Return precision, recall and score of every candidate with every reference, (n, m)."""
         A, B = unpaired(candidates, references, idf, moment), unpaired(references, candidates, idf, moment)
-        rows, columns = np.arange(len(candidates))[:, None], np.arange(len(references))
-        may_match = _may_match_empty(candidates, references, rows, columns)
-        return self._score_empty(self._compute_matrix(A, B), A.empty[::2, None], B.empty[None, ::2], may_match)
+        texts = (candidates, np.arange(len(A))[:, None]), (references, np.arange(len(B))[None, :])
+        return self._score_empty(self._compute_matrix(A, B), A.empty[::2, None], B.empty[None, ::2], *texts)
 
     def _compute_matrix(self, A: Pairs, B: Pairs) -> PRF:
         """Return the numbers (n, m) of unpaired sets, pair by pair; metrics with a faster way override this."""
@@ -86,15 +85,17 @@ class Metric(ABC):
             numbers[:, rows] = self.compute(pairs)
         return PRF(*numbers.reshape(3, n, m))
 
-    def _score_empty(self, numbers: PRF, left: np.ndarray, right: np.ndarray, may_match: np.ndarray) -> PRF:
+    def _score_empty(self, numbers: PRF, left: np.ndarray, right: np.ndarray, A: "_Texts", B: "_Texts") -> PRF:
         """Apply the rule for empty sets: two empty texts are identical, an empty text matches no other.
 
-        Two texts that are empty only because the model knows none of their tokens match only if they are the same.
+        Two texts that are empty only because none of their tokens has a vector match only if they are the same.
         """
-        match = left & right & may_match
-        mismatch = (left | right) & ~match
-        if not (match | mismatch).any():
+        if not (left.any() or right.any()):
             return numbers
+        match = left & right
+        if match.any():
+            match &= _same_text(*A, *B)
+        mismatch = (left | right) & ~match
         best = (1.0, 1.0, self.MAX_SCORE)
         return PRF(*(np.where(match, top, np.where(mismatch, 0.0, x)) for x, top in zip(numbers, best, strict=True)))
 
@@ -176,15 +177,23 @@ class SimilarityMetric(Metric):
         return PRF(value, value.copy(), value.copy())
 
 
-def _may_match_empty(A: TokenSets, B: TokenSets, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Return which pairs of texts match if both are empty: the same text, or two texts without unknown tokens.
+def _same_text(A: TokenSets, left: np.ndarray, B: TokenSets, right: np.ndarray) -> np.ndarray:
+    """Return which pairs of texts with empty sets are the same text, as far as it is known, or have no tokens at all.
 
-    Token sets whose texts are not known have the same text only if they are the same object at the same index.
+    Without their texts, token sets are compared by their tokens if no token is unknown. Arrays without tokens whose
+    vectors are all zero count as the same text.
     """
-    known = np.asarray(A.unknown[left] + B.unknown[right] == 0)
+    known = A.unknown[left] + B.unknown[right] == 0
     if A.text_hashes is not None and B.text_hashes is not None:
-        return np.asarray(known | (A.text_hashes[left] == B.text_hashes[right]))
-    return np.asarray(known | (left == right)) if A is B else known
+        blank = known & (A.counts[left] + B.counts[right] == 0)
+        return np.asarray(blank | (A.text_hashes[left] == B.text_hashes[right]))
+    if A.tokens is not None and B.tokens is not None:
+        known = known & (_token_hashes(A, left) == _token_hashes(B, right))
+    return np.asarray(known | (left == right)) if A is B else np.asarray(known)
+
+
+def _token_hashes(sets: TokenSets, texts: np.ndarray) -> np.ndarray:
+    return hash_texts("\0".join(sets.tokens_of(text)) for text in texts.ravel().tolist()).reshape(texts.shape)
 
 
 def harmonic_mean(P: np.ndarray, R: np.ndarray) -> np.ndarray:

@@ -128,6 +128,6 @@ class Grassmann(SimilarityMetric):
     def _similarity(self, pairs: Pairs) -> np.ndarray:
         values = np.zeros(len(pairs))
         for pair, left, right in pairs.filled():
-            A, B = Subspace.span(pairs.vectors[left]), Subspace.span(pairs.vectors[right])
+            A, B = (Subspace.span(pairs.vectors[side].astype(pairs.precision)) for side in (left, right))
             values[pair] = 1 - A.distance(B, "geodesic") / (sqrt(max(A.dim, B.dim)) * pi / 2)
         return np.clip(values, 0.0, 1.0)

@@ -188,10 +188,14 @@ class Pairs:
         return self.sides[0].sets.dimensions
 
     @property
+    def precision(self) -> np.dtype[Any]:
+        """The type that decides the rank: float64 only if both sides are, otherwise float32."""
+        return np.dtype(np.float64 if all(side.sets.vectors.dtype == np.float64 for side in self.sides) else np.float32)
+
+    @property
     def cut(self) -> float:
-        """The sine that counts as zero for vectors of this type and length: float64 only if both sides are."""
-        both_wide = all(side.sets.vectors.dtype == np.float64 for side in self.sides)
-        return tolerance(self.dimensions, np.dtype(np.float64 if both_wide else np.float32), np)
+        """The sine that counts as zero for vectors of this precision and dimension."""
+        return tolerance(self.dimensions, self.precision, np)
 
     @cached_property
     def counts(self) -> np.ndarray:
