@@ -198,7 +198,7 @@ class Wrong(Letters):
 
 
 def test_wrong_results_of_the_encoder_are_rejected(tmp_path):
-    with pytest.raises(InputError, match="'few' returned 4 texts, but 5 were wanted"):
+    with pytest.raises(InputError, match="'few' returned 4 texts, but 5 were expected"):
         CachedEncoder(Wrong("few"), tmp_path).encode(TEXTS)
     with pytest.raises(InputError, match="'types' cannot be cached: the unknown have the wrong type"):
         CachedEncoder(Wrong("types"), tmp_path).encode(TEXTS)

@@ -187,10 +187,10 @@ def test_a_changed_dimension_is_rejected():
     with pytest.raises(AmbientError, match=r"cannot be used: the vectors of text 1 have 2 dimensions, but 3 were"):
         encoder.encode(["abd", "ab"])
     given = FunctionEncoder(lambda texts: TokenSets.from_arrays(np.ones((len(texts), 1, 4))), dimensions=3)
-    with pytest.raises(AmbientError, match="returned vectors of 4 dimensions, but 3 were wanted"):
+    with pytest.raises(AmbientError, match="returned vectors of 4 dimensions, but 3 were expected"):
         given.encode(["a"])
     mixed = FunctionEncoder(lambda texts: [np.ones((1, len(text))) for text in texts])
-    with pytest.raises(AmbientError, match="2 dimensions, but 3 were wanted"):
+    with pytest.raises(AmbientError, match="2 dimensions, but 3 were expected"):
         mixed.encode(["abc", "ab"])
 
 
@@ -255,7 +255,7 @@ def test_errors_of_the_function_are_not_changed():
 @pytest.mark.parametrize(
     ("given", "words_of_it"),
     [
-        ({"function": 3}, "a function from texts to vectors was wanted, but int was given"),
+        ({"function": 3}, "a function from texts to vectors was expected, but int was given"),
         ({"function": words, "name": ""}, "name is ''"),
         ({"function": words, "dimensions": 0}, "dimensions is 0, but a whole number of at least 1"),
         ({"function": words, "dimensions": 2.5}, "dimensions is 2.5, but"),

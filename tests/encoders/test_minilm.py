@@ -146,13 +146,13 @@ class TestLongTexts:
 @pytest.mark.parametrize(
     ("texts", "sentence"),
     [
-        ("one text", "a list of texts was wanted, but one str was given"),
+        ("one text", "a list of texts was expected, but one str was given"),
         (b"x", "one bytes was given"),
         (["a", None], "text 1 is None"),
         (["a", b"b"], "text 1 is of type bytes"),
         ([3], "text 0 is of type int"),
         (["ok", "half \ud83d of"], r"text 1 has a lone surrogate, U\+D83D, at character 5"),
-        (5, "a list of texts was wanted, but int was given"),
+        (5, "a list of texts was expected, but int was given"),
     ],
 )
 @pytest.mark.parametrize("name", ["minilm", "words"])
@@ -390,7 +390,7 @@ def test_unknown_names_are_rejected(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     for name, sentence in (
         ("words:absent", "no word vectors and no folder named 'absent'"),
-        (str(tmp_path / "file.txt"), "is a file, but the folder of a model was wanted"),
+        (str(tmp_path / "file.txt"), "is a file, but the folder of a model was expected"),
         (tmp_path / "folder", "is not a model: config.json"),
     ):
         with pytest.raises(softset.SoftsetError, match=sentence):

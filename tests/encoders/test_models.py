@@ -77,7 +77,7 @@ def test_the_kind_can_be_chosen(tmp_path: Path) -> None:
     assert model_kind(plain) == "onnx" and model_kind(plain, "transformers") == "transformers"
     moments = fill(tmp_path / "moments", ["model.onnx", "moments.safetensors"], config)
     assert model_kind(moments) == "onnx", "moments are no weights"
-    with pytest.raises(FileError, match="holds no model2vec model, but transformers and onnx"):
+    with pytest.raises(FileError, match="has no model2vec model, only transformers and onnx"):
         model_kind(complete, "model2vec")
     with pytest.raises(InputError, match="the kind 'pickle' is not known: use onnx, transformers, model2vec"):
         import_model("nowhere", "mine", kind="pickle")

@@ -169,7 +169,7 @@ def test_broken_folders_give_a_clear_error(folder: Path) -> None:
         (whole[:-1000], "is not an ONNX file|cannot be opened"),
         (b"", "is not an ONNX file"),
         (b"\xff" * 100, "is not an ONNX file"),
-        (whole.replace(b"hidden_", b"hippen_"), "hidden_0, … or last_hidden_state was wanted"),
+        (whole.replace(b"hidden_", b"hippen_"), "hidden_0, … or last_hidden_state is needed"),
         (whole.replace(b"input_ids", b"input_idz"), "takes input_idz, attention_mask, but input_ids"),
     ):
         (folder / "model.onnx").write_bytes(content)
@@ -177,7 +177,7 @@ def test_broken_folders_give_a_clear_error(folder: Path) -> None:
             load_encoder(folder)
     (folder / "model.onnx").write_bytes(whole)
     (folder / "tokenizer.json").unlink()
-    with pytest.raises(SoftsetError, match=r"model\.onnx and tokenizer\.json were wanted"):
+    with pytest.raises(SoftsetError, match=r"model\.onnx and tokenizer\.json were expected"):
         load_encoder(folder)
 
 

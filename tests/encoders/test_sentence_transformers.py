@@ -484,7 +484,7 @@ def test_a_missing_package_names_the_command(monkeypatch):
     "options", [{"special_tokens": True}, {"unit": "word"}, {"max_length": 9}, {"overflow": "error"}]
 )
 def test_late_interaction_models_reject_pipeline_options(colbert, options):
-    with pytest.raises(InputError, match="defines its own token sets: give no option but batch_tokens"):
+    with pytest.raises(InputError, match="defines its own token sets: its only option is batch_tokens"):
         sentence_encoder(colbert, options=PipelineOptions(**options, batch_tokens=7))
 
 

@@ -86,7 +86,7 @@ def test_imported_vectors_and_folders_can_be_opened(tmp_path: Path, monkeypatch:
     own = load_encoder(Vocabulary.read(tmp_path / "v.txt"))
     assert own.encode(["red"]).vectors.tolist() == [[1, 0]]
     assert "@" in by_name.signature and "@" not in own.signature
-    with pytest.raises(SoftsetError, match="save word vectors first"):
+    with pytest.raises(SoftsetError, match="import the word vectors"):
         load_encoder(Vocabulary.read(tmp_path / "v.txt"), cache=tmp_path / "kept")
     assert getattr(by_name, "second_moment", 0) is None
 
@@ -130,7 +130,7 @@ def test_model2vec_agrees_with_its_own_package(tmp_path: Path) -> None:
     [
         (lambda folder: (folder / "model.safetensors").unlink(), "is not a model|no model.safetensors"),
         (lambda folder: (folder / "tokenizer.json").write_text("{"), "is not a valid tokenizer"),
-        (lambda folder: (folder / "config.json").write_text("[1]"), "holds no JSON object"),
+        (lambda folder: (folder / "config.json").write_text("[1]"), "is not a JSON object"),
         (lambda folder: (folder / "config.json").write_text("{"), "is not a complete JSON file"),
         (lambda folder: save_file({"embeddings": np.zeros((3, 2))}, folder / "model.safetensors"), "3 rows"),
         (

@@ -291,7 +291,7 @@ def in_a_fork(job: Any) -> str:
 def test_a_fork_after_threads_raises_instead_of_hanging(folders: dict[str, Path]) -> None:
     encoder, single = load_encoder(folders["bert"], threads=2), load_encoder(folders["bert"], threads=1)
     encoder.encode(CORPUS)
-    sentence = "this process was forked from one where torch had used threads"
+    sentence = "this process was forked after torch had started threads"
     assert in_a_fork(lambda: len(encoder.encode(CORPUS))).startswith(sentence)
     assert in_a_fork(lambda: load_encoder(folders["bert"], threads=2)).startswith(sentence)
     assert in_a_fork(lambda: f"{len(single.encode(CORPUS))} texts") == "2 texts"

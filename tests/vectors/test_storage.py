@@ -72,7 +72,7 @@ def test_verify_finds_a_changed_byte(tmp_path: Path) -> None:
     content = bytearray(file.read_bytes())
     content[-1] ^= 1
     file.write_bytes(content)
-    with pytest.raises(FileError, match=r"vectors\.npy was changed since it was written"):
+    with pytest.raises(FileError, match=r"vectors\.npy was changed after it was written"):
         MANIFEST.verify(tmp_path / "store")
 
 

@@ -149,7 +149,7 @@ def concatenate_blocks(blocks: Iterable[TokenSets]) -> TokenSets:
     vectors, special_vectors, others = RowBuffer(), RowBuffer(), []
     for block in blocks:
         if (d := vectors.rows.shape[1]) not in (0, block.dimensions):
-            raise AmbientError(f"token sets of {d} and {block.dimensions} dimensions cannot be joined")
+            raise AmbientError(f"token sets with different dimensions ({d} and {block.dimensions}) cannot be joined")
         vectors.add(block.vectors)
         if block.special is not None:
             special_vectors.add(block.special.vectors)

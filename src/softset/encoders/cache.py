@@ -64,11 +64,11 @@ class CachedEncoder(WrappedEncoder, TextEncoder):
 
     def __init__(self, encoder: Encoder, folder: str | os.PathLike[str], *, limit: int = DEFAULT_CACHE_LIMIT) -> None:
         if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
-            raise InputError(f"the limit of the cache is {limit!r}, but a whole number of at least 1 byte was wanted")
+            raise InputError(f"the limit of the cache is {limit!r}, but a whole number of at least 1 byte was expected")
         if not getattr(encoder, "stable", True):
             raise InputError(
-                f"the signature {encoder.signature!r} does not identify the vectors, so they cannot be cached: give a "
-                "function a name, or save word vectors first"
+                f"vectors of {encoder.signature!r} cannot be cached, because its signature does not identify them: "
+                "give a function a name=..., or import the word vectors"
             )
         super().__init__(encoder)
         self.repaired, self._file = 0, _CacheFile(Path(folder).absolute(), limit)
@@ -134,7 +134,7 @@ def _readable(sets: TokenSets, texts: int, signature: str) -> TokenSets:
     except ValueError as error:
         raise InputError(f"the token sets of the encoder {signature!r} cannot be cached: {error}") from error
     if len(sets) != texts:
-        raise InputError(f"the encoder {signature!r} returned {counted(len(sets), 'text')}, but {texts} were wanted")
+        raise InputError(f"the encoder {signature!r} returned {counted(len(sets), 'text')}, but {texts} were expected")
     return sets
 
 

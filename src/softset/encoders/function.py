@@ -42,11 +42,11 @@ class FunctionEncoder(TextEncoder):
         self, function: Callable[[list[str]], Any], *, name: str | None = None, dimensions: int | None = None
     ) -> None:
         if not callable(function):
-            raise InputError(f"a function from texts to vectors was wanted, but {type(function).__name__} was given")
+            raise InputError(f"a function from texts to vectors was expected, but {type(function).__name__} was given")
         if name is not None and not (isinstance(name, str) and name):
-            raise InputError(f"name is {name!r}, but a str that is not empty was wanted")
+            raise InputError(f"name is {name!r}, but a str that is not empty was expected")
         if dimensions is not None and (not isinstance(dimensions, int) or dimensions < 1):
-            raise InputError(f"dimensions is {dimensions!r}, but a whole number of at least 1 was wanted")
+            raise InputError(f"dimensions is {dimensions!r}, but a whole number of at least 1 was expected")
         self._function, self._dimensions = function, dimensions
         self.name = name or getattr(function, "__qualname__", None) or type(function).__qualname__
         self.stable = name is not None
@@ -91,7 +91,7 @@ class FunctionEncoder(TextEncoder):
         if scalar or isinstance(result, str | bytes | Mapping):
             raise InputError(
                 f"the function returned {type(result).__name__}, but a list with one (tokens, dimensions) array per "
-                "text was wanted"
+                "text was expected"
             )
         arrays = [_as_rows(array) for array in result]
         shapes = (array.shape for array in arrays if isinstance(array, np.ndarray))
@@ -107,10 +107,10 @@ class FunctionEncoder(TextEncoder):
     def _check(self, sets: TokenSets, texts: Sequence[str]) -> None:
         if len(sets) != len(texts):
             returned, expected = counted(len(sets), "set"), counted(len(texts), "text")
-            raise ShapeError(f"the function returned {returned} for {expected}: one for each was wanted")
+            raise ShapeError(f"the function returned {returned} for {expected}: one for each was expected")
         if self._dimensions not in (None, sets.dimensions):
             returned = counted(sets.dimensions, "dimension")
-            raise AmbientError(f"the function returned vectors of {returned}, but {self._dimensions} were wanted")
+            raise AmbientError(f"the function returned vectors of {returned}, but {self._dimensions} were expected")
         if not np.isfinite(sets.vectors).all():
             raise NotFiniteError("the function returned a number that is not finite")
 

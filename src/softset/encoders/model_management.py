@@ -191,7 +191,7 @@ def _find_model(name: str) -> tuple[Path, bool]:
         raise FileError(f"the folder of {name} is missing: {MANIFEST.remedy}")
     if not folder.is_dir():
         known = ", ".join(row["name"] for row in list_models())
-        raise InputError(f"there is no model named {name!r} and no such folder; known are {known}")
+        raise InputError(f"there is no model or folder named {name!r}; installed models: {known}")
     return folder, (folder / "vectors.npy").is_file()
 
 

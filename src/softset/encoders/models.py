@@ -39,7 +39,7 @@ def model_kind(folder: Path, kind: str | None = None) -> str:
     names = sorted(path.name for path in folder.iterdir())
     kinds = _possible_kinds(folder, names)
     if kind is not None and kinds and kind not in kinds:
-        raise FileError(f"{folder} holds no {kind} model, but {' and '.join(kinds)}: leave the kind out")
+        raise FileError(f"{folder} has no {kind} model, only {' and '.join(kinds)}: leave out --kind")
     if kinds:
         return kind or kinds[0]
     if pickles := [name for name in names if PICKLES.fullmatch(name)]:
@@ -49,7 +49,7 @@ def model_kind(folder: Path, kind: str | None = None) -> str:
         )
     raise FileError(
         f"{folder} is not a model: config.json with *.safetensors (transformers, model2vec), or model.onnx with "
-        "tokenizer.json was wanted"
+        "tokenizer.json was expected"
     )
 
 

@@ -45,7 +45,7 @@ def read_moment(path: Path | None, name: str) -> np.ndarray | None:
         return None
     d = round((np.sqrt(8 * triangle.size + 1) - 1) / 2)
     if triangle.ndim != 1 or d * (d + 1) // 2 != triangle.size:
-        raise FileError(f"{path} holds {triangle.size} numbers for {name}, which form no triangle: create it again")
+        raise FileError(f"{path} has {triangle.size} numbers for {name}, not a triangular matrix: create it again")
     S = np.zeros((d, d))
     S[np.triu_indices(d)] = triangle
     return S + np.triu(S, 1).T

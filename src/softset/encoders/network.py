@@ -62,7 +62,7 @@ def run_network(network: Network, sequences: Sequence[np.ndarray], pad: int, adv
     if vectors.shape != expected:
         raise FileError(
             f"the model {network.identity} returns vectors of shape {vectors.shape}, but {expected}, one for each "
-            "token, was wanted: it cannot be used for token sets"
+            "token, was expected: it cannot be used for token sets"
         )
     return vectors
 

@@ -52,7 +52,7 @@ def open_onnx(
     """
     file = onnx_file(folder)
     if file is None or not (folder / "tokenizer.json").is_file():
-        raise FileError(f"{folder} is not an ONNX model: model.onnx and tokenizer.json were wanted")
+        raise FileError(f"{folder} is not an ONNX model: model.onnx and tokenizer.json were expected")
     config = read_json(folder / "config.json", missing_ok=True)
     pad = config.get("pad_token_id")
     tokenizer = SubwordTokenizer.open(
@@ -86,16 +86,15 @@ class OnnxNetwork(Network):
         if "input_ids" not in self._inputs or not self._inputs.keys() <= INPUTS or None in self._inputs.values():
             raise FileError(
                 f"{file} takes {', '.join(self._inputs) or 'nothing'}, but input_ids and attention_mask as whole "
-                "numbers (token_type_ids, position_ids) were wanted: export the model for feature extraction"
+                "numbers (token_type_ids, position_ids) were expected: export the model for feature extraction"
             )
         self.dimensions = self._find_dimensions()
 
     def _find_dimensions(self) -> int:
         shape = next(value.shape for value in self._session.get_outputs() if value.name == self._output)
         if len(shape) != 3:
-            raise FileError(
-                f"{self._file}: output {self._output} has {len(shape)} axes, but (texts, tokens, dimensions) was wanted"
-            )
+            axes = "(texts, tokens, dimensions) was expected"
+            raise FileError(f"{self._file}: output {self._output} has {len(shape)} axes, but {axes}")
         if isinstance(shape[2], int):
             return shape[2]
         with translate_errors(f"{self._file} cannot be run", "export the model again"):
@@ -172,7 +171,7 @@ def _find_output(file: Path, content: bytes, layer: Layer) -> tuple[str, int | N
         return layers[number], number, number == max(layers)
     last = next((name for name in LAST_LAYER_OUTPUTS if name in outputs), None)
     if last is None:
-        raise FileError(f"{file} has the outputs {', '.join(outputs)}, but hidden_0, … or last_hidden_state was wanted")
+        raise FileError(f"{file} has the outputs {', '.join(outputs)}, but hidden_0, … or last_hidden_state is needed")
     if check_layer(layer) not in ("last", -1):
         raise InputError(f'{file} has only the last layer, but layer {layer} was given: use layer="last"')
     return last, None, True

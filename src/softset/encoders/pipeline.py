@@ -50,10 +50,10 @@ class PipelineOptions:
         if self.overflow not in ("window", "truncate", "error"):
             raise InputError(f'the overflow {self.overflow!r} is not known: use "window", "truncate" or "error"')
         if not isinstance(self.special_tokens, bool):
-            raise InputError(f"special_tokens is {self.special_tokens!r}, but True or False was wanted")
+            raise InputError(f"special_tokens is {self.special_tokens!r}, but True or False was expected")
         for name, value in (("max_length", self.max_length), ("batch_tokens", self.batch_tokens)):
             if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
-                raise InputError(f"{name} is {value!r}, but a whole number of at least 1 was wanted")
+                raise InputError(f"{name} is {value!r}, but a whole number of at least 1 was expected")
 
 
 @dataclass(frozen=True)

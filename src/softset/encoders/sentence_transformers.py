@@ -60,11 +60,11 @@ def sentence_encoder(
         return SentenceEncoder(tokenizer, _ModuleNetwork(model, _identity(model, name)), options)
     if isinstance(model, getattr(library, "MultiVectorEncoder", ())):
         if replace(options, batch_tokens=DEFAULT_BATCH_TOKENS) != PipelineOptions():
-            raise InputError("a multi-vector model defines its own token sets: give no option but batch_tokens")
+            raise InputError("a multi-vector model defines its own token sets: its only option is batch_tokens")
         return LateInteractionEncoder(model, _identity(model, name), role, options.batch_tokens)
     raise InputError(
         f"{type(model).__name__} was given, but a SentenceTransformer, a MultiVectorEncoder or the folder of one was "
-        "wanted"
+        "expected"
     )
 
 
@@ -242,7 +242,7 @@ def _load(library: Any, name: str | os.PathLike[str]) -> Any:
     if "HF_ColBERT" in (read_json(folder / "config.json", missing_ok=True).get("architectures") or ()):
         kind = "ColBERT"
     if not hasattr(library, CLASSES.get(kind, "")):
-        raise FileError(f"{folder} holds a {kind}, but a SentenceTransformer or a MultiVectorEncoder was wanted")
+        raise FileError(f"{folder} holds a {kind}, but a SentenceTransformer or a MultiVectorEncoder was expected")
     for pickle in folder.rglob("pytorch_model*.bin"):
         if not any((pickle.parent / f"model.safetensors{end}").is_file() for end in ("", ".index.json")):
             raise FileError(f"{pickle} is a pickle, which can run code: save the model again, as safetensors")
@@ -268,7 +268,7 @@ def _model_folder(name: str | os.PathLike[str]) -> Path:
 def _check_plain_text(model: Any) -> None:
     """Reject models whose tokens are not simply those of the text."""
     if hasattr(model[0], "sub_modules"):
-        raise InputError("the model has different modules for queries and documents: give a model with one of them")
+        raise InputError("the model has different modules for queries and documents: give one with the same for both")
     if "message" in getattr(model, "modalities", ()):
         raise InputError("the model adds the tokens of a chat template to each text: use FunctionEncoder")
 
@@ -282,7 +282,7 @@ def _copy_backend(model: Any) -> Any:
     if original is None:
         raise InputError(
             f"the model's tokenizer is of type {type(tokenizer).__name__}, but a fast tokenizer of transformers was "
-            "wanted: use FunctionEncoder(model.encode) for one vector per text"
+            "expected: use FunctionEncoder(model.encode) for one vector per text"
         )
     backend = Tokenizer.from_str(original.to_str())
     backend.no_truncation()

@@ -25,5 +25,5 @@ def parse_signature(signature: str) -> dict[str, str]:
     """
     pairs = [part.partition(":") for part in signature.split("|")]
     if not all(key and colon for key, colon, _ in pairs):
-        raise InputError(f"{signature!r} is not a signature: key:value pairs separated by | were wanted")
+        raise InputError(f"{signature!r} is not a signature: key:value pairs separated by | were expected")
     return {key: unquote(value) for key, _, value in pairs}

@@ -20,20 +20,20 @@ def iter_items(items: Any, noun: str) -> Iterator[Any]:
     """Return an iterator over a list; reject a single string and unordered collections."""
     kind = type(items).__name__
     if isinstance(items, str | bytes):
-        raise InputError(f"a list of {noun} was wanted, but one {kind} was given: put it in a list")
+        raise InputError(f"a list of {noun} was expected, but one {kind} was given: put it in a list")
     if isinstance(items, set | frozenset | Mapping):
-        raise InputError(f"a list of {noun} was wanted, but a {kind} has no order: put it in a list")
+        raise InputError(f"a list of {noun} was expected, but a {kind} has no order: put it in a list")
     try:
         return iter(items)
     except TypeError:
-        raise InputError(f"a list of {noun} was wanted, but {kind} was given") from None
+        raise InputError(f"a list of {noun} was expected, but {kind} was given") from None
 
 
 def check_text(text: Any, label: str) -> None:
     """Reject an object that is not a str, is too long, or has a lone surrogate; `label` names it in the message."""
     if not isinstance(text, str):
         kind = "None" if text is None else f"of type {type(text).__name__}"
-        raise InputError(f"{label} is {kind}, but a str was wanted")
+        raise InputError(f"{label} is {kind}, but a str was expected")
     if len(text) > MAX_CHARACTERS:
         raise InputError(f"{label} has {len(text):,} characters, but the limit is {MAX_CHARACTERS:,}: split it")
     if not text.isascii():

@@ -94,7 +94,7 @@ class TokenSets:
         for part in parts[1:]:
             if part.dimensions != first.dimensions:
                 d = f"{first.dimensions} and {part.dimensions}"
-                raise AmbientError(f"token sets of {d} dimensions cannot be joined")
+                raise AmbientError(f"token sets with different dimensions ({d}) cannot be joined")
             if part.signature != first.signature:
                 pair = f"{first.signature!r}, {part.signature!r}"
                 raise InputError(f"token sets of two encoders cannot be joined: {pair}")
@@ -282,7 +282,7 @@ def offsets_from_counts(counts: np.ndarray) -> np.ndarray:
 def _check_vectors(vectors: Any, text: int) -> np.ndarray:
     """Return the vectors of one text as a float array (n, d), or (0, 0) if there are none."""
     if traces_gradient(vectors):
-        raise InputError(f"the vectors of text {text} trace a gradient, which would be lost: detach them first")
+        raise InputError(f"the vectors of text {text} require a gradient, which is not kept: call .detach() first")
     try:
         rows = to_numpy(vectors) if hasattr(vectors, "detach") else np.asarray(vectors)
     except (ValueError, TypeError):
@@ -290,9 +290,9 @@ def _check_vectors(vectors: Any, text: int) -> np.ndarray:
     if rows.size == 0 and rows.ndim <= 2:
         return np.zeros((0, rows.shape[1] if rows.ndim == 2 else 0), dtype=np.float32)
     if rows.ndim != 2:
-        raise ShapeError(f"the vectors of text {text} have shape {rows.shape}, but (tokens, dimensions) was wanted")
+        raise ShapeError(f"the vectors of text {text} have shape {rows.shape}, but (tokens, dimensions) was expected")
     if rows.dtype.kind not in "fiub":
-        raise InputError(f"the vectors of text {text} are of type {rows.dtype}, but real numbers were wanted")
+        raise InputError(f"the vectors of text {text} are of type {rows.dtype}, but real numbers were expected")
     if rows.dtype.kind == "f":  # big-endian numbers keep their precision, long double becomes float64
         rows = rows.astype(np.dtype(f"f{min(rows.dtype.itemsize, 8)}"), copy=False)
     else:
@@ -310,7 +310,7 @@ def _common_dimension(rows: Sequence[np.ndarray], dimensions: int | None) -> int
     for text, array in enumerate(rows):
         if array.shape[1] not in (0, d):
             found = counted(array.shape[1], "dimension")
-            raise AmbientError(f"the vectors of text {text} have {found}, but {d} were wanted")
+            raise AmbientError(f"the vectors of text {text} have {found}, but {d} were expected")
     return d
 
 
@@ -324,7 +324,7 @@ def _check_tokens(tokens: Iterable[Sequence[str]], counts: np.ndarray) -> np.nda
             raise ShapeError(f"text {text} has {counted(int(count), 'vector')}, but {counted(len(names), 'token')}")
         for token in names:
             if not isinstance(token, str) or token.encode(errors="replace").decode() != token:
-                raise InputError(f"a token of text {text} is {token!r:.60}, but a str without surrogates was wanted")
+                raise InputError(f"a token of text {text} is {token!r:.60}, but a str without surrogates was expected")
     return string_array([token for names in texts for token in names])
 
 

@@ -211,7 +211,7 @@ def check_not_forked(threads: int) -> None:
         return
     if _threaded_process not in (None, os.getpid()):
         raise InputError(
-            "this process was forked from one where torch had used threads, and would wait for them forever: start "
+            "this process was forked after torch had started threads, so that encoding would never end: start "
             "processes with multiprocessing.get_context('spawn'), or give load_encoder threads=1"
         )
     _threaded_process = os.getpid()

@@ -35,10 +35,10 @@ def read_array(path: str | os.PathLike[str], *, mapped: bool = True) -> np.ndarr
             array: np.ndarray = np.load(path, mmap_mode="r", allow_pickle=False)
     except HEADER_ERRORS as error:
         if "pickle" in str(error) or "Python objects" in str(error):  # NumPy's message explains how to unpickle it
-            raise FileError(f"{path} holds no plain array of numbers or text; save it again") from error
-        raise FileError(f"{path} is not a complete NumPy file ({first_line(error)[:200]}); save it again") from error
+            raise FileError(f"{path} is not an array of numbers or text: save it again") from error
+        raise FileError(f"{path} is not a complete NumPy file ({first_line(error)[:200]}): save it again") from error
     if not isinstance(array, np.ndarray) or array.dtype.kind not in "biufSU":
-        raise FileError(f"{path} holds no plain array of numbers or text; save it again")
+        raise FileError(f"{path} is not an array of numbers or text: save it again")
     return array if mapped else np.array(array)
 
 
@@ -89,7 +89,7 @@ def map_tensors(path: str | os.PathLike[str], kind: str | None = None) -> tuple[
                 values = content[start:][slice(*entry["data_offsets"])].view(TENSOR_TYPES[entry["dtype"]])
                 tensors[name] = Tensor(entry["dtype"], values.reshape(entry["shape"]))
     except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:  # also a file that is being replaced
-        raise FileError(f"{path} is not a complete safetensors file ({error}); save it again") from error
+        raise FileError(f"{path} is not a complete safetensors file ({error}): save it again") from error
     stored_kind = metadata.pop("softset", None) if kind else None
     if stored_kind != kind:
         content_name = f"a softset {stored_kind}" if stored_kind else "a safetensors file that softset did not write"

@@ -116,8 +116,8 @@ class PartFolder:
         for name, value in json.loads(json.dumps(made_by)).items():
             if header.get(name) != value:
                 raise InputError(
-                    f"{self.folder} was started with another {name} ({str(header.get(name))[:200]}): use the same as "
-                    "then, remove the folder, or choose another name"
+                    f"{self.folder} was started with the {name} {str(header.get(name))[:200]}: use the same value, "
+                    "remove the folder, or choose another output"
                 )
 
     def delete(self) -> None:
@@ -151,7 +151,7 @@ def checkpoint(
         return
     parts = PartFolder(folder)
     if parts.paths() and not resume and not parts.is_outdated():
-        raise InputError(f"{folder} holds the parts of an interrupted run: continue it with --resume, or remove it")
+        raise InputError(f"{folder} has the finished parts of an interrupted run: continue with --resume, or remove it")
     with parts.locked(made_by):
         yield parts
         parts.delete()

@@ -51,7 +51,7 @@ def read_json(
     except (ValueError, RecursionError) as error:
         raise FileError(f"{path} is not a complete JSON file ({error}): {remedy}") from error
     if not isinstance(content, dict):
-        raise FileError(f"{path} holds no JSON object: {remedy}")
+        raise FileError(f"{path} is not a JSON object: {remedy}")
     if kind is not None and content.get("softset") != kind:
-        raise FileError(f"{path} holds no softset {kind}: {remedy}")
+        raise FileError(f"{path} is not a softset {kind}: {remedy}")
     return content

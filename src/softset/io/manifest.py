@@ -66,7 +66,7 @@ class Manifest:
         try:
             sizes = {Path(name).name: int(file["bytes"]) for name, file in meta["files"].items()}
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-            raise FileError(f"{folder / 'meta.json'} lacks a fact ({error}): {self.remedy}") from error
+            raise FileError(f"{folder / 'meta.json'} lacks an entry ({error}): {self.remedy}") from error
         for name, size in sizes.items():
             if not (folder / name).is_file() or (folder / name).stat().st_size != size:
                 raise FileError(f"{folder / name} is missing or has the wrong size: {self.remedy}")
@@ -77,4 +77,4 @@ class Manifest:
         for name, file in self.read(folder)["files"].items():
             path = folder / Path(name).name
             if sha256(path) != file.get("sha256"):
-                raise FileError(f"{path} was changed since it was written: {self.remedy}")
+                raise FileError(f"{path} was changed after it was written: {self.remedy}")

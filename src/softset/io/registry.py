@@ -103,7 +103,7 @@ class ImportRegistry:
         remedy = f"run softset {self.command} remove {entry.stem}, then import it again"
         name = str(read_json(entry, remedy=remedy).get("folder"))
         if not FOLDER.fullmatch(name):
-            raise FileError(f"{entry} names {name!r}, which is not the folder of an import: {remedy}")
+            raise FileError(f"{entry} refers to {name!r}, which is not an imported folder: {remedy}")
         return entry.parent / name
 
     def _delete_unused(self, replaced: Path | None) -> None:

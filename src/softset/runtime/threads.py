@@ -137,7 +137,7 @@ def thread_count(threads: int | None) -> int:
     """
     if threads is not None:
         if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= MAX_THREADS:
-            raise InputError(f"threads is {threads!r}, but a whole number from 1 to {MAX_THREADS} was wanted")
+            raise InputError(f"threads is {threads!r}, but a whole number from 1 to {MAX_THREADS} was expected")
         return threads
     variable = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
     if variable.isascii() and variable.isdecimal() and int(variable) > 0:

@@ -93,7 +93,7 @@ def _write_rows(
         norms.frombytes(row_norms(rows).tobytes())
         words.extend(block_words)
     if not words:
-        raise FileError("there is nothing with a vector in it: nothing was stored")
+        raise FileError("the input has no vectors: nothing was stored")
     file.seek(0)
     _write_header(file, dtype, len(words), d)
     return dtype, d

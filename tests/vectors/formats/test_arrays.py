@@ -109,10 +109,10 @@ def test_each_row_needs_one_word(words: bytes, count: int, skip_bad: bool, tmp_p
         (npy(b"", "(0, 3)"), r"holds an array of shape \(0, 3\)"),
         (npy(b"", "(3, 0)"), "has vectors of 0 dimensions"),
         (npy(b"\0" * 65_537, "(1, 65537)", "|i1"), "has vectors of 65,537 dimensions"),
-        (npy(b"\0" * 48, "(3, 2)", "<c8"), "holds no plain array of numbers"),
+        (npy(b"\0" * 48, "(3, 2)", "<c8"), "is not an array of numbers"),
         (npy(b"\0" * 12, "(3, 1)", "<U1"), "holds <U1 values, but real numbers such as float32"),
         (npy(b"\0" * 3, "(3, 1)", "|b1"), "holds bool values"),
-        (npy(b"\0" * 24, "(3, 1)", "|O"), "holds no plain array of numbers"),
+        (npy(b"\0" * 24, "(3, 1)", "|O"), "is not an array of numbers"),
         (npy(b"\0" * 11, "(3, 1)"), r"is not a complete NumPy file"),
         (npy(b"", "(-1, 3)"), "is not a complete NumPy file"),
         (npy(b"", "(3, 1)")[:60], "is not a complete NumPy file"),
@@ -156,7 +156,7 @@ def test_invalid_safetensors_files(content: bytes, sentence: str, tmp_path: Path
 
 def test_arrays_in_archives_must_be_extracted_first(tmp_path: Path) -> None:
     path = write(tmp_path, gz(npy_of()), name="v.npy.gz")
-    with pytest.raises(FileError, match="is an archive with a npy file; extract it first"):
+    with pytest.raises(FileError, match="is an archive with a npy file: extract it first"):
         read(path)
 
 

@@ -57,7 +57,7 @@ def test_invalid_rows_are_reported_or_skipped(content: bytes, reason: str, sente
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (b"2 2\na " + ONE + b"b " + ONE[:-1], "ends inside row 2 of 2; download it again"),
+        (b"2 2\na " + ONE + b"b " + ONE[:-1], "ends inside row 2 of 2: download it again"),
         (b"2 2\na " + ONE, "ends inside row 2 of 2"),
         (b"2 2\na " + ONE + b"bbb", "ends inside row 2 of 2"),
         (b"1 2\na " + ONE + b"b " + ONE, "says 1 rows of 2 numbers, but more bytes follow"),

@@ -95,11 +95,11 @@ def test_options_that_contradict_the_file(path: Path, tmp_path: Path) -> None:
         readers.read_vectors(path, format="glove")
     with pytest.raises(InputError, match=r"words \(--words\) was given, but text vectors contain their words"):
         readers.read_vectors(path, words=path)
-    with pytest.raises(FileError, match="so it is not a model2vec folder; give a file of vectors instead"):
+    with pytest.raises(FileError, match="so it is not a model2vec folder: give a file of vectors instead"):
         readers.read_vectors(path, format="model2vec")
     with pytest.raises(IsADirectoryError):
         readers.read_vectors(tmp_path, format="text")
-    with pytest.raises(FileError, match="holds no plain array"):
+    with pytest.raises(FileError, match="is not an array of numbers"):
         readers.read_vectors(path, format="npy")
     with pytest.raises(FileError, match=r"has no tokenizer\.json"):
         readers.read_vectors(tmp_path)

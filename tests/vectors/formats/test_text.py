@@ -10,20 +10,20 @@ from softset.vectors.formats import checks
 from tests.vectors.formats.files import ROWS, WORDS, read, text
 
 ROW_FAULTS = [
-    (b"a 1 2\nb 3\n", "wrong number of fields", r"line 2 has 1 numbers after the word 'b', but line 1 has 2;"),
-    (b"a 1 2\nb\n", "wrong number of fields", r"line 2 has 0 numbers after the word 'b', but line 1 has 2;"),
-    (b"a 1 2\nb 3 4 5\n", "wrong number of fields", r"line 2 has 3 numbers after the word 'b', but line 1 has 2;"),
-    (b"2 2\na 1 2\nb 3 4 5\n", "wrong number of fields", r"line 3 has 3 numbers .* but the header says 2;"),
-    (b"a 1 2\nb 3 four\n", "not a number", r"line 2 has 'four' among the numbers of the word 'b';"),
-    (b"a 1 2\nb 3 1_0\n", "not a number", r"line 2 has '1_0' among the numbers of the word 'b';"),
+    (b"a 1 2\nb 3\n", "wrong number of fields", r"line 2 has 1 numbers after the word 'b', but line 1 has 2:"),
+    (b"a 1 2\nb\n", "wrong number of fields", r"line 2 has 0 numbers after the word 'b', but line 1 has 2:"),
+    (b"a 1 2\nb 3 4 5\n", "wrong number of fields", r"line 2 has 3 numbers after the word 'b', but line 1 has 2:"),
+    (b"2 2\na 1 2\nb 3 4 5\n", "wrong number of fields", r"line 3 has 3 numbers .* but the header says 2:"),
+    (b"a 1 2\nb 3 four\n", "not a number", r"line 2 has 'four' among the numbers of the word 'b':"),
+    (b"a 1 2\nb 3 1_0\n", "not a number", r"line 2 has '1_0' among the numbers of the word 'b':"),
     (b"a 1 2\nb 3 0x1\n", "not a number", r"line 2 has '0x1' among the numbers"),
-    (b"a 1 x\nb 3 4\n", "not a number", r"line 1 has 'x' among the numbers of the word 'a';"),
-    (b"a 1 2\nb 3 nan\n", "not finite", r"line 2 has a number that is not finite in float32, for the word 'b';"),
-    (b"a 1 2\nb -inf 3\n", "not finite", r"line 2 has a number that is not finite in float32, for the word 'b';"),
-    (b"a 1 2\nb 1e39 3\n", "not finite", r"line 2 has a number that is not finite in float32, for the word 'b';"),
-    (b"a 1 2\ncaf\xe9 3 4\n", "not UTF-8", r"line 2 has a word that is not UTF-8, 'caf\\\\xe9';"),
-    (b"a 1 2\n 3 4\n", "empty word", r"line 2 has an empty word;"),
-    (b"a 1 2\n\nb 3 4\na 5 6\n", "duplicate word", r"line 4 repeats the word 'a' of line 1;"),
+    (b"a 1 x\nb 3 4\n", "not a number", r"line 1 has 'x' among the numbers of the word 'a':"),
+    (b"a 1 2\nb 3 nan\n", "not finite", r"line 2 has a number that is not finite in float32, for the word 'b':"),
+    (b"a 1 2\nb -inf 3\n", "not finite", r"line 2 has a number that is not finite in float32, for the word 'b':"),
+    (b"a 1 2\nb 1e39 3\n", "not finite", r"line 2 has a number that is not finite in float32, for the word 'b':"),
+    (b"a 1 2\ncaf\xe9 3 4\n", "not UTF-8", r"line 2 has a word that is not UTF-8, 'caf\\\\xe9':"),
+    (b"a 1 2\n 3 4\n", "empty word", r"line 2 has an empty word:"),
+    (b"a 1 2\n\nb 3 4\na 5 6\n", "duplicate word", r"line 4 repeats the word 'a' of line 1:"),
 ]
 
 

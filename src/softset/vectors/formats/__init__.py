@@ -67,7 +67,7 @@ def read_vectors(
         raise
     stream.close()
     if stream.compressed_size is not None:
-        raise FileError(f"{stream.name} is an archive with a {kind} file; extract it first, and read that file")
+        raise FileError(f"{stream.name} is an archive with a {kind} file: extract it first, and read that file")
     return ARRAY_READERS[kind](Path(path), words, skip_bad=skip_bad)
 
 
@@ -80,7 +80,7 @@ def _check_not_pickle(name: str, head: bytes) -> None:
     """Raise FileError for a Python pickle; a safetensors file may begin with the same two bytes."""
     if re.match(rb"\x80[\x02-\x05]", head) and not is_safetensors(head):
         raise FileError(
-            f"{name} is a Python pickle, and softset never loads pickles because they can run code; convert it in "
+            f"{name} is a Python pickle, and softset never loads pickles because they can run code: convert it in "
             'Python with KeyedVectors.load(path).save_word2vec_format("vectors.bin", binary=True)'
         )
 
@@ -94,14 +94,14 @@ def _detect_format(name: str, head: bytes) -> str:
     if head.startswith(b"\x93NUMPY"):
         return "npy"
     if head[257:262] == b"ustar":
-        raise FileError(f"{name} is a tar archive; extract it first, and read the file of vectors")
+        raise FileError(f"{name} is a tar archive: extract it first, and read the file of vectors")
     line, _, rows = head.partition(b"\n")
     if parse_header(name, line) and not _is_text(rows):
         return "word2vec-binary"
     if _is_text(head):
         return "text"
     if head.startswith(b"\xba\x16\x4f\x2f"):
-        raise FileError(f"{name} is a fastText model, which cannot be read; use the .vec file that comes with it")
+        raise FileError(f"{name} is a fastText model, which cannot be read: use the .vec file that comes with it")
     raise FileError(
         f"{name} has an unknown format; supported are text (GloVe, word2vec, fastText .vec), binary word2vec, .npy, "
         ".safetensors and model2vec folders (set the format with format= or --format)"

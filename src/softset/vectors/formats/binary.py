@@ -45,7 +45,7 @@ def _rows(stream: FileStream, count: int, dimensions: int) -> Iterator[tuple[byt
             _check_word(stream.name, row, (space if space >= 0 else len(data)) - start)
             chunk = stream.read(CHUNK_BYTES)
             if not chunk:
-                raise FileError(f"{stream.name} ends inside row {row:,} of {count:,}; download it again")
+                raise FileError(f"{stream.name} ends inside row {row:,} of {count:,}: download it again")
             data, start = data[start:] + chunk, 0
         _check_word(stream.name, row, space - start)
         yield data[start:space].removeprefix(b"\n"), data[space + 1 : space + 1 + size]

@@ -78,7 +78,7 @@ class RowChecker:
             elif self._skip_bad:
                 self.skipped[fault[0]] += 1
             else:
-                raise FileError(f"{fault[1]}; correct the file, or skip such rows with skip_bad (--skip-bad)")
+                raise FileError(f"{fault[1]}: correct the file, or skip such rows with skip_bad (--skip-bad)")
         if len(self._seen) > MAX_ROWS:
             raise FileError(f"{self._name} has more than {MAX_ROWS:,} rows, the largest number that can be read")
         return texts, rows if len(positions) == len(rows) else rows[positions]
@@ -87,7 +87,7 @@ class RowChecker:
         label = f"{self._word_label} {number}"
         if len(word) > MAX_WORD_BYTES:
             raise FileError(
-                f"{label} has a word of {len(word):,} bytes, but the limit is {MAX_WORD_BYTES:,}; is this a file of "
+                f"{label} has a word of {len(word):,} bytes, but the limit is {MAX_WORD_BYTES:,}: is this a file of "
                 "words and vectors?"
             )
         try:

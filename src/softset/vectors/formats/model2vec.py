@@ -23,7 +23,7 @@ def read_model2vec(folder: Path, *, skip_bad: bool) -> VectorStream:
     """Read the words and their vectors from a model2vec folder."""
     for name in ("tokenizer.json", "model.safetensors"):
         if not (folder / name).is_file():
-            raise FileError(f"{folder} has no {name}, so it is not a model2vec folder; give a file of vectors instead")
+            raise FileError(f"{folder} has no {name}, so it is not a model2vec folder: give a file of vectors instead")
     model = folder / "model.safetensors"
     tokens = _words(open_tokenizer(folder / "tokenizer.json"))
     if not tokens:
@@ -101,7 +101,7 @@ def open_tokenizer(path: Path) -> Any:
     except FileError:
         raise
     except Exception as error:  # the library raises nothing more specific
-        raise FileError(f"{path} is not a valid tokenizer ({first_line(error)[:200]}); save the model again") from error
+        raise FileError(f"{path} is not a valid tokenizer ({first_line(error)[:200]}): save the model again") from error
 
 
 def _words(tokenizer: Any) -> Tokens:

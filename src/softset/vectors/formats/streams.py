@@ -79,7 +79,7 @@ class FileStream(io.BufferedReader):
             line = line.removesuffix(b"\n")
             if len(line) > MAX_LINE_BYTES:
                 raise FileError(
-                    f"{self.name}, line {number} is longer than {MAX_LINE_BYTES:,} bytes; is this a text file?"
+                    f"{self.name}, line {number} is longer than {MAX_LINE_BYTES:,} bytes: is this a text file?"
                 )
             yield number, line
 
@@ -115,12 +115,12 @@ def _select_member(name: str, files: list[zipfile.ZipInfo], member: str | None) 
         info = selected[0]
         # The size of what one read of a bz2 or lzma member returns cannot be limited.
         if info.flag_bits & 1 or info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise FileError(f"{name} holds an encrypted file, or one not compressed by deflate; extract it first")
+            raise FileError(f"{name} holds an encrypted file, or one not compressed by deflate: extract it first")
         return info
     names = ", ".join(repr(info.filename[:100]) for info in candidates[:5]) or "none"
     expected = f"exactly one file named {member!r}" if member else "exactly one file of vectors"
     content = f"{len(candidates)} files ({names}{', ...' if len(candidates) > 5 else ''})"
-    raise FileError(f"{name} holds {content}, but {expected} was expected; choose one with member (--member)")
+    raise FileError(f"{name} holds {content}, but {expected} was expected: choose one with member (--member)")
 
 
 def _is_documentation(name: str) -> bool:
@@ -131,4 +131,4 @@ def _is_documentation(name: str) -> bool:
 
 def _archive_error(name: str, error: Exception) -> FileError:
     reason = str(error)[:100].rstrip(".") or "it ends too early"
-    return FileError(f"{name} is a truncated or damaged archive ({reason}); download it again")
+    return FileError(f"{name} is a truncated or damaged archive ({reason}): download it again")

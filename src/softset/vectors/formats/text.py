@@ -92,7 +92,7 @@ def _blocks(
         count += sum(1 for _ in lines)
         if rows is not None and count != rows:
             raise FileError(
-                f"the header of {stream.name} says {rows:,} rows, but {count:,} follow; download the file again, or "
+                f"the header of {stream.name} says {rows:,} rows, but {count:,} follow: download the file again, or "
                 "correct the header"
             )
 
