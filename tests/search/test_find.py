@@ -204,6 +204,12 @@ def test_most_similar_is_gensims_formula(words: WordVectors) -> None:
         words.most_similar()
 
 
+def test_equally_similar_words_are_in_the_order_of_the_vocabulary() -> None:
+    words = WordVectors.of(["a", "b", "c", "d", "e"], [[1, 0], [0, 1], [1, 0], [1, 1], [1, 0]])
+    for topn, expected in ((1, "c"), (2, "ce"), (3, "ced"), (9, "cedb")):
+        assert [word for word, _ in words.most_similar("a", topn=topn)] == list(expected)
+
+
 def test_most_similar_agrees_with_gensim() -> None:
     gensim = pytest.importorskip("gensim.models")
     words = toy()

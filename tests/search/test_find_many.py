@@ -13,7 +13,6 @@ from softset.collections.items import Item
 from softset.errors import FileError
 from softset.query.thresholds import kth_largest
 from softset.search import exact
-from softset.search.exact import largest
 
 RANDOM = np.random.default_rng(11)
 QUERIES = [f"{{w{3 * i + 1}, w{3 * i + 2}, w{3 * i + 3}}}" for i in range(100, 140)]
@@ -66,13 +65,6 @@ def test_the_best_items_may_be_in_any_block(monkeypatch) -> None:
     monkeypatch.setattr(exact, "BLOCK_BYTES", 2**10)
     monkeypatch.setattr(exact, "MAX_CANDIDATES", 1)
     assert [hit.index for hit in words.find("w1999", 50, preprocessing="none")] == list(range(1998, 1948, -1))
-
-
-@given(st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0]), max_size=60), st.integers(0, 70))
-def test_largest_prefers_the_first_of_equal_values(values: list[float], count: int) -> None:
-    array = np.array(values)
-    expected = np.sort(np.argsort(-array, kind="stable")[:count])
-    assert largest(array, count)[0].tolist() == expected.tolist()
 
 
 @given(st.integers(1, 400), st.integers(1, 400), st.integers(0, 2**32 - 1), st.booleans())

@@ -15,7 +15,7 @@ from softset.query.plan import LeafSet, Plan
 from softset.query.thresholds import Centroid, kth_largest
 from softset.search.source import MANY_DIRECTIONS, VectorSource, run_blocks
 
-__all__ = ["Ranking", "largest", "rescore", "search"]
+__all__ = ["Ranking", "rescore", "search"]
 
 BLOCK_BYTES = 16 * 2**20
 ITEMS_PER_BLOCK = 4_096  # for many directions: the coordinates of 64 directions then stay in a processor's cache
@@ -164,20 +164,6 @@ def _prune(parts: Sequence[np.ndarray], plans: int, top: int) -> list[tuple[np.n
     groups = np.split(candidates[order], np.cumsum(np.bincount(candidates["plan"], minlength=plans))[:-1])
     bounds = [kth_largest(group["lower"], top) if len(group) >= top else -np.inf for group in groups]
     return [(group[group["upper"] >= bound], bound) for group, bound in zip(groups, bounds, strict=True)]
-
-
-def largest(values: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the sorted positions of the `count` largest values, of equal ones the first, and these values.
-
-    >>> largest(np.array([0.5, 0.1, 0.9, 0.5]), 2)[0].tolist()
-    [0, 2]
-    """
-    if len(values) <= count:
-        return np.arange(len(values)), values
-    bound = np.partition(values, -count)[-count] if count else np.inf
-    above, equal = np.flatnonzero(values > bound), np.flatnonzero(values == bound)
-    positions = np.sort(np.concatenate([above, equal[: count - len(above)]]))
-    return positions, values[positions]
 
 
 class _BlockScorer:

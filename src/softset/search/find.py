@@ -234,7 +234,7 @@ def _result(
     restricted = "" if stop is None else f"|restrict:{stop}"
     engine = "approximate" if options.get("approximate") else source.engine
     signature = f"{source.signature}{restricted}|engine:{engine}|logic:{plan.logic}|softset:{__version__}"
-    return SearchResult(plan.query, plan.logic.name, signature, hits, plan, plan.notes, plan.unknown)
+    return SearchResult(plan.query, plan.logic.name, signature, hits, plan.notes, plan.unknown, plan=plan)
 
 
 def _searched(source: VectorSource, excluded: frozenset[int], stop: int | None) -> int:

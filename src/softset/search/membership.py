@@ -1,6 +1,6 @@
 """The memberships of given texts in a query, whether the texts are among the searched items or not."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from softset.io.text import printable
 from softset.query.plan import EXACT_MATCH, Plan, Resolved
-from softset.search.results import LeafMembership, explain_leaves, leaf_lines, to_json
+from softset.search.results import LeafMembership, QueryResult, explain_leaves, leaf_lines, to_json
 
 __all__ = ["ItemMembership", "MembershipResult", "compute_memberships"]
 
@@ -33,32 +33,13 @@ class ItemMembership:
         return {**required, **{name: value for name, value in optional.items() if value}}
 
 
-@dataclass(frozen=True)
-class MembershipResult:
+@dataclass(frozen=True, repr=False)
+class MembershipResult(QueryResult[ItemMembership]):
     """The memberships of texts in one query, in the order of the texts."""
-
-    query: str
-    logic: str
-    signature: str
-    items: tuple[ItemMembership, ...]
-    notes: tuple[str, ...] = ()
-    unknown: tuple[str, ...] = ()
-
-    def __iter__(self) -> Iterator[ItemMembership]:
-        return iter(self.items)
-
-    def __len__(self) -> int:
-        return len(self.items)
-
-    def __getitem__(self, index: int) -> ItemMembership:
-        return self.items[index]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain values for JSON; empty notes are left out."""
-        fields = {"query": self.query, "logic": self.logic, "signature": self.signature}
-        optional = {"notes": list(self.notes), "unknown": list(self.unknown)}
-        items = [item.to_dict() for item in self.items]
-        return {**fields, "memberships": items, **{name: value for name, value in optional.items() if value}}
+        return self._to_dict({"memberships": [item.to_dict() for item in self]})
 
     def to_json(self) -> str:
         """Return the result as one line of JSON."""
@@ -67,7 +48,7 @@ class MembershipResult:
     def __str__(self) -> str:
         """Return the memberships as a table."""
         lines = []
-        for item in self.items:
+        for item in self:
             membership = "    -" if item.membership is None else f"{item.membership:.3f}"
             lines += [f"{membership}  {printable(item.id)}", *leaf_lines(item.leaves)]
         return "\n".join(lines)

@@ -1,10 +1,10 @@
 """Search results: hits with their memberships and, on request, the memberships in each set of the query."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import floor
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -12,7 +12,9 @@ from softset.io.text import printable
 from softset.query.expression import positive_leaves
 from softset.query.plan import Leaf, Plan
 
-__all__ = ["Hit", "Item", "LeafMembership", "SearchResult", "explain_leaves", "leaf_lines", "to_json"]
+__all__ = ["Hit", "Item", "LeafMembership", "QueryResult", "SearchResult", "explain_leaves", "leaf_lines", "to_json"]
+
+Row = TypeVar("Row")
 
 EXAMPLES_PER_LEAF = 3  # shown for each set of an explained hit
 
@@ -71,32 +73,38 @@ class Hit:
 
 
 @dataclass(frozen=True)
-class SearchResult:
-    """The hits of one query, best first, with the plan that found them and everything that they depend on."""
+class QueryResult(Sequence[Row]):
+    """The rows that a query returned, with everything that they depend on."""
 
     query: str
     logic: str
     signature: str
-    hits: tuple[Hit, ...]
-    plan: Plan
+    rows: tuple[Row, ...]
     notes: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
 
-    def __iter__(self) -> Iterator[Hit]:
-        return iter(self.hits)
-
     def __len__(self) -> int:
-        return len(self.hits)
+        return len(self.rows)
 
-    def __getitem__(self, index: int) -> Hit:
-        return self.hits[index]
+    def __getitem__(self, index: Any) -> Any:
+        return self.rows[index]
+
+    def _to_dict(self, rows: dict[str, Any], **optional: Any) -> dict[str, Any]:
+        fields = {"query": self.query, "logic": self.logic, "signature": self.signature}
+        optional |= {"notes": list(self.notes), "unknown": list(self.unknown)}
+        return fields | rows | {name: value for name, value in optional.items() if value}
+
+
+@dataclass(frozen=True, repr=False)
+class SearchResult(QueryResult[Hit]):
+    """The hits of one query, best first, with the plan that found them."""
+
+    plan: Plan = field(kw_only=True)
 
     def to_dict(self, *, percentile: bool = False) -> dict[str, Any]:
         """Return the result as plain values for JSON, percentiles only on request; empty notes are left out."""
-        fields = {"query": self.query, "logic": self.logic, "signature": self.signature}
-        optional = {"resolved_as": self.plan.resolved_as, "notes": list(self.notes), "unknown": list(self.unknown)}
-        hits = [hit.to_dict(percentile=percentile) for hit in self.hits]
-        return {**fields, "results": hits, **{name: value for name, value in optional.items() if value}}
+        hits = [hit.to_dict(percentile=percentile) for hit in self]
+        return self._to_dict({"results": hits}, resolved_as=self.plan.resolved_as)
 
     def to_json(self, *, percentile: bool = False) -> str:
         """Return the result as one line of JSON, with percentiles only on request."""
@@ -104,8 +112,8 @@ class SearchResult:
 
     def to_text(self, *, percentile: bool = False) -> str:
         """Return a table with one line for each hit, with percentiles only on request."""
-        width = max((len(printable(hit.id)) for hit in self.hits), default=0)
-        return "\n".join(line for hit in self.hits for line in _hit_lines(hit, width, percentile=percentile))
+        width = max((len(printable(hit.id)) for hit in self), default=0)
+        return "\n".join(line for hit in self for line in _hit_lines(hit, width, percentile=percentile))
 
     __str__ = __repr__ = to_text
 

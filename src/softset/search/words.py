@@ -11,7 +11,8 @@ from softset.algebra.arrays import unit_rows
 from softset.errors import InputError
 from softset.query.logic import Logic
 from softset.query.plan import Resolved
-from softset.search.exact import Ranking, largest
+from softset.query.thresholds import kth_largest
+from softset.search.exact import Ranking
 from softset.search.find import SearchableSource
 from softset.search.results import Item
 from softset.search.source import Projector, multiply, rounding_errors
@@ -178,7 +179,9 @@ class WordVectors(Vocabulary, SearchableSource):
         cosines = self.matrix[:n] @ direction / np.where(self.norms[:n] > 0, self.norms[:n], 1)
         excluded = [index for match in words.values() for index in match.indices if index < n]
         cosines[excluded] = -np.inf
-        best = Ranking.of(*largest(cosines, min(topn, n - len(set(excluded)))), topn)
+        count = min(topn, n - len(set(excluded)))
+        candidates = np.flatnonzero(cosines >= kth_largest(cosines, count)) if count else np.zeros(0, dtype=np.int64)
+        best = Ranking.of(candidates, cosines[candidates], count)
         return list(zip(self.words.take(best.indices.tolist()), best.scores.tolist(), strict=True))
 
 

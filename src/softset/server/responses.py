@@ -43,11 +43,11 @@ _View = _derive(MetricView, chance=_derive(ChanceLevel) | None)
 
 FindResponse = _derive(
     SearchResult,
-    ("hits", "plan"),
+    ("rows", "plan"),
     results=_list(_derive(Hit, ("index",), percentile=(float, None), leaves=(_list(_Leaf), None))),
 )
 MembershipResponse = _derive(
-    MembershipResult, ("items",), memberships=_list(_derive(ItemMembership, leaves=_list(_Leaf)))
+    MembershipResult, ("rows",), memberships=_list(_derive(ItemMembership, leaves=_list(_Leaf)))
 )
 MapResponse = _derive(Projection2D, sets=_list(_ProjectedSet), items=_list(_Point))
 ExplainResponse = _derive(Explanation, ("views",), candidate=_Text, reference=_Text, metrics=_list(_View))
