@@ -228,6 +228,29 @@ def test_bad_options(library: str, options: dict[str, object], sentence: str) ->
         GradedSubspace.of(array(np.eye(3), library), **options)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_smallest_aperture_keeps_rare_examples(library: str, dtype: str) -> None:
+    """Grades are 0 only if they are rounding: a share of 1 in 100 of the examples has the grade 1e-14."""
+    x = array(np.eye(3)[:2], library, dtype)
+    A = GradedSubspace.of(x, weights=[99, 1], aperture=1e-6)
+    assert A.dim == 2 and not A <= GradedSubspace.of(x[:1], aperture=1e-6)
+    assert GradedSubspace.of(x, weights=[9999, 1], aperture=1e-6).dim == 1
+
+
+def test_a_direction_at_the_threshold_is_not_above_it(library: str) -> None:
+    half = GradedSubspace.of(array([[1.0, 0.0, 0.0]], library), aperture=1)
+    assert half.crisp(0.5).dim == 0 and half.crisp(0.49).dim == 1
+    assert (~half).crisp(0.5).dim == 2 and (~half).crisp(0.49).dim == 3
+    assert half.with_floor(0.5).crisp(0.5).dim == 1  # its grade is 0.75, and that of the rest is at the threshold
+
+
+@given(case=cases(sets=2, max_d=8, dtypes=("float64",)))
+def test_intersection_without_a_floor_is_and(library: str, case: Case) -> None:
+    A, B = graded(case, 0, library), graded(case, 1, library)
+    assert A.intersection(B) == A & B
+    assert A.intersection(B, floor=0.2) == A.with_floor(0.2) & B.with_floor(0.2)
+
+
 def test_a_threshold_has_limits(library: str) -> None:
     with pytest.raises(InputError, match="the threshold must be"):
         GradedSubspace.of(array(np.eye(3), library)).crisp(1)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from softset import Subspace
+from softset import GradedSubspace, Subspace
 from softset.algebra.rank import tolerance
 from tests.algebra.cases import Case, array, cases, in_every_library, numbers, rotation
 
@@ -51,6 +51,19 @@ def test_order_and_copies_change_nothing_inside_the_gap_either(library: str, see
         Subspace.span(array(rows[order], library)).dim for order in ([0, 1, 2], [2, 0, 1], [1, 2, 0, 0, 1], [2, 1, 0])
     }
     assert len(dims) == 1
+
+
+@pytest.mark.parametrize("copies", [4, 50])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_many_vectors_within_the_tolerance_do_not_add_up_to_a_direction(library: str, copies: int, dtype: str) -> None:
+    """Their singular value grows with the number of vectors, but no sine between two of them is above the cut."""
+    E = np.eye(4)
+    near = E[0] + 0.9 * tolerance(4, np.dtype(dtype), np) * E[1]
+    rows = np.vstack([E[2:], np.repeat([E[0], near], copies, axis=0)])
+    for order in (rows, rows[::-1].copy()):
+        assert Subspace.span(array(order, library, dtype)).dim == 3
+        assert Subspace.spans(array(np.stack([order, order]), library, dtype))[1].dim == 3
+        assert GradedSubspace.of(array(order, library, dtype), aperture=1e6).dim == 3
 
 
 @pytest.mark.parametrize("power", [-7, -6.5, -6, -5, -4, -2])

@@ -73,6 +73,13 @@ def test_gradients_of_two_sets(name: str, what: str) -> None:
     assert torch.autograd.gradcheck(lambda x, y, v: getattr(TWO[name](x, y), what)(v), (x, y, v))
 
 
+@pytest.mark.parametrize("name", TWO)
+def test_gradients_of_either_set_alone(name: str) -> None:
+    x, y, v = tensor(2, 7), tensor(3, 7, seed=1), tensor(4, 7, seed=2).detach()
+    assert torch.autograd.gradcheck(lambda x: TWO[name](x, y.detach()).membership(v), (x,))
+    assert torch.autograd.gradcheck(lambda y: TWO[name](x.detach(), y).membership(v), (y,))
+
+
 @pytest.mark.parametrize("name", ["span", "graded"])
 @pytest.mark.parametrize("rotated", [True, False])
 def test_gradients_at_membership_zero_and_one(name: str, rotated: bool) -> None:
