@@ -130,7 +130,7 @@ def test_plot(run, data, home) -> None:
         (("--dataset", "STS11"), "there is no dataset 'STS11'"),
         (("--metric", "cosine"), "there is no metric 'cosine'"),
         (("--metric", "bertscore+chance"), "has no closed form"),
-        (("--resume",), "name it with --out"),
+        (("--resume",), "--resume needs --out"),
         (("--limit", "0"), "0 is not in the range"),
         (("--plot", "bars.gif"), "not a .png, .svg or .pdf file"),
     ],

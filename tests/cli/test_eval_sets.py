@@ -71,8 +71,8 @@ def test_several_vectors_have_their_own_rows(run, data, vectors, home) -> None:
     [
         (("--method", "near"), "no method matches 'near'"),
         (("--against", "near"), "no method matches 'near'"),
-        (("--resume",), "--resume continues a folder: name it with --out"),
-        (("--resume", "--out", "x", "--ranks", "r.png"), "--ranks needs all ranks"),
+        (("--resume",), "--resume needs --out"),
+        (("--resume", "--out", "x", "--ranks", "r.png"), "--ranks cannot be combined with --resume"),
         (("--column", "R@7"), "is not one of"),
     ],
 )

@@ -117,7 +117,7 @@ def test_plot(run, data, home) -> None:
         (("--dataset", "STS11"), "there is no dataset 'STS11'"),
         (("--metric", "cosine"), "there is no metric 'cosine'"),
         (("--metric", "average+chance"), "has no closed form"),
-        (("--resume",), "name it with --out"),
+        (("--resume",), "--resume needs --out"),
         (("--table", "6", "--dataset", "STS12,STS13"), "--table 6 is for one dataset"),
         (("--table", "6", "--layer", "4"), "leave out --layer"),
         (("--table", "6", "--model", "words"), "has no option layer"),

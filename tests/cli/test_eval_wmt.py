@@ -96,7 +96,7 @@ def test_interrupted_run_can_be_resumed(run, data, home, monkeypatch) -> None:
         (("--data", "data"), "Missing option '--pair'"),
         (("--data", "data", "--pair", "cs-en", "--metric", "subspaces"), "there is no metric 'subspaces'"),
         (("--data", "data", "--pair", "cs-en", "--metric", "bertscore+chance"), "has no closed form"),
-        (("--data", "data", "--pair", "cs-en", "--resume"), "name it with --out"),
+        (("--data", "data", "--pair", "cs-en", "--resume"), "--resume needs --out"),
     ],
 )
 def test_bad_input_gives_one_sentence(run, data, monkeypatch, arguments, sentence) -> None:

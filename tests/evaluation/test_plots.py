@@ -67,7 +67,7 @@ def test_invalid_plots_are_refused(matplotlib, tmp_path) -> None:
         (lambda: save_plot(STS, tmp_path / "a.jpg"), "not a .png, .svg or .pdf file"),
         (lambda: save_plot(STS, tmp_path / "none" / "a.png"), "folder of .* does not exist"),
         (lambda: save_ranks({"near": []}, tmp_path / "a.png"), "there are no ranks to draw"),
-        (lambda: save_figure_1(STS, STS, tmp_path / "a.png"), "there is no R@100 of none/near/product"),
+        (lambda: save_figure_1(STS, STS, tmp_path / "a.png"), "the table has no R@100 of none/near/product"),
     ]
     for call, sentence in cases:
         with pytest.raises(InputError, match=sentence):

@@ -83,7 +83,7 @@ def test_invalid_line_is_named(tmp_path, judgement, sentence) -> None:
 def test_invalid_file_is_named(tmp_path) -> None:
     pair, data = write_pair(tmp_path), DataFolder(tmp_path)
     (pair / "hyp" / "fair.txt").write_text("only one line\n")
-    with pytest.raises(FileError, match=r"fair\.txt has 1 lines, but ref\.txt has 4: both need the same"):
+    with pytest.raises(FileError, match=r"fair\.txt has 1 lines, but ref\.txt has 4: both need one line per segment"):
         read_pair(data, "cs-en")
     (pair / "hyp" / "fair.txt").write_bytes(b"a\nb\xff\nc\nd\n")
     with pytest.raises(FileError, match=r"fair\.txt is not UTF-8 in line 2"):

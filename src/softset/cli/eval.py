@@ -11,20 +11,34 @@ from softset.cli.output import ProgressBar, note
 from softset.errors import MissingExtraError
 
 COLUMNS = ("R@10", "R@100", "R@1k", "median", "nDCG", "A outside B", "leak", "difference", "seconds")
-DATASETS = opt.option("--dataset", "datasets", multiple=True, help="Dataset, such as STS12; repeat for more.")
-TEXT_FORM = opt.option(
-    "--text-form",
-    type=click.Choice(["raw", "tokenised"]),
-    default="raw",
-    help="Form of the sentences: as written, or tokenised.",
+dataset_options = opt.add_options(
+    opt.option(
+        "--dataset",
+        "datasets",
+        multiple=True,
+        help="Dataset, such as STS12, STS-B, SICK-R or STSB-dev; repeat for more.  [default: the seven test sets]",
+    ),
+    opt.option(
+        "--text-form",
+        type=click.Choice(["raw", "tokenised"]),
+        default="raw",
+        help="Form of the sentences: as written, or tokenised.",
+    ),
 )
 TRANSPORT = opt.option("--transport", is_flag=True, help="Include the slow metrics wmd and wrd in --metric all.")
-VECTORS = opt.option("--vectors", "names", multiple=True, help="Word vectors, by name or folder; repeat for more.")
+VECTORS = opt.option(
+    "--vectors",
+    "names",
+    multiple=True,
+    help="Word vectors, by name or folder; repeat for more.  [default: glove-840b-300d, bundled]",
+)
 
 
-@click.group(short_help="Evaluate metrics and set queries on evaluation data.")
+@click.group(short_help="Evaluate metrics and set queries on the paper's datasets.")
 def eval() -> None:  # noqa: A001 (the verb's name)
-    """Evaluate metrics and set queries on the datasets of the paper.
+    """Reproduce the paper's experiments, or evaluate your models on its datasets.
+
+    DIR is a folder with the subfolders sts, lda-1k and wmt18; docs/results.md describes them.
 
     \b
     Examples:
@@ -35,12 +49,16 @@ def eval() -> None:  # noqa: A001 (the verb's name)
 
 
 @eval.command(short_help="Evaluate on sentence similarity: STS12 to STS16, STS-B, SICK-R.")
-@DATASETS
-@TEXT_FORM
+@dataset_options
 @opt.metrics(note="  [default: all]")
 @TRANSPORT
 @opt.option("--all-correlations", is_flag=True, help="Also compute Pearson's r and the mean over sub-datasets.")
-@opt.option("--table", type=click.Choice(["1", "6"]), default="1", help="Table of the paper to reproduce.")
+@opt.option(
+    "--table",
+    type=click.Choice(["1", "6"]),
+    default="1",
+    help="Table of the paper to reproduce: 1 compares metrics, 6 compares layers (on STS-B by default).",
+)
 @opt.option(
     "--paper-code",
     type=click.IntRange(1),
@@ -48,10 +66,8 @@ def eval() -> None:  # noqa: A001 (the verb's name)
     help="Also score as the paper's code does: in batches of this size, with special tokens and padding.",
 )
 @opt.encoder_options
-@eval_options
+@eval_options("Use only the first N pairs of each dataset.")
 def sts(
-    datasets: tuple[str, ...],
-    text_form: Any,
     metrics: tuple[str, ...],
     transport: bool,
     all_correlations: bool,
@@ -64,7 +80,8 @@ def sts(
 
     DIR holds sts/raw/STS12.tsv and so on, with the columns score, sentence1, sentence2 and source; or DIR is
     SentEval's folder "data". "METRIC P" and "METRIC R" are precision and recall; METRIC+chance applies chance
-    rescaling. Marks show paired tests against bertscore.
+    rescaling; all means every metric except wmd and wrd. Marks show significant differences from bertscore (paired
+    tests).
 
     \b
     Examples:
@@ -78,50 +95,62 @@ def sts(
     from softset.evaluation.methods import choose_methods
     from softset.evaluation.sts import LAYER_METHODS, LAYERS, StsEvaluation, compare_layers
 
-    layers = LAYERS if table == "6" else [options["layer"]]
-    data, facts = _read_sts(shared.data, datasets or (["STS-B"] if table == "6" else []), text_form, shared.limit)
+    is_layers = table == "6"
+    options["datasets"] = options["datasets"] or (["STS-B"] if is_layers else [])
+    data, facts = _read_sts(shared, options, shared.limit)
     facts["limit"] = shared.limit
-    if table == "6" and len(data) > 1:
+    methods = choose_methods(metrics or (LAYER_METHODS if is_layers else ["all"]), transport=transport, note=note)
+    more: dict[str, Any] = {"all_correlations": all_correlations, "padded_batch": paper_code}
+    if not is_layers:
+        shared.evaluate(StsEvaluation, methods, data, facts, options, **more)
+        return
+    if len(data) > 1:
         raise click.UsageError("--table 6 is for one dataset: name it with --dataset")
-    if table == "6" and options["layer"] != "last":
+    if options.pop("layer") != "last":
         raise click.UsageError("--table 6 compares two fixed layers: leave out --layer")
-    methods = choose_methods(metrics or (LAYER_METHODS if table == "6" else ["all"]), transport=transport, note=note)
     with ProgressBar("sentences") as progress:
-        settings = (shared.samples, shared.seed, note, progress, all_correlations, paper_code)
-        encoders = [load_encoder(**{**options, "layer": layer}) for layer in layers]
-        evaluations = [StsEvaluation(encoder, methods, *settings) for encoder in encoders]
-        made_by = {
-            "evaluations": [evaluation.settings(facts) for evaluation in evaluations],
-            "datasets": [dataset.name for dataset in data],
-        }
-        if table == "1":
-            shared.run("sts", made_by, lambda parts: evaluations[0].table(data, parts=parts, facts=facts))
-        else:
-            shared.run(
-                "sts-layers", made_by, lambda parts: compare_layers(evaluations, data[0], parts=parts, facts=facts)
-            )
+        settings = (methods, shared.samples, shared.seed, note, progress)
+        evaluations = [StsEvaluation(load_encoder(layer=layer, **options), *settings, **more) for layer in LAYERS]
+        made_by = {"evaluations": [evaluation.settings(facts) for evaluation in evaluations]}
+        shared.run("sts-layers", made_by, lambda parts: compare_layers(evaluations, data[0], parts=parts, facts=facts))
 
 
-def _read_sts(path: str | None, datasets: Any, text_form: Any, limit: int | None) -> tuple[Any, dict[str, Any]]:
-    """Return the datasets with these names, which may be separated by commas, and the facts about their files."""
+def _read_sts(shared: EvalOptions, options: dict[str, Any], limit: int | None) -> tuple[Any, dict[str, Any]]:
+    """Remove the dataset options from `options`; return the datasets and the facts about their files."""
     from softset.evaluation.data import DataFolder
     from softset.evaluation.sts_data import choose_datasets, read_datasets, senteval_folder
 
-    folder = DataFolder(path)
-    names = choose_datasets([part.strip() for value in datasets for part in value.split(",")])
+    folder, text_form = DataFolder(shared.data), options.pop("text_form")
+    names = choose_datasets([name.strip() for value in options.pop("datasets") for name in value.split(",")])
     data = read_datasets(folder, names, text_form, limit)
     form = text_form if senteval_folder(folder) is None else "as in SentEval's folder"
-    return data, {"text": form, "data": dict(sorted(folder.checksums.items()))}
+    return data, {"text": form, "datasets": names, "data": dict(sorted(folder.checksums.items()))}
 
 
 @eval.command(short_help="Evaluate on word sets: expansion, union, intersection, difference.")
 @VECTORS
 @opt.option("--split", type=click.Choice(["test", "val", "train"]), default="test", help="Split of the data.")
-@opt.option("--method", "patterns", multiple=True, help="Method or pattern, such as 'none/crisp/*'; repeat for more.")
-@opt.option("--against", help="Baseline method for the significance tests.  [default: the paper's method]")
-@opt.option("--column", "columns", type=click.Choice(COLUMNS), multiple=True, help="Column to print; repeat for more.")
-@opt.option("--ranks", type=click.Path(), help="Write a chart of the ranks for single sets to an image file.")
-@eval_options
+@opt.option(
+    "--method",
+    "patterns",
+    multiple=True,
+    help="Method or pattern, such as 'none/crisp/*'; repeat for more.  [default: all]",
+)
+@opt.option(
+    "--against",
+    help="Baseline method for the significance tests.  [default: none/crisp/lattice(alpha=0.5), the paper's]",
+)
+@opt.option(
+    "--column",
+    "columns",
+    type=click.Choice(COLUMNS),
+    multiple=True,
+    help="Column to print; repeat for more.  [default: all]",
+)
+@opt.option(
+    "--ranks", type=click.Path(), help="Write a chart of the ranks in the task Set to a .png, .svg or .pdf file."
+)
+@eval_options("Use at most N queries per task.")
 def sets(
     names: tuple[str, ...],
     split: str,
@@ -132,6 +161,9 @@ def sets(
     shared: EvalOptions,
 ) -> None:
     """Evaluate word sets on text concept set retrieval (LDA-1k).
+
+    DIR holds lda-1k/vocab.txt with one word per line, and lda-1k/sets_test.tsv, sets_val.tsv and sets_train.tsv with
+    one set per line, its words separated by tabs.
 
     A query gives 5 words of a set, and the other words of the set must be found among 17,016 words. Methods are named
     preprocessing/leaf/logic: how vectors are preprocessed, how a set is represented, and how sets are combined. Recall
@@ -153,7 +185,7 @@ def sets(
     from softset.search.words import load_words
 
     if ranks and shared.resume:
-        raise click.UsageError("--ranks needs all ranks, which an interrupted run has lost: leave out --resume")
+        raise click.UsageError("--ranks cannot be combined with --resume: an interrupted run does not store all ranks")
     baseline, folder = choose_methods([against or BASELINE.name])[0], DataFolder(shared.data)
     methods = choose_methods(patterns, baseline=baseline)
     concepts = read_concepts(folder)
@@ -186,17 +218,20 @@ def sets(
 
 
 @eval.command(short_help="Evaluate on judgements of translations: WMT18 to English.")
-@opt.option("--pair", "pairs", multiple=True, required=True, help="Language pair such as cs-en, or all.")
-@opt.metrics(note="  [default: variants of bertscore and subspace, and average]")
+@opt.option(
+    "--pair", "pairs", multiple=True, required=True, help="Language pair, such as cs-en, or all; repeat for more."
+)
+@opt.metrics(note="  [default: softset, average, and variants of bertscore and subspace]")
 @TRANSPORT
 @opt.encoder_options
-@eval_options
+@eval_options("Use only the first N judged segments of each language pair.")
 def wmt(pairs: tuple[str, ...], metrics: tuple[str, ...], transport: bool, shared: EvalOptions, **options: Any) -> None:
     """Measure Kendall's tau between metrics and human judgements of translations into English.
 
     tau is 1 if a metric always scores the better of two translations higher, and -1 if it never does. Each metric has
     rows for its score, its precision P and its recall R; METRIC+chance applies chance rescaling. DIR holds
-    wmt18/cs-en/ref.txt, hyp/SYSTEM.txt, darr.tsv and so on. Marks show paired tests against bertscore.
+    wmt18/cs-en/ref.txt, hyp/SYSTEM.txt, darr.tsv and so on. Marks show significant differences from bertscore (paired
+    tests).
 
     \b
     Examples:
@@ -206,7 +241,6 @@ def wmt(pairs: tuple[str, ...], metrics: tuple[str, ...], transport: bool, share
     """
     from importlib.metadata import version
 
-    from softset.encoders.loading import load_encoder
     from softset.evaluation.data import DataFolder
     from softset.evaluation.methods import choose_methods
     from softset.evaluation.translations import CHRF, METRICS, TranslationEvaluation, all_parts, sentence_chrf
@@ -223,33 +257,21 @@ def wmt(pairs: tuple[str, ...], metrics: tuple[str, ...], transport: bool, share
     except MissingExtraError as error:
         chrf = None
         note(f"left out: {CHRF} ({error})")
-    with ProgressBar("translations") as progress:
-        settings = (shared.samples, shared.seed, note, progress)
-        evaluation = TranslationEvaluation(load_encoder(**options), methods, *settings, chrf=chrf)
-        made_by = evaluation.settings(facts)
-        shared.run("wmt", made_by, lambda parts: evaluation.table(data, parts=parts, facts=facts))
+    shared.evaluate(TranslationEvaluation, methods, data, facts, options, unit="translations", chrf=chrf)
 
 
 @eval.command(short_help="Measure how scores depend on the length of texts.")
-@DATASETS
-@TEXT_FORM
+@dataset_options
 @opt.metrics(note="  [default: softset, subspace, bertscore, average]")
 @TRANSPORT
 @opt.encoder_options
-@eval_options
-def lengths(
-    datasets: tuple[str, ...],
-    text_form: Any,
-    metrics: tuple[str, ...],
-    transport: bool,
-    shared: EvalOptions,
-    **options: Any,
-) -> None:
+@eval_options("Use at most N pairs of each kind, unrelated and alike.")
+def lengths(metrics: tuple[str, ...], transport: bool, shared: EvalOptions, **options: Any) -> None:
     """Correlate scores with the number of tokens of the references and of the candidates.
 
     Pairs are unrelated (random sentences of the STS datasets) or alike (pairs that people rated 4 or more out of 5).
-    Means are given for references of 1-8, 9-16, 17-32, and 33 or more tokens. --limit is the number of pairs of each
-    kind. "METRIC P" and "METRIC R" are precision and recall; METRIC+chance applies chance rescaling.
+    Means are given for references of 1-8, 9-16, 17-32, and 33 or more tokens. "METRIC P" and "METRIC R" are precision
+    and recall; METRIC+chance applies chance rescaling.
 
     \b
     Examples:
@@ -257,28 +279,22 @@ def lengths(
       softset eval lengths --data DIR --metric 'bertscore R' --metric 'subspace+chance R' --limit 3000
       softset eval lengths --data DIR --out results --resume
     """
-    from softset.encoders.loading import load_encoder
     from softset.evaluation.lengths import METRICS, LengthEvaluation
     from softset.evaluation.methods import choose_methods
 
     methods = choose_methods(metrics or METRICS, transport=transport, note=note)
-    data, facts = _read_sts(shared.data, datasets, text_form, None)
-    facts["datasets"] = [dataset.name for dataset in data]
-    with ProgressBar("sentences") as progress:
-        settings = (shared.samples, shared.seed, note, progress)
-        evaluation = LengthEvaluation(load_encoder(**options), methods, *settings, limit=shared.limit)
-        made_by = evaluation.settings(facts)
-        shared.run("lengths", made_by, lambda parts: evaluation.table(data, parts=parts, facts=facts))
+    data, facts = _read_sts(shared, options, None)
+    shared.evaluate(LengthEvaluation, methods, data, facts, options, limit=shared.limit)
 
 
 @eval.command(short_help="Measure the coverage and speed of word vectors.")
 @VECTORS
-@eval_options
+@eval_options("Use only the first N test sets of LDA-1k.", resampled=False)
 def words(names: tuple[str, ...], shared: EvalOptions) -> None:
-    """Compute the share of the data's words that have vectors, and the speed of lookup and search.
+    """Compute which share of the datasets' words has a vector, and the speed of lookup and search.
 
-    For LDA-1k, these are the words of the vocabulary, of the test queries, and of the sets to be found. For STS, these
-    are all occurrences of words in the test pairs.
+    For LDA-1k, the words are those of the vocabulary, of the test queries and of the sets to be found. For STS, every
+    occurrence of a word in the test pairs counts.
 
     \b
     Example:

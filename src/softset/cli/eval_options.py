@@ -9,10 +9,23 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from softset.cli import options as opt
-from softset.cli.output import note, on_interrupt
+from softset.cli.output import ProgressBar, note, on_interrupt
 
 if TYPE_CHECKING:
     from softset.evaluation.tables import ResultTable
+
+DATA = opt.option(
+    "--data",
+    type=click.Path(),
+    help="Folder with the datasets, in subfolders sts, lda-1k and wmt18.  [default: $SOFTSET_DATA]",
+)
+OUTPUTS = (
+    opt.option("--json", "form", flag_value="json", help="Print JSON."),
+    opt.option("--markdown", "form", flag_value="markdown", help="Print a Markdown table."),
+    opt.option("--latex", "form", flag_value="latex", help="Print a LaTeX table; it needs the package booktabs."),
+    opt.option("--plot", type=click.Path(), help="Write a chart to a .png, .svg or .pdf file."),
+    opt.option("--out", type=click.Path(), help="Output folder for the table as .json and .md."),
+)
 
 
 @dataclass(frozen=True)
@@ -21,12 +34,12 @@ class EvalOptions:
 
     data: str | None
     limit: int | None
-    samples: int
-    seed: int
     form: str | None
     plot: str | None
     out: str | None
-    resume: bool
+    samples: int = 0
+    seed: int = 0
+    resume: bool = False
 
     def __post_init__(self) -> None:
         if self.plot:
@@ -34,7 +47,25 @@ class EvalOptions:
 
             check_plot(Path(self.plot))
         if self.resume and not self.out:
-            raise click.UsageError("--resume continues a folder: name it with --out")
+            raise click.UsageError("--resume needs --out: it continues the run that writes this folder")
+
+    def evaluate(
+        self,
+        kind: Any,
+        methods: Any,
+        data: Any,
+        facts: dict[str, Any],
+        options: Any,
+        unit: str = "sentences",
+        **more: Any,
+    ) -> None:
+        """Compute, save and print the table of a `MetricEvaluation`; `options` are those of the encoder."""
+        from softset.encoders.loading import load_encoder
+
+        with ProgressBar(unit) as progress:
+            evaluation = kind(load_encoder(**options), methods, self.samples, self.seed, note, progress, **more)
+            made_by = evaluation.settings(facts)
+            self.run(kind.TASK, made_by, lambda parts: evaluation.table(data, parts=parts, facts=facts))
 
     def run(
         self,
@@ -66,23 +97,24 @@ class EvalOptions:
         click.echo(getattr(table, f"to_{self.form or 'text'}")())
 
 
-def eval_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that all tasks share; the command gets them as one argument `shared`."""
+def eval_options(limit: str, *, resampled: bool = True) -> opt.Decorator:
+    """Return a decorator that adds the options of a task; the command gets them as one argument `shared`.
 
-    @wraps(command)
-    def with_shared(**options: Any) -> Any:
-        shared = EvalOptions(**{field.name: options.pop(field.name) for field in fields(EvalOptions)})
-        return command(shared=shared, **options)
+    Args:
+        limit: the help text of --limit.
+        resampled: whether the task has bootstrap samples and a checkpoint.
+    """
 
-    return opt.add_options(
-        opt.option("--data", type=click.Path(), help="Folder of evaluation data.  [default: $SOFTSET_DATA]"),
-        opt.option("--limit", type=click.IntRange(1), help="Use only the first N rows of each dataset."),
-        opt.SAMPLES,
-        opt.seed(12345),
-        opt.option("--json", "form", flag_value="json", help="Print JSON."),
-        opt.option("--markdown", "form", flag_value="markdown", help="Print a Markdown table."),
-        opt.option("--latex", "form", flag_value="latex", help="Print a LaTeX table for the package booktabs."),
-        opt.option("--plot", type=click.Path(), help="Write a chart to a .png, .svg or .pdf file."),
-        opt.option("--out", type=click.Path(), help="Output folder for the table as .json and .md."),
-        opt.option("--resume", is_flag=True, help="Continue an interrupted run with the same --out."),
-    )(with_shared)
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(command)
+        def with_shared(**options: Any) -> Any:
+            shared = {field.name: options.pop(field.name) for field in fields(EvalOptions) if field.name in options}
+            return command(shared=EvalOptions(**shared), **options)
+
+        return opt.add_options(DATA, opt.option("--limit", type=click.IntRange(1), metavar="N", help=limit), *more)(
+            with_shared
+        )
+
+    resume = opt.option("--resume", is_flag=True, help="Continue an interrupted run with the same --out.")
+    more = (opt.SAMPLES, opt.seed(12345), *OUTPUTS, resume) if resampled else OUTPUTS
+    return decorate

@@ -14,16 +14,7 @@ HINT = "--data must name the folder that contains sts, lda-1k and wmt18"
 
 
 class DataFolder:
-    """A folder of evaluation data; it records the SHA-256 of every file that was read.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "pairs.tsv")
-    ...     _ = path.write_text("score\\ttext\\n4.5\\tA red book.\\n")
-    ...     data = DataFolder(folder)
-    ...     data.table("pairs.tsv", ["score", "text"], [float, str]), sorted(data.checksums)
-    ([(4.5, 'A red book.')], ['pairs.tsv'])
-    """
+    """A folder of evaluation data; it records the SHA-256 of every file that was read."""
 
     def __init__(self, folder: str | os.PathLike[str] | None = None) -> None:
         name = folder if folder is not None else os.environ.get(VARIABLE)

@@ -37,11 +37,7 @@ BUCKETS = ((1, 8), (9, 16), (17, 32), (33, None))  # tokens of the reference, bo
 
 
 class PairSample(NamedTuple):
-    """A sample of sentence pairs: unrelated or similar ones.
-
-    >>> len(PairSample("alike", ["A red book."], ["The book is red."]).candidates)
-    1
-    """
+    """A sample of sentence pairs: unrelated or similar ones."""
 
     name: str
     candidates: list[str]
@@ -49,14 +45,7 @@ class PairSample(NamedTuple):
 
 
 def unrelated_pairs(datasets: Sequence[SentencePairs], *, limit: int | None = None, seed: int = 12345) -> PairSample:
-    """Return all distinct sentences as references, each with a random candidate that no dataset pairs it with.
-
-    >>> pairs = SentencePairs("STS-B", np.array([5.0]), ["a book"], ["books"], [""])
-    >>> other = SentencePairs("STS12", np.array([5.0]), ["a pen"], ["pens"], [""])
-    >>> sample = unrelated_pairs([pairs, other])
-    >>> {"books", "a book"} in [{*pair} for pair in zip(sample.candidates, sample.references)]
-    False
-    """
+    """Return all distinct sentences as references, each with a random candidate that no dataset pairs it with."""
     texts = list(dict.fromkeys(text for pairs in datasets for text in (*pairs.references, *pairs.candidates)))
     index = {text: number for number, text in enumerate(texts)}
     excluded = [{number} for number in range(len(texts))]
@@ -83,12 +72,7 @@ def _draw(rng: np.random.Generator, n: int, excluded: set[int]) -> int:
 
 
 def similar_pairs(datasets: Sequence[SentencePairs], *, limit: int | None = None, seed: int = 12345) -> PairSample:
-    """Return the distinct pairs with a gold score of at least 4, in random order, without equal sentences.
-
-    >>> pairs = SentencePairs("STS-B", np.array([4.0, 3.9]), ["a book", "a pen"], ["books", "a king"], ["", ""])
-    >>> similar_pairs([pairs])
-    PairSample(name='alike', candidates=['books'], references=['a book'])
-    """
+    """Return the distinct pairs with a gold score of at least 4, in random order, without equal sentences."""
     gold = np.concatenate([pairs.gold for pairs in datasets])
     scored = zip(_text_pairs(datasets), gold, strict=True)  # STS-B repeats pairs of STS12 to STS16
     distinct = list(dict.fromkeys(pair for pair, score in scored if score >= MIN_GOLD and pair[0] != pair[1]))
@@ -102,13 +86,6 @@ class LengthEvaluation(MetricEvaluation):
 
     Attributes:
         limit: Number of pairs of each sample, or None for all.
-
-    >>> import softset
-    >>> texts = ["a red book", "a pen", "the king of the green field", "his mother"]
-    >>> pairs = SentencePairs("STS-B", np.array([5.0, 1.0]), texts[:2], texts[2:], ["", ""])
-    >>> evaluation = LengthEvaluation(softset.load_encoder("words"), [ScoringMethod.parse("subspace R")], samples=9)
-    >>> [(row.dataset, row.metric, row.n) for row in evaluation.table([pairs]).rows][-2:]
-    [('alike', 'spearman candidate', 1), ('alike 1-8', 'mean', 1)]
     """
 
     TASK: ClassVar[str] = "lengths"

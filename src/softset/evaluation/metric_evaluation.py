@@ -24,11 +24,7 @@ Result = tuple[ResultRow, Estimate]
 
 
 class TimedScores(NamedTuple):
-    """The scores (n,) of a method, and the seconds that its metric took without encoding and pairing.
-
-    >>> TimedScores(np.ones(3), 0.1).seconds
-    0.1
-    """
+    """The scores (n,) of a method, and the seconds that its metric took without encoding and pairing."""
 
     values: np.ndarray
     seconds: float
@@ -37,14 +33,7 @@ class TimedScores(NamedTuple):
 def score_blocks(
     methods: Sequence[ScoringMethod], blocks: Iterable[tuple[slice, Pairs]], n: int, moment: np.ndarray | None = None
 ) -> dict[str, TimedScores]:
-    """Return the scores of n pairs by every method; chance rescaling uses the second moment.
-
-    >>> from softset.encoders.tokensets import TokenSets
-    >>> sets = TokenSets.from_arrays([[[1.0, 0.0]], [[0.6, 0.8]]])
-    >>> pairs = Pairs.of(sets, sets, np.array([0]), np.array([1]))
-    >>> score_blocks([ScoringMethod.parse("subspace")], [(slice(0, 1), pairs)], 1)["subspace"].values.round(3)
-    array([0.6])
-    """
+    """Return the scores of n pairs by every method; chance rescaling uses the second moment."""
     computations = {method.computation: method for method in methods}
     numbers = {name: np.zeros((3, n)) for name in computations}
     seconds = dict.fromkeys(computations, 0.0)
@@ -105,13 +94,7 @@ class MetricEvaluation:
         return {"encoder": self.encoder.signature, **options, **self.FACTS}
 
     def settings(self, data: dict[str, Any]) -> dict[str, Any]:
-        """Return the settings that must be equal when an interrupted run is resumed.
-
-        >>> import softset
-        >>> evaluation = MetricEvaluation(softset.load_encoder("words"), [ScoringMethod.parse("average")])
-        >>> evaluation.settings({"limit": 3})["methods"]
-        ['average']
-        """
+        """Return the settings that must be equal when an interrupted run is resumed."""
         names = [method.name for method in self.methods]
         return {"softset": __version__, "methods": names, **self._facts(), **data}
 

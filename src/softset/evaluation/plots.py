@@ -22,12 +22,7 @@ ERROR_BARS = {"error_kw": {"elinewidth": 0.7, "capsize": 1.2, "capthick": 0.7, "
 
 
 def check_plot(path: Path) -> None:
-    """Raise an error, before the work is done, if a plot cannot be written to a path.
-
-    >>> check_plot(Path("bars.gif"))
-    Traceback (most recent call last):
-    softset.errors.InputError: bars.gif is not a .png, .svg or .pdf file: a plot is written in one of these formats
-    """
+    """Raise an error, before the work is done, if a plot cannot be written to a path."""
     if path.suffix.lower() not in FORMATS:
         raise InputError(f"{path} is not a .png, .svg or .pdf file: a plot is written in one of these formats")
     if not path.absolute().parent.is_dir():
@@ -36,12 +31,7 @@ def check_plot(path: Path) -> None:
 
 
 def save_plot(table: ResultTable, path: Path) -> None:
-    """Draw a panel per dataset and metric, with a bar per method, its interval, and a line at the baseline.
-
-    >>> save_plot(ResultTable("empty", ()), Path("bars.png"))
-    Traceback (most recent call last):
-    softset.errors.InputError: the table has no rows to draw
-    """
+    """Draw a panel per dataset and metric, with a bar per method, its interval, and a line at the baseline."""
     if not table.rows:
         raise InputError("the table has no rows to draw")
     check_plot(path)
@@ -83,12 +73,7 @@ def _errors(rows: Sequence[ResultRow]) -> np.ndarray:
 
 
 def save_ranks(ranks: Mapping[str, npt.ArrayLike], path: Path) -> None:
-    """Draw, for each method's ranks of the targets (from 1), the share of targets found up to each rank.
-
-    >>> save_ranks({}, Path("ranks.png"))
-    Traceback (most recent call last):
-    softset.errors.InputError: there are no ranks to draw
-    """
+    """Draw, for each method's ranks of the targets (from 1), the share of targets found up to each rank."""
     curves = {name: np.sort(np.asarray(values, dtype=np.float64).ravel()) for name, values in ranks.items()}
     if not curves or not all(map(len, curves.values())):
         raise InputError("there are no ranks to draw")

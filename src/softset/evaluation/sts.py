@@ -38,13 +38,6 @@ class StsEvaluation(MetricEvaluation):
     Attributes:
         all_correlations: Also compute Pearson's r and the mean rho over sub-datasets.
         padded_batch: Also score the pairs as the paper's code does, in padded batches of this size.
-
-    >>> import softset
-    >>> gold, texts = np.array([5.0, 1.0, 0.0]), ["a red book", "a pen", "a green field"]
-    >>> pairs = SentencePairs("STSB-dev", gold, texts, ["the book is red", "a king", "his mother"], ["", "", ""])
-    >>> evaluation = StsEvaluation(softset.load_encoder("words"), [ScoringMethod.parse("average")], samples=9)
-    >>> evaluation.table([pairs]).value("average", "STSB-dev", "spearman")
-    1.0
     """
 
     TASK: ClassVar[str] = "sts"
@@ -156,7 +149,9 @@ def padded_sets(encoder: Encoder, texts: Sequence[str]) -> TokenSets:
     """
     network = getattr(encoder, "encoder", encoder)  # a cache stores no padding
     if not isinstance(network, ContextualEncoder):
-        raise InputError("--paper-code needs a model that pads its texts, and word vectors do not: use minilm")
+        raise InputError(
+            "--paper-code needs a model that pads batches of texts, such as minilm: word vectors have no padding"
+        )
     states = network.padded_states(texts)
     n, length, d = states.shape
     zeros = np.zeros(n, dtype=np.int64)

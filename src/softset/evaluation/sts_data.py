@@ -88,17 +88,7 @@ SICK-R, STSB-train, STSB-dev, SICK-train, SICK-trial
 def read_datasets(
     data: DataFolder, names: Sequence[str], text: TextForm = "raw", limit: int | None = None
 ) -> list[SentencePairs]:
-    """Read the first `limit` pairs of each dataset; `text` chooses between sts/raw and sts/tokenised.
-
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     Path(folder, "sts", "raw").mkdir(parents=True)
-    ...     lines = ["\\t".join(COLUMNS), "4.5\\tA red book.\\tThe book is red.\\tMSRpar"]
-    ...     _ = Path(folder, "sts", "raw", "STS12.tsv").write_text("\\n".join(lines))
-    ...     read_datasets(DataFolder(folder), ["STS12"])[0].candidates
-    ['The book is red.']
-    """
+    """Read the first `limit` pairs of each dataset; `text` chooses between sts/raw and sts/tokenised."""
     senteval = senteval_folder(data)
     if senteval is not None and text == "tokenised":
         raise InputError(f"{data.path} is SentEval's folder, which has one form of each text: leave out --text-form")

@@ -88,11 +88,7 @@ class ResultTable:
         return list(dict.fromkeys((row.dataset, row.metric) for row in self.rows))
 
     def row(self, method: str, dataset: str, metric: str) -> ResultRow | None:
-        """Return the row of a method, dataset and metric, or None.
-
-        >>> ResultTable("empty", ()).row("subspace", "STS12", "spearman") is None
-        True
-        """
+        """Return the row of a method, dataset and metric, or None."""
         return self._by_key.get((method, dataset, metric))
 
     @cached_property
@@ -100,15 +96,10 @@ class ResultTable:
         return {(row.method, row.dataset, row.metric): row for row in reversed(self.rows)}
 
     def value(self, method: str, dataset: str, metric: str) -> float:
-        """Return the value of a method, dataset and metric; raise InputError if there is none.
-
-        >>> ResultTable("empty", ()).value("subspace", "STS12", "spearman")
-        Traceback (most recent call last):
-        softset.errors.InputError: there is no spearman of subspace on STS12 in this table
-        """
+        """Return the value of a method, dataset and metric; raise InputError if there is none."""
         row = self.row(method, dataset, metric)
         if row is None:
-            raise InputError(f"there is no {metric} of {method} on {dataset} in this table")
+            raise InputError(f"the table has no {metric} of {method} on {dataset}")
         return row.value
 
     def cell(self, method: str, dataset: str, metric: str) -> str:
@@ -135,11 +126,7 @@ class ResultTable:
         return (BETTER if better else WORSE) * (2 if row.p < 0.01 else 1)
 
     def to_json(self) -> str:
-        """Return the rows as a JSON list.
-
-        >>> ResultTable("empty", ()).to_json()
-        '[]'
-        """
+        """Return the rows as a JSON list."""
         return json.dumps([asdict(row) for row in self.rows], allow_nan=False)
 
     def to_text(self) -> str:
@@ -198,14 +185,7 @@ class ResultTable:
         return [f"{marks} (paired test: one mark p < .05, two marks p < .01)."]
 
     def save(self, folder: str | os.PathLike[str], name: str) -> list[Path]:
-        """Write NAME.json and NAME.md to a folder and return the two paths.
-
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     _ = ResultTable("STS", (ResultRow("sts", "STS12", "average", "rho", 0.5, 9),)).save(folder, "sts")
-        ...     ResultTable.load(f"{folder}/sts.json").value("average", "STS12", "rho")
-        0.5
-        """
+        """Write NAME.json and NAME.md to a folder and return the two paths."""
         target = Path(folder)
         target.mkdir(parents=True, exist_ok=True)
         facts = {"softset": __version__, "date": f"{datetime.now(UTC):%Y-%m-%d}", **self.facts}
@@ -219,12 +199,7 @@ class ResultTable:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "ResultTable":
-        """Read a JSON file written by `save`.
-
-        >>> ResultTable.load("missing.json")
-        Traceback (most recent call last):
-        FileNotFoundError: [Errno 2] No such file or directory: 'missing.json'
-        """
+        """Read a JSON file written by `save`."""
         content = read_json(path, remedy="create it again")
         try:
             rows = tuple(ResultRow(**row) for row in content["rows"])

@@ -42,16 +42,7 @@ class LanguagePair:
 
 
 def choose_pairs(data: DataFolder, names: Iterable[str]) -> list[str]:
-    """Return the language pairs with these names; "all" means every pair in the folder.
-
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     Path(folder, "wmt18", "cs-en").mkdir(parents=True)
-    ...     Path(folder, "wmt18", "cs-en", "darr.tsv").touch()
-    ...     choose_pairs(DataFolder(folder), ["cs-en"]), choose_pairs(DataFolder(folder), ["all"])
-    (['cs-en'], ['cs-en'])
-    """
+    """Return the language pairs with these names; "all" means every pair in the folder."""
     known = sorted(path.parent.name for path in (data.path / FOLDER).glob("*/darr.tsv"))
     if not known:
         raise FileError(f"{data.path / FOLDER} has no language pairs: it needs folders such as cs-en with a darr.tsv")
@@ -63,20 +54,7 @@ def choose_pairs(data: DataFolder, names: Iterable[str]) -> list[str]:
 
 
 def read_pair(data: DataFolder, name: str, limit: int | None = None) -> LanguagePair:
-    """Return the judgements of one language pair; `limit` counts segments that have judgements.
-
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     pair = Path(folder, "wmt18", "cs-en")
-    ...     (pair / "hyp").mkdir(parents=True)
-    ...     for name, text in (("ref.txt", "A pen."), ("hyp/new.txt", "a pen"), ("hyp/old.txt", "the feather")):
-    ...         _ = (pair / name).write_text(f"{text}\\n")
-    ...     _ = (pair / "darr.tsv").write_text("\\t".join(COLUMNS) + "\\n1\\tnew\\told\\t90\\t40\\n")
-    ...     judgements = read_pair(DataFolder(folder), "cs-en")
-    >>> judgements.translations, judgements.better, judgements.worse
-    (['a pen', 'the feather'], array([0]), array([1]))
-    """
+    """Return the judgements of one language pair; `limit` counts segments that have judgements."""
     folder = f"{FOLDER}/{name}"
     references = data.lines(f"{folder}/ref.txt")
     rows = data.table(f"{folder}/darr.tsv", COLUMNS, [int, str, str, finite_number, finite_number])
@@ -97,7 +75,7 @@ def read_pair(data: DataFolder, name: str, limit: int | None = None) -> Language
     for system, lines in texts.items():
         if len(lines) != len(references):
             counts = f"{len(lines):,} lines, but ref.txt has {len(references):,}"
-            raise FileError(f"{hypotheses / system}.txt has {counts}: both need the same")
+            raise FileError(f"{hypotheses / system}.txt has {counts}: both need one line per segment")
     segment_index = {sid: index for index, sid in enumerate(segments)}
     translation_index = {key: index for index, key in enumerate(judged)}
     return LanguagePair(

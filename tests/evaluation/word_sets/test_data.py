@@ -128,5 +128,5 @@ def test_sets_with_few_known_words_are_left_out(concepts) -> None:
 
 
 def test_vectors_with_too_few_words_are_refused(concepts) -> None:
-    with pytest.raises(InputError, match="no two sets make a query of Union"):
+    with pytest.raises(InputError, match="there are no queries for the task Union"):
         drawn(concepts, known=np.zeros(len(concepts.words), dtype=bool))

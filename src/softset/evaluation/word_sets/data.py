@@ -66,18 +66,7 @@ class Concepts:
 
 
 def read_concepts(data: DataFolder) -> Concepts:
-    """Return the vocabulary and the sets of all three splits; raise FileError with the line of invalid input.
-
-    >>> import tempfile, pathlib
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     pathlib.Path(folder, "lda-1k").mkdir()
-    ...     for name in ("vocab.txt", "sets_train.tsv"):
-    ...         _ = pathlib.Path(folder, "lda-1k", name).write_text("red\\n")
-    ...     read_concepts(DataFolder(folder))
-    Traceback (most recent call last):
-    softset.errors.FileError: .../sets_train.tsv has no valid set in line 1: it needs at least 6 distinct words of \
-vocab.txt, separated by tabs
-    """
+    """Return the vocabulary and the sets of all three splits; raise FileError with the line of invalid input."""
     words = tuple(line.rstrip("\r") for line in data.lines(f"{FOLDER}/vocab.txt"))
     index = {word: number for number, word in enumerate(words)}
     if len(index) < len(words) or "" in index or not words:
@@ -128,12 +117,7 @@ class SetTask:
         return len(self.left)
 
     def shown(self, concepts: Concepts, query: int) -> Words:
-        """Return the words that a query shows, for all of its sets together.
-
-        >>> concepts = Concepts(tuple("abcdefg"), ((0, 1, 2, 3, 4, 5), (0, 2, 4, 5, 6, 1)), {})
-        >>> SetTask("Union", (0,), (1,), ((5,),)).shown(concepts, 0)
-        (0, 1, 2, 3, 4, 5, 6)
-        """
+        """Return the words that a query shows, for all of its sets together."""
         sides = [self.left[query], *self.right[query : query + 1]]
         return tuple(sorted({word for side in sides for word in concepts.query(side)}))
 
@@ -141,13 +125,7 @@ class SetTask:
 def draw_tasks(
     concepts: Concepts, known: npt.NDArray[np.bool_], *, split: str, seed: int, limit: int | None = None
 ) -> list[SetTask]:
-    """Return the four tasks, for vectors that contain the known words (v,) of the vocabulary.
-
-    >>> sets = tuple(tuple(range(start, start + 20)) for start in range(0, 40, 5))
-    >>> concepts = Concepts(tuple(map(str, range(60))), sets, {"test": range(4, 8), "train": range(4), "val": range(0)})
-    >>> [(task.name, len(task)) for task in draw_tasks(concepts, np.ones(60, dtype=bool), split="test", seed=1)]
-    [('Set', 4), ('Union', 6), ('Intersect', 13), ('Difference', 10)]
-    """
+    """Return the four tasks, for vectors that contain the known words (v,) of the vocabulary."""
     own = concepts.splits[split]
     usable = [known[list(concepts.query(index))].sum() >= MIN_KNOWN for index in range(len(concepts.sets))]
     pool = range(len(concepts.sets)) if split == "test" else own
@@ -182,7 +160,7 @@ def _pair_task(
         if len(queries) == size:
             break
     if not queries:
-        raise InputError(f"no two sets make a query of {name}: too few shared words, or too few words with a vector")
+        raise InputError(f"there are no queries for the task {name}: no two sets share enough words that have vectors")
     left, right, all_targets, all_leaks = zip(*queries, strict=True)
     return SetTask(name, left, right, all_targets, all_leaks if name == "Difference" else ())
 
