@@ -37,7 +37,7 @@ PRAGMA user_version = 1;
 COMMIT;
 """
 
-EncodeBlock = Callable[[list[str], Progress | None], TokenSets]
+EncodeBlock = Callable[..., TokenSets]  # takes texts, and progress=...
 
 
 class CachedEncoder(WrappedEncoder, TextEncoder):
@@ -46,20 +46,6 @@ class CachedEncoder(WrappedEncoder, TextEncoder):
     The vectors are those of the wrapped encoder, bit for bit. Several processes may share the folder. If the cache
     exceeds `limit` bytes, the least recently used texts are deleted. `repaired` counts the damaged entries that were
     encoded again.
-
-    >>> import tempfile
-    >>> class Letters(TextEncoder):
-    ...     signature, dimensions = "letters", 1
-    ...     def _encode(self, texts, progress):
-    ...         print("encoding", texts)
-    ...         return TokenSets.from_arrays([[[ord(letter)] for letter in text] for text in texts], dimensions=1)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     encoder = CachedEncoder(Letters(), folder)
-    ...     first, second = encoder.encode(["red", "blue"]), encoder.encode(["green", "red"])
-    encoding ['red', 'blue']
-    encoding ['green']
-    >>> second[1].tolist()
-    [[114.0], [101.0], [100.0]]
     """
 
     def __init__(self, encoder: Encoder, folder: str | os.PathLike[str], *, limit: int = DEFAULT_CACHE_LIMIT) -> None:
@@ -74,16 +60,13 @@ class CachedEncoder(WrappedEncoder, TextEncoder):
         self.repaired, self._file = 0, _CacheFile(Path(folder).absolute(), limit)
 
     def _encode(self, texts: Sequence[str], progress: Progress | None) -> TokenSets:
-        def encode(block: list[str], report: Progress | None) -> TokenSets:
-            return self.encoder.encode(block, progress=report)
-
-        return self._cached("sets", texts, encode, progress)
+        return self._cached("sets", texts, self.encoder.encode, progress)
 
     def embed(self, texts: Sequence[str], *, progress: Progress | None = None) -> np.ndarray:
         """Return one pooled vector per text, (n, d), of the wrapped encoder; cached apart from the token sets."""
 
-        def embed(block: list[str], report: Progress | None) -> TokenSets:
-            pooled, zeros = self.encoder.embed(block, progress=report), np.zeros(len(block), dtype=np.int64)
+        def embed(block: Sequence[str], *, progress: Progress | None) -> TokenSets:
+            pooled, zeros = self.encoder.embed(block, progress=progress), np.zeros(len(block), dtype=np.int64)
             return TokenSets(pooled, np.arange(len(block) + 1), None, None, None, zeros, zeros)
 
         checked = check_texts(texts)
@@ -93,7 +76,7 @@ class CachedEncoder(WrappedEncoder, TextEncoder):
     def _cached(self, kind: str, texts: Sequence[str], encode: EncodeBlock, progress: Progress | None) -> TokenSets:
         """Return the token sets of distinct texts; memory holds the result and one block of entries."""
         if not texts:
-            return encode([], progress)
+            return encode([], progress=progress)
         starts = range(0, len(texts), TEXTS_PER_BLOCK)
         return concatenate_blocks(self._block(kind, texts, start, encode, progress) for start in starts)
 
@@ -109,7 +92,7 @@ class CachedEncoder(WrappedEncoder, TextEncoder):
         if missing:
             before = start + len(entries)
             report = None if progress is None else lambda done, _: progress(before + done, len(texts))
-            sets = _readable(encode([block[index] for index in missing], report), len(missing), signature)
+            sets = _readable(encode([block[index] for index in missing], progress=report), len(missing), signature)
             encoded = {keys[index]: sets[row : row + 1] for row, index in enumerate(missing)}
             self._file.write(encoded)
             entries |= encoded

@@ -24,11 +24,6 @@ def max_sequence_length(config: Mapping[str, Any], tokenizer_limit: Any = None) 
     """Return the maximum number of tokens from a model's config and its tokenizer's limit.
 
     A tokenizer without a limit reports a very large integer, which is ignored.
-
-    >>> max_sequence_length({"max_position_embeddings": 514, "model_type": "roberta", "pad_token_id": 1})
-    512
-    >>> max_sequence_length({"model_type": "t5"}, tokenizer_limit=10**30)
-    512
     """
     lengths = [config[key] for key in LENGTH_KEYS if isinstance(config.get(key), int) and config[key] > 0]
     pad = config.get("pad_token_id")

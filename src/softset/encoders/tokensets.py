@@ -14,6 +14,7 @@ from softset.io.text import counted, there_are
 from softset.vectors.rows import concatenate_rows, group_means
 
 FLOAT_TYPES = (np.float16, np.float32, np.float64)
+ROW_FIELDS, TEXT_FIELDS = ("vectors", "tokens", "spans", "lengths"), ("truncated", "unknown", "text_hashes")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -99,18 +100,10 @@ class TokenSets:
                 pair = f"{first.signature!r}, {part.signature!r}"
                 raise InputError(f"token sets of two encoders cannot be joined: {pair}")
         specials = [part.special for part in parts if part.special is not None]
-        return cls(
-            concatenate_rows([part.vectors for part in parts]),
-            offsets_from_counts(np.concatenate([part.counts for part in parts])),
-            _concatenate_known([part.tokens for part in parts]),
-            _concatenate_known([part.spans for part in parts]),
-            TokenSets.concatenate(specials) if len(specials) == len(parts) else None,
-            np.concatenate([part.truncated for part in parts]),
-            np.concatenate([part.unknown for part in parts]),
-            parts[0].signature,
-            _concatenate_known([part.lengths for part in parts]),
-            _concatenate_known([part.text_hashes for part in parts]),
-        )
+        special = TokenSets.concatenate(specials) if len(specials) == len(parts) else None
+        offsets = offsets_from_counts(np.concatenate([part.counts for part in parts]))
+        fields = {name: _concatenate([getattr(part, name) for part in parts]) for name in (*ROW_FIELDS, *TEXT_FIELDS)}
+        return replace(first, offsets=offsets, special=special, **fields)
 
     def __add__(self, other: Self) -> Self:
         if not isinstance(other, TokenSets):
@@ -203,18 +196,12 @@ class TokenSets:
     def _select(self, rows: slice | np.ndarray, offsets: np.ndarray, texts: range | np.ndarray) -> Self:
         """Return the given rows, which are all rows of the given texts."""
         index = slice(texts.start, texts.stop) if isinstance(texts, range) else texts
-        return replace(
-            self,
-            vectors=self.vectors[rows],
-            offsets=offsets,
-            tokens=None if self.tokens is None else self.tokens[rows],
-            spans=None if self.spans is None else self.spans[rows],
-            lengths=None if self.lengths is None else self.lengths[rows],
-            text_hashes=None if self.text_hashes is None else self.text_hashes[index],
-            special=None if self.special is None else self.special.take(texts),
-            truncated=self.truncated[index],
-            unknown=self.unknown[index],
-        )
+        fields: dict[str, Any] = {}
+        for names, selection in ((ROW_FIELDS, rows), (TEXT_FIELDS, index)):
+            arrays = {name: getattr(self, name) for name in names}
+            fields |= {name: None if array is None else array[selection] for name, array in arrays.items()}
+        special = None if self.special is None else self.special.take(texts)
+        return replace(self, offsets=offsets, special=special, **fields)
 
     def astype(self, dtype: Any) -> Self:
         """Return the same sets in another precision; float16 halves the memory and keeps three digits.
@@ -309,8 +296,8 @@ def _common_dimension(rows: Sequence[np.ndarray], dimensions: int | None) -> int
         raise ShapeError("all sets are empty, so their dimension is not known: give dimensions=...")
     for text, array in enumerate(rows):
         if array.shape[1] not in (0, d):
-            found = counted(array.shape[1], "dimension")
-            raise AmbientError(f"the vectors of text {text} have {found}, but {d} were expected")
+            dimension = counted(array.shape[1], "dimension")
+            raise AmbientError(f"the vectors of text {text} have {dimension}, but {d} were expected")
     return d
 
 
@@ -328,7 +315,7 @@ def _check_tokens(tokens: Iterable[Sequence[str]], counts: np.ndarray) -> np.nda
     return string_array([token for names in texts for token in names])
 
 
-def _concatenate_known(parts: Sequence[np.ndarray | None]) -> np.ndarray | None:
+def _concatenate(parts: Sequence[np.ndarray | None]) -> Any:
     """Return the concatenation, or None if any part is None."""
     known = [part for part in parts if part is not None]
-    return np.concatenate(known) if len(known) == len(parts) else None
+    return concatenate_rows(known) if len(known) == len(parts) else None

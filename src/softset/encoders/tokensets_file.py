@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from softset.encoders.tokensets import FLOAT_TYPES, TokenSets, string_array
+from softset.encoders.tokensets import FLOAT_TYPES, ROW_FIELDS, TEXT_FIELDS, TokenSets, string_array
 from softset.errors import FileError
 from softset.io.arrays import map_tensors, read_array, write_tensors
 from softset.io.atomic import new_folder
@@ -50,18 +50,8 @@ def open_sets(path: str | os.PathLike[str]) -> TokenSets:
 
 def arrays_from_sets(sets: TokenSets, prefix: str = "") -> dict[str, np.ndarray]:
     """Return the arrays that represent token sets in a file."""
-    arrays = {
-        "vectors": sets.vectors,
-        "offsets": sets.offsets,
-        "truncated": sets.truncated,
-        "unknown": sets.unknown,
-    }
-    if sets.spans is not None:
-        arrays["spans"] = sets.spans
-    if sets.lengths is not None:
-        arrays["lengths"] = sets.lengths
-    if sets.text_hashes is not None:
-        arrays["text_hashes"] = sets.text_hashes
+    stored = [name for name in (*ROW_FIELDS, *TEXT_FIELDS, "offsets") if name != "tokens"]
+    arrays = {name: array for name in stored if (array := getattr(sets, name)) is not None}
     if sets.tokens is not None:
         arrays |= _encode_tokens(sets.tokens)
     prefixed = {prefix + name: array for name, array in arrays.items()}

@@ -141,10 +141,6 @@ def checkpoint(
         folder: None keeps no parts.
         made_by: what the parts depend on; a run is continued only if it is the same.
         resume: continue an interrupted run; otherwise its folder is an error.
-
-    >>> with checkpoint(None, {}) as parts:
-    ...     load_or_compute(parts, "STS12", lambda: 0.5)
-    0.5
     """
     if folder is None:
         yield None
@@ -204,15 +200,7 @@ class ResumableRows:
 def resumable_file(
     path: str | os.PathLike[str], made_by: Mapping[str, str], *, resume: bool = False
 ) -> Iterator[ResumableRows]:
-    """Write rows to PATH.partial; when the block ends without an error, the complete file appears as PATH.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with resumable_file(f"{folder}/scores.tsv", {"signature": "a"}) as file:
-    ...         file.append(["1", "2"], {"empty": 1})
-    ...     Path(folder, "scores.tsv").read_text()
-    '1\\n2\\n'
-    """
+    """Write rows to PATH.partial; when the block ends without an error, the complete file appears as PATH."""
     target = Path(path).resolve()  # a symbolic link is kept; the file it points to is written
     if target.exists() and not target.is_file():
         raise InputError(f"{path} is a folder or a device, not an ordinary file: name a file, or leave out --out")

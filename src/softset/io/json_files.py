@@ -35,10 +35,7 @@ def read_json(
         missing_ok: return an empty object if the file does not exist, instead of raising FileNotFoundError.
 
     Raises:
-        FileError: the file is not JSON, holds no JSON object, or an object of another kind.
-
-    >>> read_json("absent.json", missing_ok=True)
-    {}
+        FileError: the file is too large, is not JSON, or holds another kind of object.
     """
     try:
         content = json.loads(read_limited(path))

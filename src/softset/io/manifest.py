@@ -30,15 +30,6 @@ class Manifest:
         version: the version of the format.
         noun: what error messages call such a folder.
         remedy: what error messages advise about a damaged folder.
-
-    >>> import tempfile
-    >>> manifest = Manifest("Notes", 1, "a folder of notes", "write them again")
-    >>> with tempfile.TemporaryDirectory() as name:
-    ...     folder = Path(name)
-    ...     _ = (folder / "a.txt").write_text("hello")
-    ...     manifest.write(folder, {"author": "A"})
-    ...     manifest.read(folder)["author"], manifest.verify(folder)
-    ('A', None)
     """
 
     kind: str

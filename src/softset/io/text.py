@@ -9,47 +9,27 @@ def printable(text: str) -> str:
     """Return the text on one line, with each control character replaced by U+FFFD.
 
     File content that reaches a terminal could otherwise move the cursor or change colours.
-
-    >>> printable("red\\x1b[31m\\n")
-    'red\ufffd[31m\ufffd'
     """
     return "".join(character if character.isprintable() else "\ufffd" for character in text)
 
 
 def first_line(error: BaseException) -> str:
-    """Return the first line of an error's message, or the name of its class if the message is empty.
-
-    >>> first_line(ValueError("too long\\ndetails")), first_line(MemoryError())
-    ('too long', 'MemoryError')
-    """
+    """Return the first line of an error's message, or the name of its class if the message is empty."""
     return (str(error).strip() or type(error).__name__).splitlines()[0]
 
 
 def counted(n: int, noun: str) -> str:
-    """Return a number with its noun, in the plural where needed.
-
-    >>> counted(1, "text"), counted(2000, "text"), counted(0, "text")
-    ('1 text', '2,000 texts', '0 texts')
-    """
+    """Return a number with its noun, in the plural where needed, such as "2,000 texts"."""
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
 def there_are(n: int, noun: str) -> str:
-    """Return "there is 1 text", "there are 2 texts" and so on.
-
-    >>> there_are(1, "text"), there_are(2, "text")
-    ('there is 1 text', 'there are 2 texts')
-    """
+    """Return "there is 1 text", "there are 2 texts" and so on."""
     return f"there {'is' if n == 1 else 'are'} {counted(n, noun)}"
 
 
 def check_options(options: Iterable[str], valid: Iterable[str]) -> None:
-    """Raise InputError for the first option that is not valid, with the most similar valid name.
-
-    >>> check_options(["topp"], ["top", "logic"])
-    Traceback (most recent call last):
-    softset.errors.InputError: there is no option 'topp'; did you mean 'top'?
-    """
+    """Raise InputError for the first option that is not valid, with the most similar valid name."""
     from difflib import get_close_matches
 
     names = list(valid)

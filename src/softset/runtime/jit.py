@@ -15,12 +15,7 @@ OPTIONS = {"nogil": True, "fastmath": {"reassoc", "contract", "nsz"}, "error_mod
 
 
 def can_compile() -> bool:
-    """Tell whether numba is installed and works with the installed NumPy.
-
-    >>> from importlib.util import find_spec
-    >>> can_compile() == (find_spec("numba") is not None)
-    True
-    """
+    """Tell whether numba is installed and works with the installed NumPy."""
     return _numba() is not None
 
 
@@ -36,16 +31,6 @@ def compiled(function: Loop) -> Loop:
     """Compile a function at its first call; the machine code is cached if numba finds a writable folder.
 
     The compiled function releases the GIL, so that threads can run it in parallel.
-
-    >>> @compiled
-    ... def total(values):
-    ...     result = 0.0
-    ...     for value in values:
-    ...         result += value
-    ...     return result
-    >>> import numpy as np
-    >>> float(total(np.array([1.0, 2.0])))
-    3.0
     """
     numba = _numba()
     if numba is None:

@@ -65,10 +65,6 @@ def own_threads(enabled: bool = True, threads: int | None = None) -> Iterator[No
 
     BLAS threads wait for more work without sleeping for some time. If multi-threaded products and `in_threads`
     alternate, the waiting threads take a core from the working ones.
-
-    >>> with own_threads():
-    ...     list(in_threads(len, ["a", "bb"]))
-    [1, 2]
     """
     if not enabled:
         yield
@@ -82,21 +78,13 @@ def own_threads(enabled: bool = True, threads: int | None = None) -> Iterator[No
 
 
 def in_threads(function: Callable[[Job], Result], jobs: Iterable[Job]) -> Iterator[Result]:
-    """Yield the results of a function for jobs, in their order; several jobs run in parallel, each on one thread.
-
-    >>> list(in_threads(len, ["a", "bb"]))
-    [1, 2]
-    """
+    """Yield the results of a function for jobs, in their order; several jobs run in parallel, each on one thread."""
     with _one_blas_thread() as available:
         yield from parallel_map(function, jobs, REQUESTED.get() or available)
 
 
 def parallel_map(function: Callable[[Job], Result], jobs: Iterable[Job], threads: int) -> Iterator[Result]:
-    """Yield the results of a function for jobs, in their order, with a number of threads.
-
-    >>> list(parallel_map(len, ["a", "bb"], threads=2))
-    [1, 2]
-    """
+    """Yield the results of a function for jobs, in their order, with a number of threads."""
     if threads == 1:
         yield from map(function, jobs)
         return
@@ -115,11 +103,7 @@ def parallel_map(function: Callable[[Job], Result], jobs: Iterable[Job], threads
 
 
 def on_one_thread(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """Limit BLAS to one thread within a function, which on a busy machine is many times as fast.
-
-    >>> on_one_thread(sum)([1, 2])
-    3
-    """
+    """Limit BLAS to one thread within a function, which on a busy machine is many times as fast."""
 
     @wraps(function)
     def limited(*arguments: Parameters.args, **options: Parameters.kwargs) -> Result:
@@ -130,11 +114,7 @@ def on_one_thread(function: Callable[Parameters, Result]) -> Callable[Parameters
 
 
 def thread_count(threads: int | None) -> int:
-    """Return the given number of threads, OMP_NUM_THREADS, or the number of cores that this process may use.
-
-    >>> thread_count(3)
-    3
-    """
+    """Return the given number of threads, OMP_NUM_THREADS, or the number of cores that this process may use."""
     if threads is not None:
         if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= MAX_THREADS:
             raise InputError(f"threads is {threads!r}, but a whole number from 1 to {MAX_THREADS} was expected")

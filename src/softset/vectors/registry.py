@@ -17,11 +17,7 @@ Progress = Callable[[int, int | None], None]
 
 
 def vectors_folder(name: str | os.PathLike[str] | None = None) -> Path:
-    """Return the folder of word vectors: the bundled ones, imported ones by name, or a folder by its path.
-
-    >>> vectors_folder().name
-    'glove-840b-300d'
-    """
+    """Return the folder of word vectors: the bundled ones, imported ones by name, or a folder by its path."""
     if name is None or name == BUNDLED:
         return bundled_folder(BUNDLED, MANIFEST.kind)
     folder = REGISTRY.folder(name) if isinstance(name, str) else None

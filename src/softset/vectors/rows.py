@@ -27,9 +27,6 @@ def rescale_extreme_rows(rows: np.ndarray) -> np.ndarray:
 
     Products of rows with norms above 1e15 or below 1e-15 would overflow or vanish in float32. Only the direction of
     such rows can be used, so it is all that is kept. The result is the input array if no row is extreme.
-
-    >>> rescale_extreme_rows(np.array([[3e30, 4e30], [3, 4], [0, 0]], dtype=np.float32)).round(3).tolist()
-    [[0.6..., 0.8...], [3.0, 4.0], [0.0, 0.0]]
     """
     norms = np.sqrt(np.vecdot(rows, rows, dtype=np.float64))
     extreme = (norms > LARGEST_NORM) | ((norms > 0) & (norms < SMALLEST_NORM))

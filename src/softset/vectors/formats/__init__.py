@@ -33,14 +33,6 @@ def read_vectors(
 ) -> VectorStream:
     """Read words and vectors block by block from a file in any known format, plain or in a .gz or .zip archive.
 
-    >>> import pathlib, tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder, "glove.txt")
-    ...     _ = path.write_text("red 1 0.5\\nnew york 0 2\\n")
-    ...     stream = read_vectors(path)
-    ...     stream.format, stream.dimensions, [(words, rows.tolist()) for words, rows in stream.blocks]
-    ('text', 2, [(['red', 'new york'], [[1.0, 0.5], [0.0, 2.0]])])
-
     Args:
         path: the file, or a model2vec folder.
         words: the file with the words of a .npy or .safetensors file, one per line. The default is a file of the same
