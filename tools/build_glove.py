@@ -15,9 +15,9 @@ import zipfile
 from pathlib import Path
 
 import numpy as np
+from moments import second_moment, write_moments
 from wordnet import examples
 
-from softset.encoders.moments import second_moment, write_moments
 from softset.encoders.static import WordsEncoder
 from softset.vectors.storage import MANIFEST, write_vectors
 from softset.vectors.vocabulary import Vocabulary

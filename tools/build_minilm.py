@@ -19,12 +19,12 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+from moments import second_moment, write_moments
 from onnx import TensorProto, helper, numpy_helper
 from safetensors.numpy import load
 from wordnet import examples
 
 from softset.encoders.models import MANIFEST
-from softset.encoders.moments import second_moment, write_moments
 from softset.encoders.onnx import open_onnx
 from softset.encoders.pipeline import ContextualEncoder, PipelineOptions
 from softset.runtime.threads import thread_count

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tools.moments import second_moment
 
 from softset import Calibration, Idf, Scorer, TokenSets, load_encoder, metric
-from softset.encoders.moments import second_moment
 from softset.errors import FileError, InputError
 from softset.similarity.metrics.bertscore import BertScore, SubspaceBertScore
 from softset.similarity.metrics.pairs import Pairs

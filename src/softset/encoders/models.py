@@ -5,8 +5,11 @@ import re
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
+import numpy as np
+
 from softset.encoders.onnx import check_weights, onnx_file
 from softset.errors import FileError
+from softset.io.arrays import read_tensors
 from softset.io.assets import bundled_folder
 from softset.io.json_files import read_json
 from softset.io.manifest import Manifest, sha256
@@ -16,7 +19,7 @@ BUNDLED = "minilm"
 KINDS = ("onnx", "transformers", "model2vec")
 REGISTRY = ImportRegistry("models", "models", (BUNDLED, "words"))
 MANIFEST = Manifest("Model", 1, "a model folder of softset", "import the model again with softset models import")
-MOMENTS = "moments.safetensors"  # second moments of token vectors; not weights
+MOMENTS, MOMENTS_KIND = "moments.safetensors", "SecondMoments"  # second moments of token vectors; not weights
 # Configuration and tokenizer. Other names that end in .model may be pickles.
 TEXT_FILES = (
     "*.json", "*.txt", "*.spm", "*.tiktoken", "bpe.codes", "spiece.model", "spm.model", "tokenizer.model",
@@ -122,6 +125,23 @@ def find_moments(folder: Path) -> Path | None:
     """
     path = folder / MOMENTS
     return path if path.is_file() else None
+
+
+def read_moment(path: Path | None, name: str) -> np.ndarray | None:
+    """Return the second moment S (d, d) of one layer in float64, or None if there is no file or no such layer.
+
+    S is the mean of v v^T over unit token vectors v, so its trace is 1. The expected squared membership of an unrelated
+    token in a subspace with projector P is tr(P S). The file holds upper triangles.
+    """
+    triangle = None if path is None else read_tensors(path, MOMENTS_KIND)[0].get(name)
+    if triangle is None:
+        return None
+    d = round((np.sqrt(8 * triangle.size + 1) - 1) / 2)
+    if triangle.ndim != 1 or d * (d + 1) // 2 != triangle.size:
+        raise FileError(f"{path} has {triangle.size} numbers for {name}, not a triangular matrix: create it again")
+    S = np.zeros((d, d))
+    S[np.triu_indices(d)] = triangle
+    return S + np.triu(S, 1).T
 
 
 def read_licence(folder: Path) -> str | None:

@@ -17,7 +17,7 @@ from softset.encoders.batching import (
     split_windows,
 )
 from softset.encoders.collect import RowCollector, merge_words
-from softset.encoders.moments import read_moment
+from softset.encoders.models import read_moment
 from softset.encoders.network import Network, is_causal, run_network
 from softset.encoders.signature import format_signature
 from softset.encoders.texts import check_texts, excerpt

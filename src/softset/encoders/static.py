@@ -8,7 +8,7 @@ import numpy as np
 
 from softset.algebra.arrays import unit_rows
 from softset.encoders.base import Progress, TextEncoder
-from softset.encoders.moments import read_moment
+from softset.encoders.models import read_moment
 from softset.encoders.network import Network
 from softset.encoders.pipeline import ContextualEncoder, PipelineOptions
 from softset.encoders.signature import format_signature
