@@ -5,16 +5,11 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple, Unpack
 
-from softset.encoders.loading import EncoderOptions
 from softset.errors import InputError
 from softset.jobs.cluster import require_ray
 from softset.jobs.inputs import ROWS_PER_BLOCK, column_values, compute_rows, text_problem
 from softset.jobs.run import JobReport, JobSettings, Progress, run_job
-from softset.similarity.idf import Idf
-from softset.similarity.metrics import DEFAULT, Metric
-from softset.similarity.plan import MultiReference
-from softset.similarity.rescaling import Rescale
-from softset.similarity.scorer import Scorer
+from softset.similarity.scorer import Scorer, ScoringOptions
 from softset.similarity.scores import ScoreRow
 
 __all__ = ["Columns", "TableScorer", "score", "score_files"]
@@ -33,12 +28,16 @@ class TableScorer:
 
     Args:
         columns: the names of the columns with ids and texts.
+        model: as in `softset.Scorer`.
         **options: options of `softset.Scorer`; the number of threads is 1 unless it is given.
     """
 
-    def __init__(self, columns: Sequence[str] = Columns(), **options: Any) -> None:
+    def __init__(
+        self, columns: Sequence[str] = Columns(), *, model: Any = "minilm", **options: Unpack[ScoringOptions]
+    ) -> None:
         self.columns = Columns(*columns)
-        self.scorer = Scorer(**{"threads": 1, **options})
+        options.setdefault("threads", 1)
+        self.scorer = Scorer(model, **options)
         if self.scorer.metric.needs_idf and self.scorer.idf is None:
             metric = self.scorer.metric
             raise InputError(f"{metric} needs idf weights of all texts: fit them first, and give idf (--idf FILE)")
@@ -78,21 +77,16 @@ def score(
     dataset: Any,
     *,
     model: Any = "minilm",
-    metric: str | Metric = DEFAULT,
-    rescale: Rescale = None,
-    multi_reference: MultiReference = "best",
-    idf: Idf | None = None,
     workers: int = 2,
     columns: Sequence[str] = Columns(),
-    **options: Unpack[EncoderOptions],
+    **options: Unpack[ScoringOptions],
 ) -> Any:
     """Return a Ray Dataset of scores for a Ray Dataset of pairs, computed lazily like Ray's own transformations.
 
     The dataset has columns with ids, candidates and references. The options are those of `score_files`.
     """
     ray = require_ray()
-    chosen = {"metric": metric, "rescale": rescale, "multi_reference": multi_reference, "idf": idf, **options}
-    arguments = {"columns": tuple(columns), "model": model, **chosen}
+    arguments = {"columns": tuple(columns), "model": model, **options}
     TableScorer(**arguments)  # raises the errors of the options now, not in a worker
     return dataset.map_batches(
         TableScorer,
@@ -109,17 +103,13 @@ def score_files(
     output: str | os.PathLike[str],
     *,
     model: Any = "minilm",
-    metric: str | Metric = DEFAULT,
-    rescale: Rescale = None,
-    multi_reference: MultiReference = "best",
-    idf: Idf | None = None,
     address: str | None = None,
     workers: int = 2,
     columns: Sequence[str] = Columns(),
     block: int = ROWS_PER_BLOCK,
     progress: Progress | None = None,
     drop: bool = False,
-    **options: Unpack[EncoderOptions],
+    **options: Unpack[ScoringOptions],
 ) -> JobReport:
     """Score the pairs of Parquet files into a folder of Parquet files.
 
@@ -128,22 +118,19 @@ def score_files(
     Args:
         pattern: the input files, such as "pairs/*.parquet".
         output: the folder; every worker must be able to reach it and the input.
-        model: as in `softset.Scorer`, like metric, rescale, multi_reference and idf.
-        metric: a metric or its name.
-        rescale: "chance", a `Calibration`, or None.
-        multi_reference: how to combine several references.
-        idf: weights for metrics that use them.
+        model: as in `softset.Scorer`.
         address: the address of a Ray cluster, "auto" for that of this machine; None starts one for the job.
         workers: the number of actors, each with the model and one thread; at most as many as the cluster has CPUs.
         columns: the names of the columns with ids, candidates and references.
         block: rows that are scored and written together: what memory holds, and what a crash can cost.
         progress: called with the number of finished tasks and of all tasks.
         drop: delete the results of rows that are no longer in the input; otherwise these are an error.
-        **options: options of `softset.load_encoder`, such as layer=4.
+        **options: options of `softset.Scorer`: metric, rescale, multi_reference, idf, and those of
+            `softset.load_encoder`, such as layer=4.
     """
     names = Columns(*columns)
-    chosen = {"metric": metric, "rescale": rescale, "multi_reference": multi_reference, "idf": idf, **options}
-    make = partial(TableScorer, names, model=model, **chosen)
-    settings = f"multi_reference:{multi_reference}|columns:{','.join(names)}|block:{block}"
-    job = JobSettings(output, f"{make().scorer.signature(idf=idf)}|{settings}", names, block, make)
+    make = partial(TableScorer, names, model=model, **options)
+    scorer = make().scorer
+    settings = f"multi_reference:{scorer.multi_reference}|columns:{','.join(names)}|block:{block}"
+    job = JobSettings(output, f"{scorer.signature(idf=scorer.idf)}|{settings}", names, block, make)
     return run_job(job, pattern, address=address, workers=workers, progress=progress, drop=drop)

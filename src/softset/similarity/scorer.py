@@ -24,6 +24,15 @@ from softset.similarity.run import TEXT_PAIRS, encode_input, encode_texts, score
 from softset.similarity.scores import ScoreMatrix, ScoreRow, Scores
 
 
+class ScoringOptions(EncoderOptions, total=False):
+    """The keyword options of `Scorer`, for functions that pass them on."""
+
+    metric: str | Metric
+    rescale: Rescale
+    multi_reference: MultiReference
+    idf: Idf | None
+
+
 class Scorer:
     """A model, a metric and their options, for any number of scores.
 
