@@ -56,7 +56,7 @@ def test_options_reach_the_search(run, home: Path) -> None:
     _, out, _ = run("find", "red", "--top", "1", "--percentile", "--json")
     assert json.loads(out)["results"][0]["percentile"] > 99.9
     _, out, _ = run("find", "red", "--min-score", "0.99")
-    assert out == "(no item has this much membership)\n"
+    assert out == "(no item belongs to this query)\n"
     _, out, _ = run("find", "red", "--restrict-vocab", "3000", "--json")
     assert "|restrict:3000|" in json.loads(out)["signature"]
     _, out, _ = run("find", QUERY, "--logic", "lattice", "--alpha", "0.9", "--json", "--top", "1")
@@ -75,7 +75,7 @@ def test_options_reach_the_search(run, home: Path) -> None:
     _, out, _ = run("find", "red & blue", "--plan", "--json", "--logic", "lattice", "--alpha", "0.9")
     assert json.loads(out)["combined"] == "Subspace(dim=1, ambient=300)"
     code, out, err = run("find", "{red, qqzz}", "--skip-unknown", "--top", "1")
-    assert code == 0 and "1 without a vector: qqzz" in err
+    assert code == 0 and "1 text skipped, without a vector: qqzz" in err
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_options_reach_the_search(run, home: Path) -> None:
         (["find", "red", "--named-sets", "absent.toml"], "absent.toml: No such file or directory"),
         (["find", "red", "--logic", "fuzzy"], "is not one of"),
         (["find", "--collection", "absent", "red"], "absent is not a collection"),
-        (["find", "--collection", "absent", "red", "--vectors", "x"], "--vectors is for word vectors"),
+        (["find", "--collection", "absent", "red", "--vectors", "x"], "--vectors has no effect with --collection"),
         (["find", "red", "--min-score", "nan"], "--min-score must be from 0 to 1"),
         (["vectors", "import", "absent.txt", "--name", "x"], "absent.txt: No such file or directory"),
         (["vectors", "info", "absent"], "there are no word vectors and no folder named 'absent'"),
@@ -127,7 +127,7 @@ def test_import_and_use(run, home: Path) -> None:
 def test_collection_from_texts_and_from_vectors(run, home: Path) -> None:
     (home / "books.tsv").write_text("id\ttext\n1\tships and the sea\n2\ta war at sea\n3\tcooking with wine\n4\tqqzz\n")
     code, out, err = run("index", "books.tsv", "--model", "words", "--out", "books.softset")
-    assert code == 0 and "4 items, 300 dimensions, encoder words" in out and "1 item without a word" in err
+    assert code == 0 and "4 items, 300 dimensions, encoder words" in out and "1 item without any word" in err
     _, out, _ = run("find", "--collection", "books.softset", "{sea, ship} - war", "--json")
     hits = json.loads(out)["results"]
     assert [hit["id"] for hit in hits] == ["1", "3", "2"] and hits[0]["text"] == "ships and the sea"

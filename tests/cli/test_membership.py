@@ -55,7 +55,7 @@ def test_unknown_words_are_an_error_or_skipped(run) -> None:
     found = json.loads(shown)
     assert [one["id"] for one in found["memberships"]] == ["qwxzy", "blue"] and found["unknown"] == ["qwxz", "qwxzy"]
     assert found["memberships"][0]["membership"] is None and found["memberships"][1]["membership"] > 0.5
-    assert (code, told) == (0, "softset: 2 without a vector: qwxz, qwxzy\n")
+    assert (code, told) == (0, "softset: 2 texts skipped, without a vector: qwxz, qwxzy\n")
     assert run("membership", "{red}", "qwxzy", "red", "--skip-unknown")[1].startswith("    -  qwxzy\n")
     assert run("membership", "{red}")[0] == 2
 

@@ -113,7 +113,7 @@ def test_interrupted_run_can_be_resumed(run, files, breaks_down, form) -> None:
     code, _, err = run(*command)
     assert code == 2 and "continue with --resume, or remove it" in err
     code, out, err = run(*command, "--resume")
-    assert (code, out) == (0, "") and "1 of 3 rows were there already" in err and len(breaks_down) == 4
+    assert (code, out) == (0, "") and "continuing after 1 of 3 rows" in err and len(breaks_down) == 4
     assert sorted(one.name for one in Path().glob("scores*")) == ["scores.tsv"]
     expected = softset.score(CANDIDATES, REFERENCES, model="words")
     lines = Path("scores.tsv").read_text().splitlines()
@@ -193,12 +193,12 @@ def test_unknown_texts_score_0(run) -> None:
         (("-c", "c.txt", "-r", "r.txt", "--idf", "c.txt", "--metric", "tfidf"), "c.txt is not a complete JSON file"),
         (("-c", "c.txt", "-r", "r.txt", "--metric", "bertscore", "--rescale", "chance"), "no closed form"),
         (("-c", "c.txt", "-r", "r.txt", "--json", "--jsonl"), "give --json or --jsonl, not both"),
-        (("-c", "c.txt", "-r", "r.txt", "--resume"), "name it with --out"),
+        (("-c", "c.txt", "-r", "r.txt", "--resume"), "--resume needs --out"),
         (("-c", "c.txt", "-r", "r.txt", "--out", "nowhere/s.tsv"), "is in a folder that does not exist"),
-        (("-c", "c.txt", "-r", "r.txt", "--out", "-"), "--out - is no file"),
+        (("-c", "c.txt", "-r", "r.txt", "--out", "-"), "--out needs a file name"),
         (("-c", "c.txt", "-r", "r.txt", "--idf", "i.json"), "i.json: No such file or directory"),
         (("-c", "c.txt", "-r", "r.txt", "--out", "."), "is a folder"),
-        (("-c", "c.txt", "-r", "r.txt", "--out", "s.tsv", "--json"), "--out writes rows"),
+        (("-c", "c.txt", "-r", "r.txt", "--out", "s.tsv", "--json"), "--out cannot be combined with --json"),
     ],
 )
 def test_bad_input_gives_one_sentence(run, files, arguments, sentence) -> None:

@@ -39,7 +39,7 @@ class LazyGroup(click.Group):
 
 @click.command(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="softset")
-@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+@click.option("--debug", is_flag=True, help="Show the Python traceback of an error; works after the verb too.")
 def softset(debug: bool) -> None:
     """Set algebra for embeddings.
 

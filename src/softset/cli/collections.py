@@ -14,24 +14,28 @@ from softset.io.text import counted
 item_options = opt.add_options(
     opt.TEXT_FIELD,
     opt.ID_FIELD,
-    opt.option("--vectors-file", type=click.Path(), help="Array file (.npy) with one vector per item."),
+    opt.option(
+        "--vectors-file",
+        type=click.Path(),
+        help="Array file (.npy) with one row per item, used instead of encoding the texts.",
+    ),
 )
 
 
 @click.command(short_help="Build a collection of your own items.")
 @click.argument("items", type=click.Path())
 @opt.option("--out", required=True, type=click.Path(), help="Output: a new folder, or the address of a store.")
-@opt.option("--model", help="Model: a name, a folder or a hub name.  [default: minilm; none with --vectors-file]")
+@opt.option("--model", help=f"{opt.MODEL}.  [default: minilm; none with --vectors-file]")
 @item_options
 def index(
     items: str, out: str, model: str | None, text_field: str | None, id_field: str | None, vectors_file: str | None
 ) -> None:
     """Build a collection of ITEMS: text lines, TSV, CSV, JSON lines or Parquet.
 
-    Texts are encoded by --model; "words" averages word vectors, which is faster and coarser than the default. The
-    other columns are stored as metadata. With --vectors-file, the examples of a query are ids; they may also be texts
-    if --model names the model that computed the vectors. The address of a store is milvus://FILE_OR_URL#NAME or
-    lance://FOLDER#NAME; items that the store already holds are skipped.
+    Texts are encoded by --model. The model "words" averages word vectors; it is faster and less accurate than the
+    default. The other columns are stored as metadata. With --vectors-file, the examples of a query are ids; they may
+    also be texts if --model names the model that computed the vectors. The address of a store is
+    milvus://FILE_OR_URL#NAME or lance://FOLDER#NAME; items that the store already holds are skipped.
 
     \b
     Examples:
@@ -107,7 +111,9 @@ def add(
     id_field: str | None,
     vectors_file: str | None,
 ) -> None:
-    """Add ITEMS to a COLLECTION; an id that the collection already has is an error.
+    """Add ITEMS to the folder COLLECTION, in the file formats of `softset index`.
+
+    An id that the collection already has is an error.
 
     \b
     Example:
@@ -128,7 +134,9 @@ def add(
 @click.argument("collection", type=click.Path())
 @click.argument("ids", nargs=-1, required=True)
 def delete(collection: str, ids: tuple[str, ...]) -> None:
-    """Delete the items with these IDS from a COLLECTION; if an id is missing, nothing is deleted.
+    """Delete the items with these IDS from a COLLECTION.
+
+    If the collection lacks one of them, nothing is deleted and the command fails.
 
     \b
     Example:
@@ -160,4 +168,4 @@ def _count_blank(collection: Any) -> int:
 def _note_blank(count: int) -> None:
     """Report items whose vector is zero."""
     if count > 0:
-        note(f"{counted(count, 'item')} without a word that has a vector: no search finds them")
+        note(f"{counted(count, 'item')} without any word that has a vector: no search finds them")

@@ -15,18 +15,29 @@ OPEN_UNIT_RANGE = click.FloatRange(0, 1, min_open=True, max_open=True)
 
 
 @click.command(short_help="Compare systems, with significance tests.")
-@click.argument("systems", nargs=-1, type=opt.TEXT_FILE)
+@click.argument("systems", nargs=-1, type=opt.TEXT_FILE, metavar="BASELINE SYSTEM...")
 @opt.REFERENCES
 @opt.metrics("softset")
-@opt.option("--score", "part", type=PARTS, default="score", help="Part of the metric to compare.")
+@opt.option(
+    "--score",
+    "part",
+    type=PARTS,
+    default="score",
+    help="Number of the metric that is compared: its score, precision or recall.",
+)
 @opt.scorer_options
 @opt.encoder_options
 @opt.SAMPLES
-@opt.option("--swaps", type=click.IntRange(1), default=10_000, help="Number of samples of the randomisation test.")
+@opt.option(
+    "--swaps",
+    type=click.IntRange(1),
+    default=10_000,
+    help="Number of permutations in the approximate randomisation test.",
+)
 @opt.seed(12345)
 @opt.option("--confidence", type=OPEN_UNIT_RANGE, default=0.95, help="Confidence level of the intervals.")
 @opt.JSON
-@opt.option("--latex", "as_latex", is_flag=True, help="Print a LaTeX table for the package booktabs.")
+@opt.option("--latex", "as_latex", is_flag=True, help="Print a LaTeX table; it needs the package booktabs.")
 def compare(
     systems: tuple[str, ...],
     references: tuple[str, ...],
@@ -36,7 +47,7 @@ def compare(
     as_latex: bool,
     **options: Any,
 ) -> None:
-    """Compare the outputs of SYSTEMS, which are files with one text per line; the first file is the baseline.
+    """Compare the outputs of systems with a baseline; each file has one text per line.
 
     For each metric, prints the means with confidence intervals, the differences from the baseline, and two p-values
     for each difference: from the paired bootstrap and from approximate randomisation.
@@ -55,8 +66,8 @@ def compare(
         raise click.UsageError("give --json or --latex, not both")
     tests = {name: options.pop(name) for name in ("samples", "swaps", "seed", "confidence")}
     if len(systems) < 2:
-        given = counted(len(systems), "system")
-        raise InputError(f"{given} given: name the files of the baseline and of at least one other system")
+        count = counted(len(systems), "system")
+        raise InputError(f"{count} given: name the files of the baseline and of at least one other system")
     repeated = [name for name in systems if systems.count(name) > 1]
     if repeated:
         raise InputError(f"{repeated[0]} is given twice: name each system once")

@@ -19,7 +19,7 @@ from softset.errors import InputError
 @click.argument("reference")
 @opt.metrics("bertscore", "softset")
 @opt.option("--html", type=click.Path(), help="Write an HTML page for at most 200 tokens per text.")
-@opt.option("--png", type=click.Path(), help="Write a heat map for at most 1,000 tokens per text and 6 metrics.")
+@opt.option("--png", type=click.Path(), help="Write a heat map (.png) for at most 1,000 tokens per text and 6 metrics.")
 @opt.JSON
 @opt.option("--color/--no-color", default=None, help="Colour memberships.  [default: on a terminal without NO_COLOR]")
 @opt.encoder_options
@@ -34,7 +34,7 @@ def explain(
     model: str,
     **options: Any,
 ) -> None:
-    """Explain the membership of CANDIDATE's tokens in REFERENCE, and of REFERENCE's tokens in CANDIDATE.
+    """Explain the score of CANDIDATE and REFERENCE: print the membership of each token in the other text.
 
     With bertscore, the membership of a token is its cosine with the nearest token of the other text. With subspace and
     softset, it is the membership in the set of all tokens of the other text.

@@ -9,6 +9,7 @@ import click
 from softset.cli import options as opt
 from softset.cli.output import note
 from softset.errors import SoftsetError
+from softset.io.text import counted
 
 PLAN_OPTIONS = ("logic", "alpha", "aperture", "floor", "preprocessing", "sets", "skip_unknown")
 QUERY_BATCH = 256  # queries that are searched together
@@ -20,16 +21,30 @@ QUERY_BATCH = 256  # queries that are searched together
 @opt.option("--min-score", type=float, default=0.0, help="Minimum membership of a result, from 0 to 1.")
 @opt.query_options
 @opt.source_options
-@opt.option("--restrict-vocab", type=click.IntRange(1), help="Search only the first N words, the most frequent ones.")
-@opt.option("--queries", type=click.File(encoding="utf-8-sig"), help="File with one query per line; - is stdin.")
+@opt.option(
+    "--restrict-vocab",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Search only the first N words; most files list frequent words first.",
+)
+@opt.option(
+    "--queries", type=click.File(encoding="utf-8-sig"), help="File with one query per line; - is standard input."
+)
 @opt.option("--plan", is_flag=True, help="Show how the query is parsed and resolved, without searching.")
 @opt.option("--approximate", is_flag=True, help="Use an approximate index, which is faster for many items.")
-@opt.option("--recall-check", is_flag=True, help="Report the recall of --approximate, compared with the exact search.")
+@opt.option(
+    "--recall-check", is_flag=True, help="Report the share of the exact results that the approximate search finds."
+)
 @opt.THREADS
 @opt.INCLUDE_EXAMPLES
 @opt.option("--percentile", is_flag=True, help="Show the percentage of items that rank below each result.")
 @opt.JSON
-@opt.option("--tsv", "as_tsv", is_flag=True, help="Print tab-separated lines: query, id, membership.")
+@opt.option(
+    "--tsv",
+    "as_tsv",
+    is_flag=True,
+    help="Print tab-separated lines: query, id, membership, and the percentile with --percentile.",
+)
 def find(
     query: tuple[str, ...],
     queries: IO[str] | None,
@@ -130,7 +145,7 @@ def _print_result(result: Any, percentile: bool, *, as_json: bool, as_tsv: bool,
     elif as_tsv:
         click.echo(_tsv(result, percentile=percentile), nl=False)
     else:
-        table = result.to_text(percentile=percentile) or "(no item has this much membership)"
+        table = result.to_text(percentile=percentile) or "(no item belongs to this query)"
         click.echo(f"{result.query}\n{table}\n" if from_file else table)
 
 
@@ -156,7 +171,7 @@ def _print_notes(result: Any, resolved_as: dict[str, Any]) -> None:
         if how is not None and how.startswith("the "):
             note(f"{text} is {how}")
     if result.unknown:
-        note(f"{len(result.unknown)} without a vector: {', '.join(result.unknown)}")
+        note(f"{counted(len(result.unknown), 'text')} skipped, without a vector: {', '.join(result.unknown)}")
 
 
 @click.command(short_help="Compute the membership of words or texts in a query.")
@@ -166,7 +181,9 @@ def _print_notes(result: Any, resolved_as: dict[str, Any]) -> None:
 @opt.source_options
 @opt.JSON
 def membership(query: str, texts: tuple[str, ...], as_json: bool, **options: Any) -> None:
-    """Compute the membership of each text in a QUERY, from 0 to 1.
+    """Compute the membership of each of the TEXTS in a QUERY, from 0 to 1.
+
+    TEXTS are words, or texts if --collection has a model.
 
     \b
     Examples:

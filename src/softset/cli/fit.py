@@ -59,5 +59,5 @@ def calibration(texts: str, out: str, model: str, **options: Any) -> None:
 
     fitted = Calibration.fit(list(TextFile(texts)), model=model, **options)
     fitted.save(out)
-    numbers = f"P {fitted.precision:.4f}  R {fitted.recall:.4f}  F {fitted.score:.4f}"
-    click.echo(f"{out}: {numbers} of {fitted.pairs:,} pairs")
+    numbers = f"precision {fitted.precision:.4f}  recall {fitted.recall:.4f}  score {fitted.score:.4f}"
+    click.echo(f"{out}: {numbers}  (means of {fitted.pairs:,} pairs)")

@@ -12,7 +12,9 @@ from softset.cli import options as opt
 from softset.cli.output import ProgressBar, note, on_interrupt
 from softset.io.text import counted
 
-INPUT = opt.option("--input", "pattern", required=True, help="Parquet files, such as 'pairs/*.parquet'.")
+INPUT = opt.option(
+    "--input", "pattern", required=True, help="Parquet files: a path or a quoted pattern, such as 'data/*.parquet'."
+)
 OUT = opt.option("--out", required=True, type=click.Path(), help="Output folder.")
 ID_FIELD = opt.option("--id-field", default="id", help="Column with the ids.")
 cluster_options = opt.add_options(
@@ -21,7 +23,7 @@ cluster_options = opt.add_options(
 )
 block_options = opt.add_options(
     opt.option("--block-size", "block", type=int, default=4_096, help="Number of rows in one output file."),
-    opt.option("--drop", is_flag=True, help="Delete results of rows that are no longer in the input."),
+    opt.option("--drop", is_flag=True, help="Delete results in --out whose rows are no longer in the input."),
 )
 
 
@@ -47,7 +49,7 @@ def jobs() -> None:
 @block_options
 @opt.METRIC
 @opt.scorer_options
-@opt.encoder_options
+@opt.worker_options
 @opt.JSON
 def score(
     pattern: str, out: str, id_field: str, candidate_field: str, reference_field: str, as_json: bool, **options: Any
@@ -55,8 +57,7 @@ def score(
     """Score the pairs in Parquet files.
 
     A second run computes only missing results, which are identified by a hash of their rows and of all settings. A
-    row that cannot be scored gets an error message in the column "problem", and the job continues. Each worker uses
-    one thread unless --threads is given.
+    row that cannot be scored gets an error message in the column "problem", and the job continues.
 
     \b
     Examples:
@@ -67,7 +68,6 @@ def score(
     from softset.jobs.scoring import score_files
 
     columns = (id_field, candidate_field, reference_field)
-    options["threads"] = options["threads"] or 1
     with _report_parts(out), ProgressBar("tasks") as progress:
         report = score_files(pattern, out, columns=columns, progress=progress, **opt.read_scorer_options(**options))
     _print_report(report, out, as_json=as_json)
@@ -76,13 +76,17 @@ def score(
 @jobs.command("index", short_help="Encode texts and build a collection.")
 @INPUT
 @OUT
-@opt.option("--collection-out", type=click.Path(), help="Output folder for a collection (softset find --collection).")
+@opt.option(
+    "--collection-out",
+    type=click.Path(),
+    help="Output folder for a collection that `softset find --collection` searches.  [default: none]",
+)
 @cluster_options
 @ID_FIELD
 @opt.option("--text-field", default="text", help="Column with the texts.")
 @block_options
-@opt.REPLACE
-@opt.option("--model", default="minilm", help="Model: a name, a folder or a hub name.")
+@opt.option("--replace", is_flag=True, help="Replace the collection in --collection-out if it exists.")
+@opt.option("--model", default="minilm", help=f"{opt.MODEL}.")
 @opt.JSON
 def index(
     pattern: str,
@@ -127,7 +131,7 @@ def index(
 @cluster_options
 @ID_FIELD
 @opt.option("--vector-field", default="vector", help="Column with the vectors.")
-@opt.option("--model", help="Model: a name, a folder or a hub name.  [default: none; examples are ids]")
+@opt.option("--model", help="Model that encodes the examples of the query.  [default: none; the examples are ids]")
 @opt.INCLUDE_EXAMPLES
 @opt.query_options
 @opt.JSON
@@ -162,7 +166,7 @@ def find(
         result = items.find(" ".join(query), top, **options)
     for sentence in result.notes:
         note(sentence)
-    click.echo(result.to_json() if as_json else str(result) or "(no item has this much membership)")
+    click.echo(result.to_json() if as_json else str(result) or "(no item belongs to this query)")
 
 
 def _report_parts(out: str) -> AbstractContextManager[None]:
@@ -183,6 +187,6 @@ def _print_report(report: Any, out: str, *, as_json: bool) -> None:
     for name, problem in report.problems[:10]:
         note(f"{name}: {problem}")
     if report.rejected:
-        note(f"{report.rejected:,} rows have no result: see the column problem")
+        note(f'{report.rejected:,} rows have no result: the column "problem" says why')
     if report.dropped:
-        note(f"{report.dropped:,} output files of rows that are no longer in the input were deleted")
+        note(f"deleted {report.dropped:,} output files whose rows are no longer in the input")

@@ -27,7 +27,7 @@ def models() -> None:
 @opt.option(
     "--kind",
     type=click.Choice(["onnx", "transformers", "model2vec"]),
-    help="Kind of model, if SOURCE has both ONNX and safetensors files.  [default: from config.json]",
+    help="Kind of model to import, if SOURCE has several kinds of files.  [default: detected]",
 )
 @opt.JSON
 def import_(source: str, name: str, replace: bool, kind: str | None, as_json: bool) -> None:

@@ -14,6 +14,7 @@ TEXT_FILE = click.Path(allow_dash=True)  # - is standard input
 OVERFLOW = click.Choice(["window", "truncate", "error"])
 MULTI_REFERENCE = click.Choice(["best", "mean", "union"])
 LOGIC = Logic()  # for its defaults
+MODEL = "Model: a name (`softset models list`), a folder, or the name of a model on the Hugging Face Hub"
 
 
 def add_options(*options: Decorator) -> Decorator:
@@ -48,7 +49,9 @@ def seed(default: int) -> Decorator:
 JSON = option("--json", "as_json", is_flag=True, help="Print JSON.")
 TOP = option("--top", type=int, default=10, help="Number of items to print.")
 INCLUDE_EXAMPLES = option("--include-examples", is_flag=True, help="Include the query's examples in the results.")
-THREADS = option("--threads", type=click.IntRange(1), help="Number of threads.  [default: all cores]")
+THREADS = option(
+    "--threads", type=click.IntRange(1), help="Number of threads.  [default: $OMP_NUM_THREADS, or all cores]"
+)
 SAMPLES = option("--samples", type=click.IntRange(1), default=1000, help="Number of bootstrap samples.")
 METRIC = option("--metric", default="softset", help="Metric, such as 'subspace(weights=l2)'.")
 CANDIDATES = option(
@@ -59,32 +62,53 @@ REFERENCES = option(
     type=TEXT_FILE,
     multiple=True,
     required=True,
-    help="Reference file, one text per line; repeat for more references.",
+    help="Reference file, one text per line; repeat for several references per candidate.",
 )
 ID_FIELD = option("--id-field", help="Column or field with the ids.  [default: id, or the row number]")
 TEXT_FIELD = option("--text-field", help="Column or field with the texts.  [default: text]")
-NAME = option("--name", required=True, help="Name under which the data are stored.")
+NAME = option("--name", required=True, help="Name for the import, which other commands then use.")
 REPLACE = option("--replace", is_flag=True, help="Replace existing data of the same name.")
-VERIFY = option("--verify", is_flag=True, help="Check every file against its SHA-256.")
+VERIFY = option("--verify", is_flag=True, help="Check every file against its SHA-256 checksum.")
 
 # The arguments of `softset.load_encoder`.
-encoder_options = add_options(
-    option("--model", default="minilm", help="Model: a name, a folder or a hub name."),
-    option("--layer", default="last", help="Layer: a number, a fraction of the depth, or last."),
-    option("--unit", type=click.Choice(["token", "word"]), default="token", help="Build sets from tokens or words."),
+_encoder_options = (
+    option("--model", default="minilm", help=f"{MODEL}."),
+    option(
+        "--layer",
+        default="last",
+        help="Layer: a number (0 is the embeddings, -1 the last layer), a fraction of the depth such as 0.5, or last.",
+    ),
+    option(
+        "--unit",
+        type=click.Choice(["token", "word"]),
+        default="token",
+        help="Build sets from tokens, or from words (the mean of each word's tokens).",
+    ),
     option("--special-tokens", is_flag=True, help="Include special tokens such as [CLS] in the sets."),
     option(
         "--overflow",
         type=OVERFLOW,
         default="window",
-        help="Encode long texts in windows, truncate them or refuse them.",
+        help="Encode texts longer than --max-length in overlapping windows, truncate them, or report an error.",
     ),
-    option("--max-length", type=int, help="Maximum number of tokens per window.  [default: the model's limit]"),
-    option("--batch-tokens", type=int, default=512, help="Number of tokens per batch; affects speed and memory."),
-    THREADS,
+    option(
+        "--max-length",
+        type=int,
+        help="Maximum number of tokens per window, special tokens included.  [default: the model's limit]",
+    ),
+    option(
+        "--batch-tokens",
+        type=int,
+        default=512,
+        help="Maximum number of tokens per batch; affects only speed and memory.",
+    ),
     option("--device", help="Device for torch models, such as cuda.  [default: the best available]"),
-    option("--dtype", help="Data type for torch models: float32, bfloat16 or float16."),
-    option("--cache", type=PATH, help="Folder in which encoded texts are cached."),
+    option("--dtype", help="Data type for torch models: float32, bfloat16 or float16.  [default: float32]"),
+    option("--cache", type=PATH, help="Folder in which encoded texts are cached.  [default: no cache]"),
+)
+encoder_options = add_options(*_encoder_options, THREADS)
+worker_options = add_options(
+    *_encoder_options, option("--threads", type=click.IntRange(1), default=1, help="Number of threads per worker.")
 )
 
 # The arguments of `softset.Scorer`; `open_scorers` takes them.
@@ -92,27 +116,61 @@ scorer_options = add_options(
     option(
         "--rescale",
         metavar="chance|FILE",
-        help="Rescale scores so that unrelated texts score 0; chance uses the closed form, FILE a calibration.",
+        help="Rescale scores so that unrelated texts score about 0: by the expected score of random tokens (chance), "
+        "or by a FILE of `softset fit calibration`.  [default: no rescaling]",
     ),
-    option("--multi-reference", type=MULTI_REFERENCE, default="best", help="How to combine several references."),
-    option("--idf", type=PATH, help="File of idf weights for weights=idf.  [default: computed on the references]"),
+    option(
+        "--multi-reference",
+        type=MULTI_REFERENCE,
+        default="best",
+        help="How to combine several references: the best score, the mean score, or the union of their tokens.",
+    ),
+    option(
+        "--idf",
+        type=PATH,
+        help="File of `softset fit idf`, for metrics with weights=idf.  [default: computed on the references]",
+    ),
 )
 
 # How sets are made and combined; `read_query_options` takes them.
 query_options = add_options(
-    option("--logic", type=click.Choice(Logic.NAMES), help=f"Logic that combines sets.  [default: {LOGIC.name}]"),
-    option("--alpha", type=float, help=f"Tolerance of AND in the lattice logic.  [default: {LOGIC.alpha:g}]"),
     option(
-        "--aperture", type=float, help=f"Aperture of graded sets; inf gives crisp sets.  [default: {LOGIC.aperture:g}]"
+        "--logic",
+        type=click.Choice(Logic.NAMES),
+        help="Logic that combines sets: memberships (logistic, product, minmax) or subspaces (lattice, graded).  "
+        f"[default: {LOGIC.name}]",
     ),
-    option("--floor", type=float, help=f"Minimum grade in AND of the graded logic.  [default: {LOGIC.floor:g}]"),
+    option(
+        "--alpha",
+        type=float,
+        help=f"Tolerance of AND in the lattice logic, from 0 (exactly shared) to below 1.  [default: {LOGIC.alpha:g}]",
+    ),
+    option(
+        "--aperture",
+        type=float,
+        help="Aperture of the sets in the logics graded, product and minmax, above 0; inf gives crisp sets.  "
+        f"[default: {LOGIC.aperture:g}]",
+    ),
+    option(
+        "--floor",
+        type=float,
+        help=f"Minimum grade for AND in the graded logic, between 0 and 1.  [default: {LOGIC.floor:g}]",
+    ),
     option(
         "--preprocessing",
-        help="Preprocessing of the vectors: none, centre, all-but-the-top or whiten.  "
+        help="Preprocessing of the vectors: none, centre, all-but-the-top(K) or whiten(POWER).  "
         "[default: whiten(0.2) for word vectors in the logistic logic, otherwise none]",
     ),
-    option("--named-sets", type=PATH, help="File with named sets (@name): TOML, JSON, or a folder of .txt files."),
-    option("--skip-unknown", is_flag=True, help="Skip words that have no vector, and report them."),
+    option(
+        "--named-sets",
+        type=PATH,
+        help="File (TOML or JSON) or folder of .txt files with named sets, which a query uses as @name.",
+    ),
+    option(
+        "--skip-unknown",
+        is_flag=True,
+        help="Skip examples that have no vector, and report them, instead of stopping with an error.",
+    ),
     option("--explain", is_flag=True, help="Show the membership in each set and the nearest examples."),
 )
 
@@ -122,10 +180,18 @@ COLLECTION_MODEL = option(
 
 # What is searched; `open_source` takes them.
 source_options = add_options(
-    option("--collection", help="Collection: a folder, milvus://FILE_OR_URL#NAME or lance://FOLDER#NAME."),
-    option("--where", help="Filter expression, in the store's own syntax."),
+    option(
+        "--collection",
+        help="Collection: a folder, milvus://FILE_OR_URL#NAME or lance://FOLDER#NAME.  [default: search word vectors]",
+    ),
+    option(
+        "--where", help="Filter expression in the store's own syntax, such as 'metadata[\"year\"] > 2000' for Milvus."
+    ),
     COLLECTION_MODEL,
-    option("--vectors", help="Word vectors, by name or folder; `softset vectors list` shows the names."),
+    option(
+        "--vectors",
+        help="Word vectors, by name (`softset vectors list`) or folder.  [default: glove-840b-300d, bundled]",
+    ),
 )
 
 
@@ -161,14 +227,14 @@ def read_query_options(
     from softset.query.named_sets import read_sets
 
     parameters = {name: options.pop(name) for name in ("alpha", "aperture", "floor")}
-    given = {name: value for name, value in parameters.items() if value is not None}
+    chosen = {name: value for name, value in parameters.items() if value is not None}
     name = logic or LOGIC.name
-    unused = [parameter for parameter in given if parameter not in Logic(name).parameters]
+    unused = [parameter for parameter in chosen if parameter not in Logic(name).parameters]
     if unused:
         others = " or ".join(other for other in Logic.NAMES if unused[0] in Logic(other).parameters)
         raise click.UsageError(f"--{unused[0]} has no effect in the logic {name}: use --logic {others}")
     sets = read_sets(named_sets) if named_sets else None
-    return {"logic": logic, "preprocessing": preprocessing, "sets": sets, **given, **options}
+    return {"logic": logic, "preprocessing": preprocessing, "sets": sets, **chosen, **options}
 
 
 def open_source(options: dict[str, Any]) -> Any:
@@ -176,7 +242,7 @@ def open_source(options: dict[str, Any]) -> Any:
     collection, vectors, where, model = (options.pop(name) for name in ("collection", "vectors", "where", "model"))
     in_store = collection is not None and "://" in collection
     if where is not None and not in_store:
-        raise click.UsageError("--where is for collections in a store: --collection milvus://FILE_OR_URL#NAME")
+        raise click.UsageError("--where needs a collection in a store, such as --collection milvus://FILE_OR_URL#NAME")
     if collection is None:
         if model:
             raise click.UsageError("--model is for a --collection; word vectors are given by --vectors")
@@ -184,7 +250,7 @@ def open_source(options: dict[str, Any]) -> Any:
 
         return load_words(vectors)
     if vectors:
-        raise click.UsageError("--vectors is for word vectors; a --collection has its own")
+        raise click.UsageError("--vectors has no effect with --collection: a collection has its own vectors")
     if in_store:
         from softset.stores import open_store
 

@@ -25,7 +25,10 @@ FLAGS = {
     "empty": ("pair", "with an empty side: two empty texts score 1, an empty text and another one 0"),
     "truncated": ("token", "truncated: --overflow window scores whole texts"),
     "unknown": ("token", "unknown to the model and ignored: texts that differ only in them get the same score"),
-    "saturated": ("pair", "with so many tokens that any token would be a member"),
+    "saturated": (
+        "pair",
+        "with so many tokens that unrelated tokens score high too: docs/metrics.md explains saturation",
+    ),
 }
 
 

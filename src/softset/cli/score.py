@@ -25,10 +25,14 @@ NUMBERS = ("precision", "recall", "score")
 @opt.METRIC
 @opt.scorer_options
 @opt.encoder_options
-@opt.option("--jsonl", "as_jsonl", is_flag=True, help="Print one JSON object per pair.")
-@opt.JSON
+@opt.option("--jsonl", "as_jsonl", is_flag=True, help="Print one JSON object per pair, line by line.")
+@opt.option("--json", "as_json", is_flag=True, help="Print one JSON object with the means and all pairs.")
 @opt.option("--only-summary", is_flag=True, help="Print only the mean scores.")
-@opt.option("--out", type=click.Path(), help="Output file; it is created when the run is complete.")
+@opt.option(
+    "--out",
+    type=click.Path(),
+    help="Output file for the rows; it is created when the run is complete.  [default: standard output]",
+)
 @opt.option("--resume", is_flag=True, help="Continue an interrupted run with the same --out.")
 def score(
     candidates: str,
@@ -45,7 +49,8 @@ def score(
     """Score each candidate against its reference.
 
     Prints three numbers per pair: precision (over the candidate's tokens), recall (over the reference's tokens) and
-    the score. With several references, the index of the best one follows.
+    the score. With several references, a fourth column is the index of the best one, from 0; it is -1 for
+    --multi-reference mean and union.
 
     \b
     Examples:
@@ -60,9 +65,9 @@ def score(
     if as_jsonl and as_json:
         raise click.UsageError("give --json or --jsonl, not both")
     if resume and not out:
-        raise click.UsageError("--resume continues a file: name it with --out")
+        raise click.UsageError("--resume needs --out: it continues the run that writes this file")
     if out and (only_summary or as_json):
-        raise click.UsageError("--out writes rows: leave out --json and --only-summary")
+        raise click.UsageError("--out cannot be combined with --json or --only-summary: it writes one row per pair")
     paths = (candidates, *references)
     columns: list[Any] = [[text] for text in paths] if inline else list(read_columns(paths))
     if out:
@@ -96,7 +101,7 @@ def score(
 def _check_output(out: str, paths: Sequence[str]) -> None:
     """Raise InputError if the output would replace an input."""
     if out == "-":
-        raise InputError("--out - is no file: without --out the scores go to standard output")
+        raise InputError("--out needs a file name: leave it out to print the scores")
     for path in paths:
         if path != "-" and Path(out).exists() and Path(out).samefile(path):
             raise InputError(f"--out {out} is the input file {path}: name another file")
@@ -114,7 +119,7 @@ class ScorePrinter:
     def resume(self, file: Any, total: int) -> None:
         """Take over the finished rows of an interrupted run."""
         if file is not None and file.rows:
-            note(f"{file.rows:,} of {total:,} rows were there already")
+            note(f"continuing after {file.rows:,} of {total:,} rows")
             self.count, self.sums = file.rows, {name: file.counts.get(name, 0.0) for name in self.sums}
 
     def print_rows(self, rows: Sequence[Any], file: Any) -> None:

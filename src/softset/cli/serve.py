@@ -26,10 +26,17 @@ def _limit(limit: Field[Any]) -> opt.Decorator:
 @opt.option("--port", default=Settings.port, help="Port to listen on; 0 chooses a free one.")
 @opt.option("--key-file", type=click.Path(), help="File with the API key.  [default: $SOFTSET_API_KEY, or no key]")
 @opt.option("--collection", "collections", multiple=True, help="Collection: a folder, or NAME=FOLDER; repeat for more.")
-@opt.option("--vectors", multiple=True, help="Word vectors: NAME or NAME=FOLDER; repeat for more.  [default: all]")
-@opt.option("--model", "models", multiple=True, help="Model: NAME or NAME=FOLDER; repeat for more.  [default: all]")
 @opt.option(
-    "--host-name", "hosts", multiple=True, help="Additional host name, such as that of a proxy; repeat for more."
+    "--vectors", multiple=True, help="Word vectors: NAME or NAME=FOLDER; repeat for more.  [default: all installed]"
+)
+@opt.option(
+    "--model", "models", multiple=True, help="Model: NAME or NAME=FOLDER; repeat for more.  [default: all installed]"
+)
+@opt.option(
+    "--host-name",
+    "hosts",
+    multiple=True,
+    help="Additional host name that requests may use, such as that of a proxy; repeat for more.",
 )
 @opt.THREADS
 @opt.add_options(*(_limit(limit) for limit in fields(ServerLimits)))
@@ -44,8 +51,8 @@ def serve(
 ) -> None:
     """Serve a web page for set queries and text comparison, and an HTTP API with the same functions under /v1.
 
-    By default the server accepts connections from this machine only; other addresses require an API key. It makes no
-    outgoing connections, and deletes uploaded texts an hour after their last use and when it stops.
+    By default the server accepts connections from this machine only; other addresses require an API key. It opens
+    no outgoing connections. It deletes uploaded texts an hour after their last use, and when it stops.
 
     \b
     Examples:

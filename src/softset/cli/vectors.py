@@ -9,6 +9,7 @@ import click
 from softset.cli import options as opt
 from softset.cli.output import ProgressBar, note, print_facts
 from softset.errors import SoftsetError
+from softset.io.text import counted
 
 
 @click.group(short_help="Import, list, describe and remove word vectors.")
@@ -46,7 +47,7 @@ def import_(file: str, name: str, **options: Any) -> None:
     with ProgressBar("words") as progress:
         facts = import_vectors(file, name, progress=progress, **options)
     for reason, count in facts["skipped"].items():
-        note(f"skipped {count}: {reason}")
+        note(f"skipped {counted(count, 'line')}: {reason}")
     click.echo(f"{name}: {facts['words']} words, {facts['dimensions']} dimensions")
 
 
