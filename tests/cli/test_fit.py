@@ -16,7 +16,7 @@ def test_fitted_files_are_used_by_score(run) -> None:
         "fit", "calibration", "corpus.txt", "--model", "words", "--metric", "bertscore", "--out", "c.json"
     )
     level = softset.Calibration.fit(TEXTS, model="words", metric="bertscore")
-    assert code == 0 and softset.Calibration.load("c.json") == level and f"F {level.score:.4f}" in out
+    assert code == 0 and softset.Calibration.load("c.json") == level and f"score {level.score:.4f}" in out
     pair = ("score", "--inline", "-c", "a red pen", "-r", "a red book", "--model", "words")
     assert run(*pair, "--metric", "bertscore", "--rescale", "c.json")[0] == 0
     assert run(*pair, "--metric", "subspace(weights=idf)", "--idf", "idf.json")[0] == 0

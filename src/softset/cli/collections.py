@@ -14,11 +14,7 @@ from softset.io.text import counted
 item_options = opt.add_options(
     opt.TEXT_FIELD,
     opt.ID_FIELD,
-    opt.option(
-        "--vectors-file",
-        type=click.Path(),
-        help="Array file (.npy) with one row per item, used instead of encoding the texts.",
-    ),
+    opt.option("--vectors-file", type=click.Path()),
 )
 
 

@@ -18,26 +18,15 @@ OPEN_UNIT_RANGE = click.FloatRange(0, 1, min_open=True, max_open=True)
 @click.argument("systems", nargs=-1, type=opt.TEXT_FILE, metavar="BASELINE SYSTEM...")
 @opt.REFERENCES
 @opt.metrics("softset")
-@opt.option(
-    "--score",
-    "part",
-    type=PARTS,
-    default="score",
-    help="Number of the metric that is compared: its score, precision or recall.",
-)
+@opt.option("--score", "part", type=PARTS, default="score")
 @opt.scorer_options
 @opt.encoder_options
 @opt.SAMPLES
-@opt.option(
-    "--swaps",
-    type=click.IntRange(1),
-    default=10_000,
-    help="Number of permutations in the approximate randomisation test.",
-)
+@opt.option("--swaps", type=click.IntRange(1), default=10000)
 @opt.seed(12345)
-@opt.option("--confidence", type=OPEN_UNIT_RANGE, default=0.95, help="Confidence level of the intervals.")
+@opt.option("--confidence", type=OPEN_UNIT_RANGE, default=0.95)
 @opt.JSON
-@opt.option("--latex", "as_latex", is_flag=True, help="Print a LaTeX table; it needs the package booktabs.")
+@opt.option("--latex", "as_latex", is_flag=True)
 def compare(
     systems: tuple[str, ...],
     references: tuple[str, ...],

@@ -12,20 +12,10 @@ from softset.errors import MissingExtraError
 
 COLUMNS = ("R@10", "R@100", "R@1k", "median", "nDCG", "A outside B", "leak", "difference", "seconds")
 dataset_options = opt.add_options(
-    opt.option(
-        "--dataset",
-        "datasets",
-        multiple=True,
-        help="Dataset, such as STS12, STS-B, SICK-R or STSB-dev; repeat for more.  [default: the seven test sets]",
-    ),
-    opt.option(
-        "--text-form",
-        type=click.Choice(["raw", "tokenised"]),
-        default="raw",
-        help="Form of the sentences: as written, or tokenised.",
-    ),
+    opt.option("--dataset", "datasets", multiple=True),
+    opt.option("--text-form", type=click.Choice(["raw", "tokenised"]), default="raw"),
 )
-TRANSPORT = opt.option("--transport", is_flag=True, help="Include the slow metrics wmd and wrd in --metric all.")
+TRANSPORT = opt.option("--transport", is_flag=True)
 VECTORS = opt.option(
     "--vectors",
     "names",
@@ -52,19 +42,9 @@ def eval() -> None:  # noqa: A001 (the verb's name)
 @dataset_options
 @opt.metrics(note="  [default: all]")
 @TRANSPORT
-@opt.option("--all-correlations", is_flag=True, help="Also compute Pearson's r and the mean over sub-datasets.")
-@opt.option(
-    "--table",
-    type=click.Choice(["1", "6"]),
-    default="1",
-    help="Table of the paper to reproduce: 1 compares metrics, 6 compares layers (on STS-B by default).",
-)
-@opt.option(
-    "--paper-code",
-    type=click.IntRange(1),
-    metavar="BATCH",
-    help="Also score as the paper's code does: in batches of this size, with special tokens and padding.",
-)
+@opt.option("--all-correlations", is_flag=True)
+@opt.option("--table", type=click.Choice(["1", "6"]), default="1")
+@opt.option("--paper-code", type=click.IntRange(1), metavar="BATCH")
 @opt.encoder_options
 @eval_options("Use only the first N pairs of each dataset.")
 def sts(
@@ -129,27 +109,11 @@ def _read_sts(shared: EvalOptions, options: dict[str, Any], limit: int | None) -
 
 @eval.command(short_help="Evaluate on word sets: expansion, union, intersection, difference.")
 @VECTORS
-@opt.option("--split", type=click.Choice(["test", "val", "train"]), default="test", help="Split of the data.")
-@opt.option(
-    "--method",
-    "patterns",
-    multiple=True,
-    help="Method or pattern, such as 'none/crisp/*'; repeat for more.  [default: all]",
-)
-@opt.option(
-    "--against",
-    help="Baseline method for the significance tests.  [default: none/crisp/lattice(alpha=0.5), the paper's]",
-)
-@opt.option(
-    "--column",
-    "columns",
-    type=click.Choice(COLUMNS),
-    multiple=True,
-    help="Column to print; repeat for more.  [default: all]",
-)
-@opt.option(
-    "--ranks", type=click.Path(), help="Write a chart of the ranks in the task Set to a .png, .svg or .pdf file."
-)
+@opt.option("--split", type=click.Choice(["test", "val", "train"]), default="test")
+@opt.option("--method", "patterns", multiple=True)
+@opt.option("--against")
+@opt.option("--column", "columns", type=click.Choice(COLUMNS), multiple=True)
+@opt.option("--ranks", type=click.Path())
 @eval_options("Use at most N queries per task.")
 def sets(
     names: tuple[str, ...],
@@ -218,9 +182,7 @@ def sets(
 
 
 @eval.command(short_help="Evaluate on judgements of translations: WMT18 to English.")
-@opt.option(
-    "--pair", "pairs", multiple=True, required=True, help="Language pair, such as cs-en, or all; repeat for more."
-)
+@opt.option("--pair", "pairs", multiple=True, required=True)
 @opt.metrics(note="  [default: softset, average, and variants of bertscore and subspace]")
 @TRANSPORT
 @opt.encoder_options
@@ -317,8 +279,8 @@ def words(names: tuple[str, ...], shared: EvalOptions) -> None:
 
 
 @eval.command(short_help="Draw figure 1 of the paper from two tables.")
-@opt.option("--sts-table", type=click.Path(), required=True, help="File sts.json of `softset eval sts --out`.")
-@opt.option("--sets-table", type=click.Path(), required=True, help="File sets.json of `softset eval sets --out`.")
+@opt.option("--sts-table", type=click.Path(), required=True)
+@opt.option("--sets-table", type=click.Path(), required=True)
 @opt.option("--out", type=click.Path(), required=True, help="Output file: .png, .svg or .pdf.")
 def figure(sts_table: str, sets_table: str, out: str) -> None:
     """Draw figure 1 of the paper: single vectors compared with subspaces, for text similarity and set retrieval.

@@ -14,16 +14,12 @@ from softset.cli.output import ProgressBar, note, on_interrupt
 if TYPE_CHECKING:
     from softset.evaluation.tables import ResultTable
 
-DATA = opt.option(
-    "--data",
-    type=click.Path(),
-    help="Folder with the datasets, in subfolders sts, lda-1k and wmt18.  [default: $SOFTSET_DATA]",
-)
+DATA = opt.option("--data", type=click.Path())
 OUTPUTS = (
     opt.option("--json", "form", flag_value="json", help="Print JSON."),
-    opt.option("--markdown", "form", flag_value="markdown", help="Print a Markdown table."),
-    opt.option("--latex", "form", flag_value="latex", help="Print a LaTeX table; it needs the package booktabs."),
-    opt.option("--plot", type=click.Path(), help="Write a chart to a .png, .svg or .pdf file."),
+    opt.option("--markdown", "form", flag_value="markdown"),
+    opt.option("--latex", "form", flag_value="latex"),
+    opt.option("--plot", type=click.Path()),
     opt.option("--out", type=click.Path(), help="Output folder for the table as .json and .md."),
 )
 
@@ -115,6 +111,6 @@ def eval_options(limit: str, *, resampled: bool = True) -> opt.Decorator:
             with_shared
         )
 
-    resume = opt.option("--resume", is_flag=True, help="Continue an interrupted run with the same --out.")
+    resume = opt.option("--resume", is_flag=True)
     more = (opt.SAMPLES, opt.seed(12345), *OUTPUTS, resume) if resampled else OUTPUTS
     return decorate

@@ -24,11 +24,7 @@ def models() -> None:
 @click.argument("source", type=click.Path())
 @opt.NAME
 @opt.REPLACE
-@opt.option(
-    "--kind",
-    type=click.Choice(["onnx", "transformers", "model2vec"]),
-    help="Kind of model to import, if SOURCE has several kinds of files.  [default: detected]",
-)
+@opt.option("--kind", type=click.Choice(["onnx", "transformers", "model2vec"]))
 @opt.JSON
 def import_(source: str, name: str, replace: bool, kind: str | None, as_json: bool) -> None:
     """Copy the model in SOURCE, so that softset.load_encoder("NAME") opens it.

@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from softset.cli.help_texts import HELP
 from softset.query.logic import Logic
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -29,8 +30,10 @@ def add_options(*options: Decorator) -> Decorator:
 
 
 def option(*names: str, **settings: Any) -> Decorator:
-    """Return an option whose help text shows its default, if it has one."""
-    return click.option(*names, show_default="default" in settings and settings["default"] is not None, **settings)
+    """Return an option with its text of `help_texts.py`, or with `help`; it shows the default, if there is one."""
+    flag = next(name for name in names if name.startswith("--")).partition("/")[0]
+    shows_default = settings.get("default") is not None
+    return click.option(*names, show_default=shows_default, **{"help": HELP.get(flag), **settings})
 
 
 def metrics(*default: str, note: str = "") -> Decorator:
@@ -43,68 +46,37 @@ def metrics(*default: str, note: str = "") -> Decorator:
 
 def seed(default: int) -> Decorator:
     """Return the option --seed with a default."""
-    return option("--seed", type=click.IntRange(0), default=default, help="Random seed.")
+    return option("--seed", type=click.IntRange(0), default=default)
 
 
 JSON = option("--json", "as_json", is_flag=True, help="Print JSON.")
-TOP = option("--top", type=int, default=10, help="Number of items to print.")
-INCLUDE_EXAMPLES = option("--include-examples", is_flag=True, help="Include the query's examples in the results.")
+TOP = option("--top", type=int, default=10)
+INCLUDE_EXAMPLES = option("--include-examples", is_flag=True)
 THREADS = option(
     "--threads", type=click.IntRange(1), help="Number of threads.  [default: $OMP_NUM_THREADS, or all cores]"
 )
-SAMPLES = option("--samples", type=click.IntRange(1), default=1000, help="Number of bootstrap samples.")
-METRIC = option("--metric", default="softset", help="Metric, such as 'subspace(weights=l2)'.")
-CANDIDATES = option(
-    "-c", "--candidates", type=TEXT_FILE, required=True, help="Candidate file, one text per line; - is standard input."
-)
-REFERENCES = option(
-    *("-r", "--references"),
-    type=TEXT_FILE,
-    multiple=True,
-    required=True,
-    help="Reference file, one text per line; repeat for several references per candidate.",
-)
+SAMPLES = option("--samples", type=click.IntRange(1), default=1000)
+METRIC = option("--metric", default="softset")
+CANDIDATES = option("-c", "--candidates", type=TEXT_FILE, required=True)
+REFERENCES = option(*("-r", "--references"), type=TEXT_FILE, multiple=True, required=True)
 ID_FIELD = option("--id-field", help="Column or field with the ids.  [default: id, or the row number]")
 TEXT_FIELD = option("--text-field", help="Column or field with the texts.  [default: text]")
-NAME = option("--name", required=True, help="Name for the import, which other commands then use.")
+NAME = option("--name", required=True)
 REPLACE = option("--replace", is_flag=True, help="Replace existing data of the same name.")
-VERIFY = option("--verify", is_flag=True, help="Check every file against its SHA-256 checksum.")
+VERIFY = option("--verify", is_flag=True)
 
 # The arguments of `softset.load_encoder`.
 _encoder_options = (
     option("--model", default="minilm", help=f"{MODEL}."),
-    option(
-        "--layer",
-        default="last",
-        help="Layer: a number (0 is the embeddings, -1 the last layer), a fraction of the depth such as 0.5, or last.",
-    ),
-    option(
-        "--unit",
-        type=click.Choice(["token", "word"]),
-        default="token",
-        help="Build sets from tokens, or from words (the mean of each word's tokens).",
-    ),
-    option("--special-tokens", is_flag=True, help="Include special tokens such as [CLS] in the sets."),
-    option(
-        "--overflow",
-        type=OVERFLOW,
-        default="window",
-        help="Encode texts longer than --max-length in overlapping windows, truncate them, or report an error.",
-    ),
-    option(
-        "--max-length",
-        type=int,
-        help="Maximum number of tokens per window, special tokens included.  [default: the model's limit]",
-    ),
-    option(
-        "--batch-tokens",
-        type=int,
-        default=512,
-        help="Maximum number of tokens per batch; affects only speed and memory.",
-    ),
-    option("--device", help="Device for torch models, such as cuda.  [default: the best available]"),
-    option("--dtype", help="Data type for torch models: float32, bfloat16 or float16.  [default: float32]"),
-    option("--cache", type=PATH, help="Folder in which encoded texts are cached.  [default: no cache]"),
+    option("--layer", default="last"),
+    option("--unit", type=click.Choice(["token", "word"]), default="token"),
+    option("--special-tokens", is_flag=True),
+    option("--overflow", type=OVERFLOW, default="window"),
+    option("--max-length", type=int),
+    option("--batch-tokens", type=int, default=512),
+    option("--device"),
+    option("--dtype"),
+    option("--cache", type=PATH),
 )
 encoder_options = add_options(*_encoder_options, THREADS)
 worker_options = add_options(
@@ -113,23 +85,9 @@ worker_options = add_options(
 
 # The arguments of `softset.Scorer`; `open_scorers` takes them.
 scorer_options = add_options(
-    option(
-        "--rescale",
-        metavar="chance|FILE",
-        help="Rescale scores so that unrelated texts score about 0: by the expected score of random tokens (chance), "
-        "or by a FILE of `softset fit calibration`.  [default: no rescaling]",
-    ),
-    option(
-        "--multi-reference",
-        type=MULTI_REFERENCE,
-        default="best",
-        help="How to combine several references: the best score, the mean score, or the union of their tokens.",
-    ),
-    option(
-        "--idf",
-        type=PATH,
-        help="File of `softset fit idf`, for metrics with weights=idf.  [default: computed on the references]",
-    ),
+    option("--rescale", metavar="chance|FILE"),
+    option("--multi-reference", type=MULTI_REFERENCE, default="best"),
+    option("--idf", type=PATH),
 )
 
 # How sets are made and combined; `read_query_options` takes them.
@@ -156,22 +114,10 @@ query_options = add_options(
         type=float,
         help=f"Minimum grade for AND in the graded logic, between 0 and 1.  [default: {LOGIC.floor:g}]",
     ),
-    option(
-        "--preprocessing",
-        help="Preprocessing of the vectors: none, centre, all-but-the-top(K) or whiten(POWER).  "
-        "[default: whiten(0.2) for word vectors in the logistic logic, otherwise none]",
-    ),
-    option(
-        "--named-sets",
-        type=PATH,
-        help="File (TOML or JSON) or folder of .txt files with named sets, which a query uses as @name.",
-    ),
-    option(
-        "--skip-unknown",
-        is_flag=True,
-        help="Skip examples that have no vector, and report them, instead of stopping with an error.",
-    ),
-    option("--explain", is_flag=True, help="Show the membership in each set and the nearest examples."),
+    option("--preprocessing"),
+    option("--named-sets", type=PATH),
+    option("--skip-unknown", is_flag=True),
+    option("--explain", is_flag=True),
 )
 
 COLLECTION_MODEL = option(
@@ -184,9 +130,7 @@ source_options = add_options(
         "--collection",
         help="Collection: a folder, milvus://FILE_OR_URL#NAME or lance://FOLDER#NAME.  [default: search word vectors]",
     ),
-    option(
-        "--where", help="Filter expression in the store's own syntax, such as 'metadata[\"year\"] > 2000' for Milvus."
-    ),
+    option("--where"),
     COLLECTION_MODEL,
     option(
         "--vectors",

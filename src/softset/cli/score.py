@@ -21,19 +21,19 @@ NUMBERS = ("precision", "recall", "score")
 @click.command(short_help="Score texts against references.")
 @opt.CANDIDATES
 @opt.REFERENCES
-@opt.option("--inline", is_flag=True, help="Read the values of -c and -r as texts, not as file names.")
+@opt.option("--inline", is_flag=True)
 @opt.METRIC
 @opt.scorer_options
 @opt.encoder_options
-@opt.option("--jsonl", "as_jsonl", is_flag=True, help="Print one JSON object per pair, line by line.")
+@opt.option("--jsonl", "as_jsonl", is_flag=True)
 @opt.option("--json", "as_json", is_flag=True, help="Print one JSON object with the means and all pairs.")
-@opt.option("--only-summary", is_flag=True, help="Print only the mean scores.")
+@opt.option("--only-summary", is_flag=True)
 @opt.option(
     "--out",
     type=click.Path(),
     help="Output file for the rows; it is created when the run is complete.  [default: standard output]",
 )
-@opt.option("--resume", is_flag=True, help="Continue an interrupted run with the same --out.")
+@opt.option("--resume", is_flag=True)
 def score(
     candidates: str,
     references: tuple[str, ...],
