@@ -37,12 +37,12 @@ def assert_same_alone(encoder: Encoder, alone: Encoder, texts: list[str], atol: 
     """Compare a batch with each of its texts encoded by itself, in everything that a set has."""
     sets = encoder.encode(texts)
     assert len(sets) == len(texts)
-    for at, text in enumerate(texts):
-        one = alone.encode([text])
-        assert_close(sets[[at]], one, atol)
+    for index, text in enumerate(texts):
+        single = alone.encode([text])
+        assert_close(sets[[index]], single, atol)
     pooled = encoder.embed(texts)
-    for at, text in enumerate(texts):
-        assert np.abs(pooled[at] - alone.embed([text])[0]).max() <= atol
+    for index, text in enumerate(texts):
+        assert np.abs(pooled[index] - alone.embed([text])[0]).max() <= atol
 
 
 def assert_close(a: TokenSets, b: TokenSets, atol: float) -> None:
@@ -58,9 +58,9 @@ def assert_close(a: TokenSets, b: TokenSets, atol: float) -> None:
 def assert_spans_are_in_the_text(sets: TokenSets, texts: list[str]) -> None:
     """See that spans lie inside, in order, without space at their ends, and spell the tokens where these are ASCII."""
     assert sets.spans is not None and sets.tokens is not None
-    for at, text in enumerate(texts):
-        spans = sets.spans[int(sets.offsets[at]) : int(sets.offsets[at + 1])]
-        for token, (begin, end) in zip(sets.tokens_of(at), spans.tolist(), strict=True):
+    for index, text in enumerate(texts):
+        spans = sets.spans[int(sets.offsets[index]) : int(sets.offsets[index + 1])]
+        for token, (begin, end) in zip(sets.tokens_of(index), spans.tolist(), strict=True):
             assert 0 <= begin < end <= len(text)
             shown = text[begin:end]
             assert shown == shown.strip()

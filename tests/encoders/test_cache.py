@@ -35,18 +35,22 @@ class Letters(TextEncoder):
 
     def _encode(self, texts, progress):
         self.calls.append(list(texts))
-        letters = [(one, at) for text in texts for at, one in enumerate(text)]
+        letters = [(letter, place) for text in texts for place, letter in enumerate(text)]
         special = self._made(["[CLS]"] * len(texts), [0] * len(texts), [1] * len(texts), texts, None)
         special = special if "special" in self._parts else None
         if progress is not None:
             progress(len(texts), len(texts))
         return self._made(
-            [one for one, _ in letters], [at for _, at in letters], [len(text) for text in texts], texts, special
+            [letter for letter, _ in letters],
+            [place for _, place in letters],
+            [len(text) for text in texts],
+            texts,
+            special,
         )
 
     def _made(self, tokens, places, counts, texts, special):
         rows = [[sum(map(ord, token)) / 7, place / 3, -0.0] for token, place in zip(tokens, places, strict=True)]
-        spans = np.array([[at, at + 1] for at in places], dtype=np.int32).reshape(-1, 2)
+        spans = np.array([[place, place + 1] for place in places], dtype=np.int32).reshape(-1, 2)
         return TokenSets(
             np.array(rows, dtype=self._dtype).reshape(-1, 3),
             np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
@@ -62,18 +66,18 @@ class Letters(TextEncoder):
         return sets.means() * 2
 
 
-def assert_same(one, other):
+def assert_same(sets, other):
     """Fail unless two token sets are the same in every bit."""
     for name in ("vectors", "offsets", "tokens", "spans", "truncated", "unknown"):
-        mine, theirs = getattr(one, name), getattr(other, name)
+        mine, theirs = getattr(sets, name), getattr(other, name)
         assert (mine is None) == (theirs is None), name
         if mine is not None:
             assert mine.dtype == theirs.dtype and mine.shape == theirs.shape, name
             assert mine.tolist() == theirs.tolist() if mine.dtype == object else mine.tobytes() == theirs.tobytes()
-    assert one.signature == other.signature
-    assert (one.special is None) == (other.special is None)
-    if one.special is not None:
-        assert_same(one.special, other.special)
+    assert sets.signature == other.signature
+    assert (sets.special is None) == (other.special is None)
+    if sets.special is not None:
+        assert_same(sets.special, other.special)
 
 
 def run(folder, statement, *values):
@@ -149,10 +153,12 @@ def test_any_sequence_of_calls_equals_the_uncached_encoder(calls):
             else:
                 assert_same(encoder.encode(texts), Letters().encode(texts))
         for pooled in (True, False):
-            texts = {text for some, how in calls if how is pooled for text in some}
+            texts = {text for batch, how in calls if how is pooled for text in batch}
             encoder.embed(list(texts)) if pooled else encoder.encode(list(texts))
         called = [text for call in letters.calls for text in call]
-        assert len(called) == sum(len({t for some, how in calls if how is one for t in some}) for one in (True, False))
+        assert len(called) == sum(
+            len({t for batch, how in calls if how is pooled for t in batch}) for pooled in (True, False)
+        )
 
 
 def test_encoders_with_other_signatures_share_no_entries(tmp_path):
@@ -169,10 +175,10 @@ def test_progress_includes_cached_texts(tmp_path, monkeypatch):
     monkeypatch.setattr(cache, "TEXTS_PER_BLOCK", 2)
     encoder, calls = CachedEncoder(Letters(), tmp_path), []
     encoder.encode(["a", "b"])
-    encoder.encode([*"abcdefg"], progress=lambda *one: calls.append(one))
+    encoder.encode([*"abcdefg"], progress=lambda *numbers: calls.append(numbers))
     assert sorted(set(calls)) == [(2, 7), (4, 7), (6, 7), (7, 7)] and calls == sorted(calls)
     calls.clear()
-    encoder.encode([*"abcdefg"], progress=lambda *one: calls.append(one))
+    encoder.encode([*"abcdefg"], progress=lambda *numbers: calls.append(numbers))
     assert calls == [(2, 7), (4, 7), (6, 7), (7, 7)]
 
 
@@ -241,7 +247,7 @@ def test_a_damaged_row_is_encoded_again(tmp_path, harm, harmed):
     harm(tmp_path)
     for _ in range(2):
         assert_same(encoder.encode(TEXTS), Letters().encode(TEXTS))
-    assert letters.calls == [TEXTS, [TEXTS[at] for at in harmed]] and encoder.repaired == len(harmed)
+    assert letters.calls == [TEXTS, [TEXTS[index] for index in harmed]] and encoder.repaired == len(harmed)
     assert stored_bytes(tmp_path) > 0
 
 
@@ -376,7 +382,7 @@ def test_the_folder_does_not_depend_on_the_working_directory(tmp_path, monkeypat
 def test_no_connection_is_open_while_the_encoder_runs_or_after(tmp_path):
     def still_open():
         return [
-            one for one in Path("/proc/self/fd").iterdir() if str(one.resolve()).startswith(str(tmp_path.resolve()))
+            path for path in Path("/proc/self/fd").iterdir() if str(path.resolve()).startswith(str(tmp_path.resolve()))
         ]
 
     def lengths(texts):
@@ -392,9 +398,9 @@ def test_no_connection_is_open_while_the_encoder_runs_or_after(tmp_path):
 def test_threads_share_an_encoder(tmp_path):
     encoder, texts = CachedEncoder(Letters(), tmp_path), [f"text {n}" for n in range(40)]
     with ThreadPoolExecutor(4) as pool:
-        made = list(pool.map(lambda at: encoder.encode(texts[at : at + 20]), [0, 5, 10, 20] * 2))
-    for at, sets in zip([0, 5, 10, 20] * 2, made, strict=True):
-        assert_same(sets, Letters().encode(texts[at : at + 20]))
+        results = list(pool.map(lambda start: encoder.encode(texts[start : start + 20]), [0, 5, 10, 20] * 2))
+    for start, sets in zip([0, 5, 10, 20] * 2, results, strict=True):
+        assert_same(sets, Letters().encode(texts[start : start + 20]))
 
 
 # The limit
@@ -453,8 +459,10 @@ def test_a_text_larger_than_the_limit_is_not_stored_and_evicts_nothing(tmp_path,
 def write(folder, limit, number, barrier):
     encoder = CachedEncoder(Letters(), folder, limit=limit)
     barrier.wait(60)
-    for at in range(0, 60, 3):
-        encoder.encode([f"shared {n}" for n in range(at, at + 3)] + [f"own {number} {n}" for n in range(at, at + 3)])
+    for start in range(0, 60, 3):
+        encoder.encode(
+            [f"shared {n}" for n in range(start, start + 3)] + [f"own {number} {n}" for n in range(start, start + 3)]
+        )
 
 
 @pytest.mark.parametrize("limit", [1 << 30, 20_000])
@@ -462,11 +470,11 @@ def test_two_processes_write_at_the_same_time(tmp_path, limit):
     context = multiprocessing.get_context("spawn")
     barrier = context.Barrier(2)
     writers = [context.Process(target=write, args=(tmp_path, limit, number, barrier)) for number in range(2)]
-    for one in writers:
-        one.start()
-    for one in writers:
-        one.join(60)
-    assert [one.exitcode for one in writers] == [0, 0]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join(60)
+    assert [writer.exitcode for writer in writers] == [0, 0]
     assert 0 < stored_bytes(tmp_path) <= limit
     letters, texts = Letters(), [f"{whose} {n}" for whose in ("shared", "own 0", "own 1") for n in range(60)]
     encoder = CachedEncoder(letters, tmp_path, limit=limit)

@@ -17,7 +17,7 @@ TEXTS = ["a red book", "", "pens", "a red book"]
 
 def words(texts):
     """One vector a word: its length, and where it stands."""
-    return [[[len(word), at] for at, word in enumerate(text.split())] for text in texts]
+    return [[[len(word), position] for position, word in enumerate(text.split())] for text in texts]
 
 
 class Counting:
@@ -40,8 +40,8 @@ class Counting:
         lambda rows: rows,
         tuple,
         iter,
-        lambda rows: [np.array(one, dtype=np.float32).reshape(-1, 2) for one in rows],
-        lambda rows: [np.array(one, dtype=np.int8) for one in rows],
+        lambda rows: [np.array(vectors, dtype=np.float32).reshape(-1, 2) for vectors in rows],
+        lambda rows: [np.array(vectors, dtype=np.int8) for vectors in rows],
         lambda rows: TokenSets.from_arrays(rows, dimensions=2),
     ],
     ids=["lists", "tuple", "generator", "float32", "int8", "TokenSets"],
@@ -60,7 +60,9 @@ def test_torch_tensors_with_gradients_are_accepted(dtype):
     kind = getattr(torch, dtype)
 
     def function(texts):
-        return [torch.tensor(one, dtype=kind, requires_grad=dtype != "int64").reshape(-1, 2) for one in words(texts)]
+        return [
+            torch.tensor(vectors, dtype=kind, requires_grad=dtype != "int64").reshape(-1, 2) for vectors in words(texts)
+        ]
 
     sets = FunctionEncoder(function).encode(TEXTS)
     assert sets[0].tolist() == [[1, 0], [3, 1], [4, 2]]
@@ -69,11 +71,11 @@ def test_torch_tensors_with_gradients_are_accepted(dtype):
     assert whole.counts.tolist() == [1, 1] and whole.dimensions == 3
 
 
-@pytest.mark.parametrize("form", [np.array, list, lambda rows: [np.array(one) for one in rows]])
+@pytest.mark.parametrize("form", [np.array, list, lambda rows: [np.array(vectors) for vectors in rows]])
 def test_one_vector_per_text_is_a_set_of_one_token(form):
     encoder = FunctionEncoder(lambda texts: form([[len(text), 1.5, 0] for text in texts]))
     sets = encoder.encode(["a", "bcd"])
-    assert [one.tolist() for one in sets] == [[[1, 1.5, 0]], [[3, 1.5, 0]]]
+    assert [vectors.tolist() for vectors in sets] == [[[1, 1.5, 0]], [[3, 1.5, 0]]]
     assert encoder.embed(["bcd"]).tolist() == [[3, 1.5, 0]]
 
 
@@ -84,11 +86,11 @@ def test_an_array_with_three_axes_gives_sets_of_equal_size():
 
 def test_tokens_spans_and_special_tokens_are_kept():
     def function(texts):
-        made = TokenSets.from_arrays(words(texts), tokens=[text.split() for text in texts], dimensions=2)
-        spans = np.arange(2 * len(made.vectors)).reshape(-1, 2)
+        sets = TokenSets.from_arrays(words(texts), tokens=[text.split() for text in texts], dimensions=2)
+        spans = np.arange(2 * len(sets.vectors)).reshape(-1, 2)
         aside = TokenSets.from_arrays([[[7, 7]]] * len(texts))
         counts = np.arange(len(texts))
-        return TokenSets(made.vectors, made.offsets, made.tokens, spans, aside, counts, counts, "theirs")
+        return TokenSets(sets.vectors, sets.offsets, sets.tokens, spans, aside, counts, counts, "theirs")
 
     sets = FunctionEncoder(function, name="mine").encode(["a red book", "pens"])
     assert sets.tokens_of(0) == ["a", "red", "book"] and sets.spans.tolist()[3] == [6, 7]
@@ -123,8 +125,8 @@ def test_sets_do_not_depend_on_the_batch(texts):
     encoder = FunctionEncoder(words, dimensions=2)
     sets = encoder.encode(texts)
     assert len(sets) == len(texts)
-    for text, one in zip(texts, sets, strict=True):
-        assert one.tolist() == encoder.encode([text])[0].tolist() == words([text])[0]
+    for text, vectors in zip(texts, sets, strict=True):
+        assert vectors.tolist() == encoder.encode([text])[0].tolist() == words([text])[0]
 
 
 def test_the_function_receives_distinct_texts_in_blocks():
@@ -139,9 +141,9 @@ def test_the_function_receives_distinct_texts_in_blocks():
 
 def test_a_function_may_change_the_list_it_is_given():
     def function(texts):
-        found = words(texts)
+        result = words(texts)
         texts.clear()
-        return found
+        return result
 
     assert FunctionEncoder(function).encode(["red book"]).counts.tolist() == [2]
 
@@ -186,9 +188,9 @@ def test_a_changed_dimension_is_rejected():
     encoder.encode(["abc"])
     with pytest.raises(AmbientError, match=r"cannot be used: the vectors of text 1 have 2 dimensions, but 3 were"):
         encoder.encode(["abd", "ab"])
-    given = FunctionEncoder(lambda texts: TokenSets.from_arrays(np.ones((len(texts), 1, 4))), dimensions=3)
+    fixed = FunctionEncoder(lambda texts: TokenSets.from_arrays(np.ones((len(texts), 1, 4))), dimensions=3)
     with pytest.raises(AmbientError, match="returned vectors of 4 dimensions, but 3 were expected"):
-        given.encode(["a"])
+        fixed.encode(["a"])
     mixed = FunctionEncoder(lambda texts: [np.ones((1, len(text))) for text in texts])
     with pytest.raises(AmbientError, match="2 dimensions, but 3 were expected"):
         mixed.encode(["abc", "ab"])
@@ -223,9 +225,9 @@ def test_bad_results_are_rejected(result, error, words_of_it):
 
 def test_token_sets_with_infinite_numbers_are_rejected():
     def function(texts):
-        made = TokenSets.from_arrays([[[1, 2]]] * len(texts))
-        made.vectors[1, 0] = np.inf
-        return made
+        sets = TokenSets.from_arrays([[[1, 2]]] * len(texts))
+        sets.vectors[1, 0] = np.inf
+        return sets
 
     with pytest.raises(NotFiniteError, match="returned a number that is not finite"):
         FunctionEncoder(function).encode(["book", "pen", "ink"])
@@ -247,13 +249,13 @@ def test_errors_of_the_function_are_not_changed():
         yield [[1, 2]]
         raise TypeError("mine")
 
-    for one in (function, late):
+    for failing in (function, late):
         with pytest.raises(TypeError, match=r"^mine$"):
-            FunctionEncoder(one).encode(["a", "b"])
+            FunctionEncoder(failing).encode(["a", "b"])
 
 
 @pytest.mark.parametrize(
-    ("given", "words_of_it"),
+    ("arguments", "words_of_it"),
     [
         ({"function": 3}, "a function from texts to vectors was expected, but int was given"),
         ({"function": words, "name": ""}, "name is ''"),
@@ -261,9 +263,9 @@ def test_errors_of_the_function_are_not_changed():
         ({"function": words, "dimensions": 2.5}, "dimensions is 2.5, but"),
     ],
 )
-def test_bad_arguments_are_rejected(given, words_of_it):
+def test_bad_arguments_are_rejected(arguments, words_of_it):
     with pytest.raises(InputError, match=words_of_it):
-        FunctionEncoder(**given)
+        FunctionEncoder(**arguments)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])

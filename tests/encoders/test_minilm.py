@@ -211,7 +211,7 @@ def test_layers_are_numbers_fractions_or_last(minilm: softset.Encoder) -> None:
         load_encoder(layer=layer).encode(text).vectors
         for layer in (3, -4, 0.5, "3", "0.5", np.int64(3), np.float32(0.5))
     ]
-    assert all(np.array_equal(one, half[0]) for one in half)
+    assert all(np.array_equal(vectors, half[0]) for vectors in half)
     assert not np.allclose(half[0], minilm.encode(text).vectors, atol=0.1)
 
 
@@ -223,7 +223,7 @@ def test_a_cut_graph_equals_the_whole_graph() -> None:
     folder = model_folder("minilm")
     assert folder is not None
     whole = onnxruntime.InferenceSession(str(folder / "model.onnx"), options, providers=["CPUExecutionProvider"])
-    assert [one.name for one in whole.get_outputs()] == [f"hidden_{layer}" for layer in range(7)]
+    assert [output.name for output in whole.get_outputs()] == [f"hidden_{layer}" for layer in range(7)]
     ids = np.array([[101, 1037, 2417, 2338, 1012, 102]])
     states = whole.run(None, {"input_ids": ids, "attention_mask": np.ones_like(ids)})
     for layer in range(7):
@@ -236,9 +236,9 @@ def test_the_signature_contains_every_option_that_changes_vectors() -> None:
     assert facts.pop("encoder").startswith("minilm@")
     assert facts == {"layer": "4", "special": "out", "unit": "token", "overflow": "window", "max_length": "512"}
     same = [load_encoder("minilm", batch_tokens=8, threads=1), load_encoder("minilm", layer=-1)]
-    assert {one.signature for one in same} == {load_encoder("minilm").signature}
+    assert {encoder.signature for encoder in same} == {load_encoder("minilm").signature}
     others = [{"layer": 5}, {"special_tokens": True}, {"unit": "word"}, {"overflow": "truncate"}, {"max_length": 64}]
-    assert len({load_encoder("minilm", **one).signature for one in others}) == 5
+    assert len({load_encoder("minilm", **options).signature for options in others}) == 5
     assert load_encoder("minilm").encode(["a"]).signature == load_encoder("minilm").signature
 
 
@@ -249,19 +249,19 @@ def test_the_number_of_threads_does_not_change_vectors(minilm: softset.Encoder) 
 
 def test_threads_may_share_an_encoder(minilm: softset.Encoder) -> None:
     texts = [f"sentence number {n} of many" for n in range(40)]
-    expected, found = minilm.encode(texts).vectors, []
-    runners = [threading.Thread(target=lambda: found.append(minilm.encode(texts).vectors)) for _ in range(4)]
-    for one in runners:
-        one.start()
-    for one in runners:
-        one.join()
-    assert len(found) == 4 and all(np.abs(one - expected).max() <= 1e-5 for one in found)
+    expected, results = minilm.encode(texts).vectors, []
+    runners = [threading.Thread(target=lambda: results.append(minilm.encode(texts).vectors)) for _ in range(4)]
+    for runner in runners:
+        runner.start()
+    for runner in runners:
+        runner.join()
+    assert len(results) == 4 and all(np.abs(vectors - expected).max() <= 1e-5 for vectors in results)
 
 
 def test_a_stream_yields_the_vectors_of_encode(minilm) -> None:
     texts = ["one", "two words", "", "three small words", "one"]
     blocks = list(minilm.stream((text for text in texts), block=2))
-    assert [len(one) for one in blocks] == [2, 2, 1]
+    assert [len(block) for block in blocks] == [2, 2, 1]
     assert_close(TokenSets.concatenate(blocks), minilm.encode(texts), 1e-5)
     with pytest.raises(InputError, match="one str was given"):
         list(minilm.stream("hello"))
@@ -330,8 +330,8 @@ def test_importing_softset_is_quick_and_loads_no_model_library() -> None:
     )
     runs = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True) for _ in range(3)]
     outputs = [run.stdout.split() for run in runs]
-    assert all(len(one) == 1 for one in outputs), outputs
-    assert min(float(one[0]) for one in outputs) < 0.2
+    assert all(len(output) == 1 for output in outputs), outputs
+    assert min(float(output[0]) for output in outputs) < 0.2
 
 
 def test_encoding_loads_neither_torch_nor_transformers() -> None:
@@ -401,3 +401,12 @@ def test_unknown_names_are_rejected(tmp_path: Path) -> None:
     (tmp_path / "folder" / "pytorch_model.bin").write_bytes(b"x")
     with pytest.raises(softset.SoftsetError, match=r"pytorch_model\.bin.*a pickle, which is never loaded"):
         load_encoder(tmp_path / "folder")
+
+
+def test_counts_raw_states_and_other_options_of_the_same_network() -> None:
+    encoder = load_encoder("minilm")
+    assert encoder.count_tokens(["A red book.", "Bookworms!"]) == [4, 4]
+    assert encoder.padded_states(["a red book", "a"]).shape == (2, 5, 384)
+    words = encoder.with_options(unit="word")
+    assert words.encode(["Bookworms!"]).tokens_of(0) == ["Bookworms", "!"]
+    assert words._network is encoder._network and words.with_options(unit="token").signature == encoder.signature

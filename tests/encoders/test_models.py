@@ -110,7 +110,7 @@ def test_the_checksum_changes_with_the_weights(tmp_path: Path) -> None:
     (tmp_path / "both" / "onnx").mkdir()
     (tmp_path / "both" / "onnx" / "model.onnx").write_bytes(b"not used")
     before = [checksum(folder) for folder in folders]
-    assert all(len(one) == 8 for one in before)
+    assert all(len(digits) == 8 for digits in before)
     for folder, name, old in zip(folders, weights, before, strict=True):
         (folder / "meta.json").write_text(json.dumps({"files": {Path(name).name: {"sha256": "0" * 64}}}))
         assert checksum(folder) == old  # another program's meta.json says nothing

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from softset import SoftsetError, load_encoder
-from softset.encoders import onnx as onnx_module
 from softset.encoders.models import model_folder
 from softset.encoders.onnx import OnnxNetwork
 from softset.encoders.onnx_graph import only_output, output_names
@@ -76,7 +75,7 @@ def test_truncation_and_padding_of_the_tokenizer_are_disabled(folder: Path) -> N
 def test_a_model_with_one_output_has_only_the_last_layer(folder: Path) -> None:
     onnx = pytest.importorskip("onnx")
     model = onnx.load(folder / "model.onnx")
-    keep = next(one for one in model.graph.output if one.name == "hidden_6")
+    keep = next(output for output in model.graph.output if output.name == "hidden_6")
     for node in model.graph.node:
         node.output[:] = ["last_hidden_state" if name == "hidden_6" else name for name in node.output]
     keep.name = "last_hidden_state"
@@ -149,7 +148,7 @@ def test_dynamically_quantized_models_run_one_text_per_batch(folder: Path) -> No
     onnx = pytest.importorskip("onnx")
     quantisation = pytest.importorskip("onnxruntime.quantization")
     model = onnx.load(folder / "model.onnx")
-    matrices = {one.name: one for one in model.graph.initializer}
+    matrices = {tensor.name: tensor for tensor in model.graph.initializer}
     for node in list(model.graph.node):  # multiply the matrices out, as an ordinary export has them
         if node.op_type == "DequantizeLinear":
             q, scale = (onnx.numpy_helper.to_array(matrices[name]) for name in node.input)
@@ -186,9 +185,9 @@ def test_a_graph_is_cut_to_the_nodes_of_an_output(folder: Path) -> None:
     names = output_names(content)
     assert names == [f"hidden_{layer}" for layer in range(7)]
     shorter = [only_output(content, name) for name in names]
-    sizes = [len(one or b"") for one in shorter]
+    sizes = [len(graph or b"") for graph in shorter]
     assert sizes == sorted(sizes) and sizes[0] < 0.6 * len(content) and sizes[-1] < len(content)
-    assert [output_names(one or b"") for one in shorter] == [[name] for name in names]
+    assert [output_names(graph or b"") for graph in shorter] == [[name] for name in names]
 
 
 @pytest.mark.parametrize(
@@ -200,7 +199,7 @@ def test_an_invalid_protocol_buffer_raises_value_error(broken: bytes) -> None:
 
 
 def test_parallel_batches_give_the_same_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
-    one, three = (load_encoder("minilm", layer=2, threads=threads) for threads in (1, 3))
+    single, three = (load_encoder("minilm", layer=2, threads=threads) for threads in (1, 3))
     seen, running, most, lock = set(), 0, 0, Lock()
     plain = OnnxNetwork.__call__
 
@@ -211,25 +210,30 @@ def test_parallel_batches_give_the_same_vectors(monkeypatch: pytest.MonkeyPatch)
             running += 1
             most = max(most, running)
         sleep(0.002)
-        found = plain(network, ids, mask)
+        vectors = plain(network, ids, mask)
         with lock:
             running -= 1
-        return found
+        return vectors
 
-    texts = [f"{'a red book ' * (at % 9)} number {at}" for at in range(120)]
-    expected = one.encode(texts)
+    texts = [f"{'a red book ' * (number % 9)} number {number}" for number in range(120)]
+    expected = single.encode(texts)
     monkeypatch.setattr(OnnxNetwork, "__call__", watched)
     calls: list[tuple[int, int]] = []
-    found = three.encode(texts, progress=lambda done, of: calls.append((done, of)))
-    assert (found.vectors == expected.vectors).all()  # to the last digit
+    sets = three.encode(texts, progress=lambda done, of: calls.append((done, of)))
+    assert (sets.vectors == expected.vectors).all()  # to the last digit
     assert len(seen) == most == 3
     assert calls == sorted(calls) and calls[-1] == (120, 120)
 
 
 def test_a_single_long_text_uses_all_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     opened = []
-    plain = onnx_module._session
-    monkeypatch.setattr(onnx_module, "_session", lambda *given: opened.append(given[-1]) or plain(*given))
+    open_session = OnnxNetwork._open_session
+
+    def open_and_record(network: OnnxNetwork, content: bytes, threads: int) -> object:
+        opened.append(threads)
+        return open_session(network, content, threads)
+
+    monkeypatch.setattr(OnnxNetwork, "_open_session", open_and_record)
     encoder = load_encoder("minilm", layer=1, threads=2)
     assert opened == [1]
     encoder.encode(["a red book", "red " * 300])

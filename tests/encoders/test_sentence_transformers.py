@@ -37,7 +37,7 @@ def transformer(folder: Path, kind: str = "Bert", **settings):
     import transformers
     from sentence_transformers.base.modules import Transformer
 
-    vocabulary = {word: at for at, word in enumerate([*MARKS, *WORDS])}
+    vocabulary = {word: index for index, word in enumerate([*MARKS, *WORDS])}
     markers = {"additional_special_tokens": ["[Q]", "[D]"], "strip_accents": False}
     transformers.BertTokenizer(vocab=vocabulary, model_max_length=24, **markers).save_pretrained(folder)
     torch.manual_seed(3)
@@ -101,7 +101,7 @@ def colbert(late_folder):
 def watched(own):
     """Return a list that grows by the ids (b, L) of every call of a model."""
     seen = []
-    own.register_forward_pre_hook(lambda _, given: seen.append(given[0]["input_ids"].numpy().copy()))
+    own.register_forward_pre_hook(lambda _, arguments: seen.append(arguments[0]["input_ids"].numpy().copy()))
     return seen
 
 
@@ -115,22 +115,22 @@ def cosines(a, b):
 def test_token_vectors_equal_those_of_the_model(model):
     sets = sentence_encoder(model).encode(TEXTS)
     theirs = model.encode(TEXTS, output_value="token_embeddings", batch_size=2)
-    for at, one in enumerate(sets):
-        ids = np.array(model.tokenizer(TEXTS[at])["input_ids"])
+    for index, vectors in enumerate(sets):
+        ids = np.array(model.tokenizer(TEXTS[index])["input_ids"])
         known = np.isin(ids, model.tokenizer.all_special_ids, invert=True)
-        assert len(one) == known.sum() > 0
-        np.testing.assert_allclose(one, theirs[at].numpy()[known], atol=1e-5)
+        assert len(vectors) == known.sum() > 0
+        np.testing.assert_allclose(vectors, theirs[index].numpy()[known], atol=1e-5)
     assert sets.unknown.tolist() == [0, 0, 1, 0, 0, 0, 0]  # reddish: there is no ##d
     assert sets.dimensions == 16 and sets.vectors.dtype == np.float32
 
 
 def test_special_tokens_can_be_members(model):
     sets = sentence_encoder(model, options=PipelineOptions(special_tokens=True)).encode(TEXTS)
-    for at, theirs in enumerate(model.encode(TEXTS, output_value="token_embeddings")):
-        names = model.tokenizer.convert_ids_to_tokens(model.tokenizer(TEXTS[at])["input_ids"])
+    for index, theirs in enumerate(model.encode(TEXTS, output_value="token_embeddings")):
+        names = model.tokenizer.convert_ids_to_tokens(model.tokenizer(TEXTS[index])["input_ids"])
         known = [name != "[UNK]" for name in names]  # those are not members
-        np.testing.assert_allclose(sets[at], theirs.numpy()[known], atol=1e-5)
-        assert sets.tokens_of(at)[0] == names[0] and sets.tokens_of(at)[-1] == names[-1]
+        np.testing.assert_allclose(sets[index], theirs.numpy()[known], atol=1e-5)
+        assert sets.tokens_of(index)[0] == names[0] and sets.tokens_of(index)[-1] == names[-1]
 
 
 @settings(max_examples=12)
@@ -138,9 +138,9 @@ def test_special_tokens_can_be_members(model):
 def test_sets_do_not_depend_on_the_batch(model, texts, budget):
     encoder = sentence_encoder(model, options=PipelineOptions(batch_tokens=budget))
     together, pooled = encoder.encode(texts), encoder.embed(texts)
-    for at, text in enumerate(texts):
-        np.testing.assert_allclose(together[at], encoder.encode([text])[0], atol=1e-5)
-        np.testing.assert_allclose(pooled[at], encoder.embed([text])[0], atol=1e-5)
+    for index, text in enumerate(texts):
+        np.testing.assert_allclose(together[index], encoder.encode([text])[0], atol=1e-5)
+        np.testing.assert_allclose(pooled[index], encoder.embed([text])[0], atol=1e-5)
 
 
 def test_models_with_offset_positions_have_the_right_limit(tmp_path):
@@ -163,16 +163,16 @@ def test_modules_that_mix_tokens_run_one_text_per_batch(tmp_path):
     encoder = sentence_encoder(mixing)
     sets = encoder.encode(TEXTS)
     assert sets.dimensions == 12
-    for at, text in enumerate(TEXTS[:2]):
+    for index, text in enumerate(TEXTS[:2]):
         own = mixing.encode([text], output_value="token_embeddings")[0]
-        np.testing.assert_allclose(sets[at], own[1:-1].numpy(), atol=1e-5)
+        np.testing.assert_allclose(sets[index], own[1:-1].numpy(), atol=1e-5)
     np.testing.assert_allclose(
         encoder.embed(TEXTS)[3], _mean_with_special_tokens(sets, 3), atol=1e-5
     )  # it has no pooling
 
 
-def _mean_with_special_tokens(sets, at):
-    return np.concatenate([sets[at], sets.special[at]]).mean(axis=0)
+def _mean_with_special_tokens(sets, index):
+    return np.concatenate([sets[index], sets.special[index]]).mean(axis=0)
 
 
 def test_half_precision_does_not_depend_on_the_batch(folder):
@@ -182,7 +182,7 @@ def test_half_precision_does_not_depend_on_the_batch(folder):
     sets = encoder.encode(TEXTS)
     assert {len(ids) for ids in seen} == {1}
     assert sets.vectors.dtype == np.float32
-    assert all((sets[at] == encoder.encode([text])[0]).all() for at, text in enumerate(TEXTS))
+    assert all((sets[index] == encoder.encode([text])[0]).all() for index, text in enumerate(TEXTS))
 
 
 def test_training_mode_does_not_change_vectors(model):
@@ -197,10 +197,10 @@ def test_training_mode_does_not_change_vectors(model):
 
 def test_spans_index_the_original_text(model):
     sets = sentence_encoder(model).encode(TEXTS)
-    for at, text in enumerate(TEXTS):
-        rows = slice(sets.offsets[at], sets.offsets[at + 1])
-        found = [text[begin:end].lower() for begin, end in sets.spans[rows]]
-        assert found == [token.removeprefix("##") for token in sets.tokens_of(at)]
+    for index, text in enumerate(TEXTS):
+        rows = slice(sets.offsets[index], sets.offsets[index + 1])
+        spelled = [text[begin:end].lower() for begin, end in sets.spans[rows]]
+        assert spelled == [token.removeprefix("##") for token in sets.tokens_of(index)]
     assert sets.tokens_of(6) == ["the", "pen", "##ish"]
 
 
@@ -240,9 +240,9 @@ def test_the_tokenizer_of_the_model_is_not_changed(model):
 
 
 def test_sentence_vectors_equal_those_of_the_model(model):
-    found = sentence_encoder(model).embed([*TEXTS, TEXTS[0]])
-    assert found.dtype == np.float32
-    np.testing.assert_allclose(cosines(found, model.encode([*TEXTS, TEXTS[0]])), 1, atol=1e-5)
+    vectors = sentence_encoder(model).embed([*TEXTS, TEXTS[0]])
+    assert vectors.dtype == np.float32
+    np.testing.assert_allclose(cosines(vectors, model.encode([*TEXTS, TEXTS[0]])), 1, atol=1e-5)
 
 
 @pytest.mark.parametrize("mode", ["cls", "max", "lasttoken", "weightedmean", "mean_sqrt_len_tokens"])
@@ -260,12 +260,12 @@ def test_prompts_are_not_applied(tmp_path):
 
 def test_sentence_vectors_of_long_texts_are_the_mean_over_windows(model):
     words, calls = LONG.split(), []
-    found = sentence_encoder(model).embed(["red", LONG], progress=lambda *done: calls.append(done))
-    wanted = sum(
-        (one.end - one.begin) / len(words) * model.encode(" ".join(words[one.start : one.stop]))
-        for one in split_windows(len(words), 22)
+    vectors = sentence_encoder(model).embed(["red", LONG], progress=lambda *done: calls.append(done))
+    expected = sum(
+        (window.end - window.begin) / len(words) * model.encode(" ".join(words[window.start : window.stop]))
+        for window in split_windows(len(words), 22)
     )
-    np.testing.assert_allclose(found[1], wanted, atol=1e-5)
+    np.testing.assert_allclose(vectors[1], expected, atol=1e-5)
     assert calls == [(2, 2)]
     cut = sentence_encoder(model, options=PipelineOptions(overflow="truncate")).embed([LONG])
     np.testing.assert_allclose(cut, model.encode([LONG]), atol=1e-5)
@@ -307,26 +307,26 @@ def test_a_folder_and_its_loaded_model_are_the_same_encoder(folder, model):
 
 def test_the_checksum_differs_for_different_models(folder, tmp_path):
     def checksum(change):
-        one = package.SentenceTransformer(str(folder), device="cpu")
-        change(one)
-        return sentence_encoder(one).signature.partition("@")[2][:8]
+        changed = package.SentenceTransformer(str(folder), device="cpu")
+        change(changed)
+        return sentence_encoder(changed).signature.partition("@")[2][:8]
 
-    def nothing(one):
-        one.encode(TEXTS)
+    def nothing(changed):
+        changed.encode(TEXTS)
 
-    def a_weight(one):
-        next(one.parameters()).data[0, 0] += 1e-3
+    def a_weight(changed):
+        next(changed.parameters()).data[0, 0] += 1e-3
 
-    def the_pooling(one):
-        one[1].pooling_mode = "cls"
+    def the_pooling(changed):
+        changed[1].pooling_mode = "cls"
 
-    def the_spelling(one):
+    def the_spelling(changed):
         from tokenizers.normalizers import BertNormalizer
 
-        one.tokenizer.backend_tokenizer.normalizer = BertNormalizer(lowercase=False)
+        changed.tokenizer.backend_tokenizer.normalizer = BertNormalizer(lowercase=False)
 
-    found = [checksum(change) for change in (nothing, nothing, a_weight, the_pooling, the_spelling)]
-    assert found[0] == found[1] and len(set(found)) == 4
+    checksums = [checksum(change) for change in (nothing, nothing, a_weight, the_pooling, the_spelling)]
+    assert checksums[0] == checksums[1] and len(set(checksums)) == 4
     assert sentence_encoder(sentence_model(tmp_path / "named", pooling())).signature.startswith("encoder:st(named)@")
 
 
@@ -351,8 +351,8 @@ def test_late_interaction_sets_equal_those_of_the_model(colbert, role):
     texts = [*TEXTS, LONG]
     sets = sentence_encoder(colbert, role=role).encode([*texts, TEXTS[0]])
     theirs = getattr(colbert, f"encode_{role}")(texts, convert_to_numpy=True)
-    for one, own in zip(sets, [*theirs, theirs[0]], strict=True):
-        np.testing.assert_allclose(one, own, atol=1e-5)
+    for vectors, own in zip(sets, [*theirs, theirs[0]], strict=True):
+        np.testing.assert_allclose(vectors, own, atol=1e-5)
     assert sets.dimensions == 6 and sets.vectors.dtype == np.float32
 
 
@@ -369,16 +369,16 @@ def test_late_interaction_sets_have_tokens(colbert):
 @given(texts=st.lists(written, max_size=5), budget=st.integers(1, 60), role=st.sampled_from(["document", "query"]))
 def test_late_interaction_does_not_depend_on_the_batch(colbert, texts, budget, role):
     encoder = sentence_encoder(colbert, role=role, options=PipelineOptions(batch_tokens=budget))
-    for text, one in zip(texts, encoder.encode(texts), strict=True):
-        np.testing.assert_allclose(one, encoder.encode([text])[0], atol=1e-5)
+    for text, vectors in zip(texts, encoder.encode(texts), strict=True):
+        np.testing.assert_allclose(vectors, encoder.encode([text])[0], atol=1e-5)
 
 
 def test_queries_are_expanded_to_the_minimum_length(tmp_path):
     growing = late_model(tmp_path, query_expansion={"strategy": "min", "length": 8, "attend": True, "token": None})
     sets = sentence_encoder(growing, role="query").encode(TEXTS)
     assert sets.counts.min() == 8 < sets.counts.max()
-    for text, one in zip(TEXTS, sets, strict=True):
-        np.testing.assert_allclose(one, growing.encode_query([text], convert_to_numpy=True)[0], atol=1e-5)
+    for text, vectors in zip(TEXTS, sets, strict=True):
+        np.testing.assert_allclose(vectors, growing.encode_query([text], convert_to_numpy=True)[0], atol=1e-5)
 
 
 def test_late_interaction_batches_have_no_padding(tmp_path):
@@ -387,8 +387,8 @@ def test_late_interaction_batches_have_no_padding(tmp_path):
     mixing = late_model(tmp_path, CNN(6, out_channels=2, kernel_sizes=[1, 5]))
     sets = sentence_encoder(mixing).encode(TEXTS)
     assert sets.dimensions == 4
-    for text, one in zip(TEXTS, sets, strict=True):
-        np.testing.assert_allclose(one, mixing.encode_document([text], convert_to_numpy=True)[0], atol=1e-5)
+    for text, vectors in zip(TEXTS, sets, strict=True):
+        np.testing.assert_allclose(vectors, mixing.encode_document([text], convert_to_numpy=True)[0], atol=1e-5)
 
 
 def test_merged_tokens_have_no_names(tmp_path):
@@ -397,8 +397,8 @@ def test_merged_tokens_have_no_names(tmp_path):
     merging = late_model(tmp_path, HierarchicalTokenPooling(2.0))
     sets = sentence_encoder(merging).encode(TEXTS)
     assert sets.tokens is None
-    for one, own in zip(sets, merging.encode_document(TEXTS, convert_to_numpy=True), strict=True):
-        np.testing.assert_allclose(one, own, atol=1e-5)
+    for vectors, own in zip(sets, merging.encode_document(TEXTS, convert_to_numpy=True), strict=True):
+        np.testing.assert_allclose(vectors, own, atol=1e-5)
     assert sentence_encoder(merging, role="query").encode(["red"]).tokens_of(0) == ["[CLS]", "[Q]", "red", "[SEP]"]
 
 
@@ -457,8 +457,8 @@ def test_colbert_folders_are_supported(late_folder, tmp_path, file, setting):
 
 
 def test_the_checksum_includes_the_skip_list(tmp_path):
-    one, other = (late_model(tmp_path / str(at), skip=skip) for at, skip in enumerate([[], ["."]]))
-    signatures = {sentence_encoder(each, name="late").signature for each in (one, other)}
+    plain, other = (late_model(tmp_path / str(number), skip=skip) for number, skip in enumerate([[], ["."]]))
+    signatures = {sentence_encoder(each, name="late").signature for each in (plain, other)}
     assert len(signatures) == 2
 
 
@@ -468,7 +468,7 @@ def test_late_interaction_in_half_precision(late_folder):
     sets = encoder.encode(TEXTS)
     assert {len(ids) for ids in seen} == {1}
     assert encoder.signature.endswith("|dtype:bfloat16")
-    assert all((sets[at] == encoder.encode([text])[0]).all() for at, text in enumerate(TEXTS))
+    assert all((sets[index] == encoder.encode([text])[0]).all() for index, text in enumerate(TEXTS))
 
 
 # What is refused

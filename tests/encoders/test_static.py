@@ -21,11 +21,11 @@ def model2vec_folder(folder: Path, extra: dict[str, np.ndarray] | None = None) -
     """Make a tiny model2vec folder with its own tokenizer, whose special tokens must not be used."""
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
-    made = Tokenizer(models.WordPiece({word: at for at, word in enumerate(WORDS)}, unk_token="[UNK]"))
-    made.normalizer, made.pre_tokenizer = normalizers.Lowercase(), pre_tokenizers.BertPreTokenizer()
-    made.post_processor = processors.TemplateProcessing(single="red $A", special_tokens=[("red", 2)])
+    tokenizer = Tokenizer(models.WordPiece({word: index for index, word in enumerate(WORDS)}, unk_token="[UNK]"))
+    tokenizer.normalizer, tokenizer.pre_tokenizer = normalizers.Lowercase(), pre_tokenizers.BertPreTokenizer()
+    tokenizer.post_processor = processors.TemplateProcessing(single="red $A", special_tokens=[("red", 2)])
     folder.mkdir(exist_ok=True)
-    made.save(str(folder / "tokenizer.json"))
+    tokenizer.save(str(folder / "tokenizer.json"))
     vectors = np.random.default_rng(0).normal(size=(len(WORDS), 6)).astype(np.float32)
     save_file({"embeddings": vectors, **(extra or {})}, folder / "model.safetensors")
     (folder / "config.json").write_text('{"model_type": "model2vec", "normalize": true, "hidden_dim": 6}')

@@ -61,8 +61,8 @@ def test_iteration_yields_the_arrays_in_order() -> None:
     assert (
         len(sets) == 4 and sets.counts.tolist() == [2, 0, 5, 1] and sets.empty.tolist() == [False, True, False, False]
     )
-    for one, array in zip(sets, arrays, strict=True):
-        assert np.array_equal(one, array)
+    for vectors, array in zip(sets, arrays, strict=True):
+        assert np.array_equal(vectors, array)
     assert np.array_equal(sets[-1], arrays[-1])
     assert sets[0].base is not None, "a text's vectors are a view, not a copy"
 
@@ -74,14 +74,16 @@ def test_take_equals_indexing_a_list(counts: list[int], data: st.DataObject) -> 
     places = data.draw(st.lists(st.integers(-len(counts), len(counts) - 1)))
     taken = sets.take(places)
     assert len(taken) == len(places)
-    assert all(np.array_equal(one, arrays[at]) for one, at in zip(taken, places, strict=True))
+    assert all(np.array_equal(vectors, arrays[index]) for vectors, index in zip(taken, places, strict=True))
     low, high = sorted(data.draw(st.tuples(*[st.integers(-len(counts), len(counts) - 1)] * 2)))
     spread = sets.take(range(low, high))
-    assert all(np.array_equal(x, arrays[at]) for x, at in zip(spread, range(low, high), strict=True))
+    assert all(np.array_equal(x, arrays[index]) for x, index in zip(spread, range(low, high), strict=True))
     part = data.draw(st.slices(len(counts)))
     assert all(np.array_equal(x, y) for x, y in zip(sets[part], arrays[part], strict=True))
     mask = np.array(data.draw(st.lists(st.booleans(), min_size=len(counts), max_size=len(counts))))
-    assert [len(one) for one in sets[mask]] == [count for count, chosen in zip(counts, mask, strict=True) if chosen]
+    assert [len(vectors) for vectors in sets[mask]] == [
+        count for count, chosen in zip(counts, mask, strict=True) if chosen
+    ]
 
 
 def test_all_arrays_are_sliced_together() -> None:

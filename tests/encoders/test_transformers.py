@@ -31,42 +31,42 @@ SIZES = {"hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 4, "i
 def word_pieces() -> Any:
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 
-    made = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    made.normalizer, made.pre_tokenizer = normalizers.BertNormalizer(), pre_tokenizers.BertPreTokenizer()
-    made.train_from_iterator(CORPUS, trainers.WordPieceTrainer(special_tokens=["[PAD]", "[UNK]", "[CLS]", "[SEP]"]))
-    made.post_processor = processors.TemplateProcessing(
+    backend = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    backend.normalizer, backend.pre_tokenizer = normalizers.BertNormalizer(), pre_tokenizers.BertPreTokenizer()
+    backend.train_from_iterator(CORPUS, trainers.WordPieceTrainer(special_tokens=["[PAD]", "[UNK]", "[CLS]", "[SEP]"]))
+    backend.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
     )
-    return made, {"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
+    return backend, {"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
 
 
 def byte_pairs(*, special_tokens: bool) -> Any:
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 
-    made = Tokenizer(models.BPE())
-    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    made.decoder = decoders.ByteLevel()
+    backend = Tokenizer(models.BPE())
+    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    backend.decoder = decoders.ByteLevel()
     names = ["<s>", "<pad>", "</s>", "<unk>"]
     alphabet = pre_tokenizers.ByteLevel.alphabet()
-    made.train_from_iterator(
+    backend.train_from_iterator(
         CORPUS, trainers.BpeTrainer(vocab_size=400, special_tokens=names, initial_alphabet=alphabet)
     )
     if special_tokens:
-        made.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0), add_prefix_space=False)
-        return made, {"pad_token": "<pad>", "bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"}
-    made.post_processor = processors.ByteLevel(trim_offsets=False)
-    return made, {"eos_token": "</s>"}
+        backend.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0), add_prefix_space=False)
+        return backend, {"pad_token": "<pad>", "bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"}
+    backend.post_processor = processors.ByteLevel(trim_offsets=False)
+    return backend, {"eos_token": "</s>"}
 
 
 def unigrams() -> Any:
     from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
 
-    made = Tokenizer(models.Unigram())
-    made.pre_tokenizer = pre_tokenizers.Metaspace()
+    backend = Tokenizer(models.Unigram())
+    backend.pre_tokenizer = pre_tokenizers.Metaspace()
     trainer = trainers.UnigramTrainer(vocab_size=80, special_tokens=["<pad>", "</s>", "<unk>"], unk_token="<unk>")
-    made.train_from_iterator(CORPUS, trainer)
-    made.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])
-    return made, {"pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>"}
+    backend.train_from_iterator(CORPUS, trainer)
+    backend.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])
+    return backend, {"pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>"}
 
 
 def architectures() -> dict[str, Any]:
@@ -114,7 +114,7 @@ LONGEST = {"t5": 512}
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Make a tiny random model of each architecture, saved as anybody would save one."""
-    made = {}
+    paths = {}
     for name, (tokenizer, kind, config) in architectures().items():
         folder = tmp_path_factory.mktemp("models") / name
         backend, special_tokens = tokenizer()
@@ -122,8 +122,8 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         torch.manual_seed(0)
         kind(config).save_pretrained(folder)
         transformers.PreTrainedTokenizerFast(tokenizer_object=backend, **special_tokens).save_pretrained(folder)
-        made[name] = folder
-    return made
+        paths[name] = folder
+    return paths
 
 
 @pytest.fixture(scope="module")
@@ -159,9 +159,11 @@ def test_vectors_equal_those_of_the_model(folders: dict[str, Path], name: str) -
     for layer in range(4):
         sets = load_encoder(folders[name], layer=layer, special_tokens=True).encode([text])
         names = tokenizer.convert_ids_to_tokens(given_ids["input_ids"][0])
-        members = [at for at, name in enumerate(names) if name != tokenizer.unk_token and name.strip("\u2581\u0120")]
+        members = [
+            index for index, name in enumerate(names) if name != tokenizer.unk_token and name.strip("\u2581\u0120")
+        ]
         assert np.abs(sets[0] - states.hidden_states[layer][0].numpy()[members]).max() < 1e-5
-        assert sets.tokens_of(0) == [names[at] for at in members]
+        assert sets.tokens_of(0) == [names[index] for index in members]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -215,7 +217,7 @@ def test_decoder_vectors_come_from_the_earlier_window(folders: dict[str, Path], 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 def test_lower_precision_gives_similar_vectors(folders: dict[str, Path], dtype: str) -> None:
     full, low = load_encoder(folders["bert"]), load_encoder(folders["bert"], dtype=dtype)
-    a, b = (one.encode(CORPUS).vectors for one in (full, low))
+    a, b = (encoder.encode(CORPUS).vectors for encoder in (full, low))
     assert b.dtype == np.float32 and 1e-6 < np.abs(a - b).max() < 0.1
     assert low.signature.endswith(f"|dtype:{dtype}") and "dtype" not in full.signature
 
@@ -267,20 +269,20 @@ def test_threads_that_start_during_a_run_keep_their_own_number_of_threads() -> N
 def in_a_fork(job: Any) -> str:
     """Return what a function gives in a forked child, which is killed if it hangs."""
     fork = multiprocessing.get_context("fork")
-    there, here = fork.Pipe()
+    receiver, sender = fork.Pipe()
 
     def tell() -> None:
         try:
-            here.send(job())
+            sender.send(job())
         except SoftsetError as error:
-            here.send(str(error))
+            sender.send(str(error))
         finally:
             os._exit(0)
 
     child = fork.Process(target=tell)
     child.start()
     try:
-        return there.recv() if there.poll(60) else "it hangs"
+        return receiver.recv() if receiver.poll(60) else "it hangs"
     finally:
         child.kill()
         child.join()
@@ -455,7 +457,7 @@ class TestFullMiniLM:
 
     @pytest.mark.parametrize("layer", range(7))
     def test_the_bundled_vectors_agree_with_the_original_weights(self, folder: Path, layer: int) -> None:
-        full, bundled = (load_encoder(one, layer=layer).encode(self.texts) for one in (folder, "minilm"))
+        full, bundled = (load_encoder(model, layer=layer).encode(self.texts) for model in (folder, "minilm"))
         assert np.array_equal(full.offsets, bundled.offsets) and np.array_equal(full.spans, bundled.spans)
         for a, b in ((full, bundled), (full.special, bundled.special)):
             assert isinstance(a, TokenSets) and isinstance(b, TokenSets)

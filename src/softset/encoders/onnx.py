@@ -114,7 +114,25 @@ class OnnxNetwork(Network):
         return network
 
     def _open_session(self, content: bytes, threads: int) -> Any:
-        return _session(self._file, None if self._is_last else only_output(content, self._output), threads)
+        """Open the graph of this layer, or the whole file if the graph cannot be cut."""
+        import onnxruntime
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = threads
+        options.inter_op_num_threads = 1
+        options.enable_cpu_mem_arena = False  # the arena never shrinks and is not faster
+        options.log_severity_level = 4  # errors are raised
+        # int8 weights become float32 once, at opening. By default onnxruntime would also round activations to 8 bits,
+        # which costs accuracy (token cosines of .993 instead of .999) and saves no time at these sizes.
+        options.add_session_config_entry("session.disable_quant_qdq", "1")
+        graph = None if self._is_last else only_output(content, self._output)
+        with translate_errors(f"{self._file} cannot be opened by onnxruntime", "export the model again"):
+            return onnxruntime.InferenceSession(
+                graph or str(self._file),
+                options,
+                providers=["CPUExecutionProvider"],
+                disabled_optimizers=DISABLED_OPTIMIZERS,
+            )
 
     def __call__(self, ids: np.ndarray, mask: np.ndarray) -> np.ndarray:
         """Return the vectors of the layer (b, L, d)."""
@@ -136,24 +154,6 @@ def _file_version(file: Path) -> tuple[int, int] | None:
 
 def _not_onnx(file: Path, error: Exception) -> FileError:
     return FileError(f"{file} is not an ONNX file ({error}): export the model again")
-
-
-def _session(file: Path, graph: bytes | None, threads: int) -> Any:
-    """Open a graph, or the whole file if the graph is None."""
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.inter_op_num_threads = 1
-    options.enable_cpu_mem_arena = False  # the arena never shrinks and is not faster
-    options.log_severity_level = 4  # errors are raised
-    # int8 weights become float32 once, at opening. By default onnxruntime would also round activations to 8 bits, which
-    # costs accuracy (token cosines of .993 instead of .999) and saves no time at these sizes.
-    options.add_session_config_entry("session.disable_quant_qdq", "1")
-    with translate_errors(f"{file} cannot be opened by onnxruntime", "export the model again"):
-        return onnxruntime.InferenceSession(
-            graph or str(file), options, providers=["CPUExecutionProvider"], disabled_optimizers=DISABLED_OPTIMIZERS
-        )
 
 
 def _find_output(file: Path, content: bytes, layer: Layer) -> tuple[str, int | None, bool]:

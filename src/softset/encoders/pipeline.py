@@ -134,34 +134,20 @@ class ContextualEncoder(TextEncoder):
         overflow: Overflow | None = None,
         max_length: int | None = None,
     ) -> "ContextualEncoder":
-        """Return an encoder with other options that shares this encoder's network; None leaves an option as it is.
-
-        >>> import softset
-        >>> softset.load_encoder("minilm").with_options(unit="word").encode(["Bookworms!"]).tokens_of(0)
-        ['Bookworms', '!']
-        """
+        """Return an encoder with other options that shares this encoder's network; None leaves an option as it is."""
         changes: dict[str, Any] = {"unit": unit, "overflow": overflow, "max_length": max_length}
         changes["special_tokens"] = special_tokens
         options = replace(self.options, **{name: value for name, value in changes.items() if value is not None})
         return ContextualEncoder(self._tokenizer, self._network, options, moments=self._moments)
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """Return the number of tokens of each text, without encoding the texts.
-
-        >>> import softset
-        >>> softset.load_encoder("minilm").count_tokens(["A red book.", "Bookworms!"])
-        [4, 4]
-        """
+        """Return the number of tokens of each text, without encoding the texts."""
         return [len(tokenized.ids) for tokenized in self._tokenizer(check_texts(texts))]
 
     def padded_states(self, texts: Sequence[str]) -> np.ndarray:
         """Return the raw output (n, L, d) of the network for one batch, special tokens and padding included.
 
         Long texts are truncated. `encode` takes the rows of the token sets from this output.
-
-        >>> import softset
-        >>> softset.load_encoder("minilm").padded_states(["a red book", "a"]).shape
-        (2, 5, 384)
         """
         sequences = [
             self._tokenizer.sequence(tokenized.ids[: self._window_size]) for tokenized in self._tokenizer(list(texts))

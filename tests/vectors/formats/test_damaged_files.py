@@ -37,16 +37,18 @@ GOOD = {
 Damage = Callable[[bytes], bytes]
 
 
-def _cut(at: float) -> Damage:
-    return lambda content: content[: int(at * len(content))]
+def _cut(place: float) -> Damage:
+    return lambda content: content[: int(place * len(content))]
 
 
-def _flip(at: float, byte: int) -> Damage:
-    return lambda content: content[: int(at * len(content))] + bytes([byte]) + content[int(at * len(content)) + 1 :]
+def _flip(place: float, byte: int) -> Damage:
+    return lambda content: (
+        content[: int(place * len(content))] + bytes([byte]) + content[int(place * len(content)) + 1 :]
+    )
 
 
-def _insert(at: float, more: bytes) -> Damage:
-    return lambda content: content[: int(at * len(content))] + more + content[int(at * len(content)) :]
+def _insert(place: float, more: bytes) -> Damage:
+    return lambda content: content[: int(place * len(content))] + more + content[int(place * len(content)) :]
 
 
 def _repeat(start: float, size: float) -> Damage:

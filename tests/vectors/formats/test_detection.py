@@ -43,13 +43,13 @@ def test_format_is_detected_from_the_content(content: bytes, kind: str, path: Pa
 
 @pytest.mark.parametrize("protocol", [2, 3, 4, 5])
 @pytest.mark.parametrize("pack", [bytes, gz])
-@pytest.mark.parametrize("given", [None, "text", "npy"])
-def test_pickles_are_refused(protocol: int, pack, given: str | None, path: Path) -> None:
+@pytest.mark.parametrize("kind", [None, "text", "npy"])
+def test_pickles_are_refused(protocol: int, pack, kind: str | None, path: Path) -> None:
     path.write_bytes(pack(pickle.dumps({"index_to_key": WORDS}, protocol)))
     with pytest.raises(
         FileError, match="is a Python pickle, and softset never loads pickles because they can run"
     ) as caught:
-        readers.read_vectors(path, format=given)
+        readers.read_vectors(path, format=kind)
     assert 'KeyedVectors.load(path).save_word2vec_format("vectors.bin", binary=True)' in str(caught.value)
 
 
