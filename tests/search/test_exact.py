@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from softset import WordVectors
+from softset.collections.collection import Collection
+from softset.collections.items import Item
 from softset.query.thresholds import Centroid
 from softset.search import exact
 from softset.search.source import rounding_errors
@@ -128,3 +130,23 @@ def test_error_of_a_score_is_not_larger_than_needed() -> None:
     words = WordVectors.of([f"w{i}" for i in range(N)], random_rows())
     errors = {logic: words.plan("w1 - w2", logic=logic).score_error([1e-4, 1e-4]) for logic in ("logistic", "product")}
     assert errors == pytest.approx({"logistic": 2e-4, "product": 1e-4 + np.sqrt(2e-4)})
+
+
+def test_hidden_items_of_every_block_are_left_out(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exact, "BLOCK_BYTES", 2**14)
+    items = [Item(f"w{i}") for i in range(N)]
+    collection = Collection.create(tmp_path / "c", items, vectors=random_rows())
+    first = [hit.id for hit in collection.find("{w1, w2}", 30)]
+    collection = collection.delete(first[::2])
+    found = [hit.id for hit in collection.find("{w1, w2}", 15, logic="graded")]
+    assert not set(found) & set(first[::2]) and len(found) == 15
+
+
+def test_vectors_that_are_not_numbers_do_not_hide_others() -> None:
+    rows = random_rows()
+    words = WordVectors.of([f"w{i}" for i in range(N)], rows)
+    expected = [hit.id for hit in words.find("{w1, w2}", 10, logic="graded", preprocessing="none")]
+    words._stored.vectors[100:120] = np.nan  # a file that was changed after it was written
+    found = [hit.id for hit in words.find("{w1, w2}", 40, logic="graded", preprocessing="none")]
+    kept = [name for name in expected if not 100 <= int(name[1:]) < 120]
+    assert [name for name in found if name in kept] == kept

@@ -377,6 +377,18 @@ def test_percentiles_count_the_items_that_can_be_found(tmp_path) -> None:
     collection = Collection.create(tmp_path / "c", items, vectors=vectors).delete([f"w{i}" for i in range(50, 75)])
     result = collection.find("w1", top=100)  # 74 of 100: neither deleted items nor the example can be found
     assert [hit.percentile for hit in result] == [round(100 * (73 - i) / 74, 4) for i in range(len(result))]
+    for stop, searched in ((50, 49), (51, 49), (60, 49), (76, 50), (99, 73), (100, 74), (500, 74)):
+        hit = collection.find("w1", top=1, restrict_vocab=stop)[0]
+        assert hit.percentile == round(100 * (searched - 1) / searched, 4), stop
+
+
+def test_unknown_texts_are_an_error_unless_they_are_skipped(words: WordVectors) -> None:
+    for call in (words.membership, words.find):
+        with pytest.raises(UnknownWordError):
+            call("{red, qqzzxx}", *([["blue"]] if call == words.membership else []))
+    with pytest.raises(UnknownWordError):
+        words.membership("red", ["blue", "qqzzxx"])
+    assert words.membership("red", ["qqzzxx"], skip_unknown=True)[0].membership is None
 
 
 def test_skipping_unknown_words_is_fast(words: WordVectors) -> None:
