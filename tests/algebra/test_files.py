@@ -53,18 +53,18 @@ Q = np.eye(4)[:2]
     [
         ({"directions": Q}, {}, "a safetensors file that softset did not write, but a softset Subspace was expected"),
         ({"directions": Q}, {**GOOD, "softset": "TokenSets"}, "holds a softset TokenSets, but a softset Subspace"),
-        ({"directions": Q}, {**GOOD, "dtype": "int8"}, "lacks a part of a softset Subspace"),
+        ({"directions": Q}, {**GOOD, "dtype": "int8"}, "does not have exactly the arrays of a softset Subspace"),
         ({"directions": Q}, {**GOOD, "complemented": "maybe"}, "does not say whether its Subspace is complemented"),
-        ({"frame": Q}, GOOD, "lacks a part"),
-        ({"directions": Q, "more": Q}, GOOD, "or has one too many"),
-        ({"directions": Q[0]}, GOOD, "lacks a part"),
-        ({"directions": 2 * Q}, GOOD, "directions that are not orthonormal: it was changed"),
+        ({"frame": Q}, GOOD, "does not have exactly the arrays"),
+        ({"directions": Q, "more": Q}, GOOD, "does not have exactly the arrays"),
+        ({"directions": Q[0]}, GOOD, "does not have exactly the arrays"),
+        ({"directions": 2 * Q}, GOOD, "are not orthonormal: the file was changed"),
         (
             {"directions": Q.astype("complex64")},
             GOOD,
-            "directions that are no vectors|not a complete",
+            "are not valid vectors|not a complete",
         ),
-        ({"directions": Q * np.nan}, GOOD, "directions that are no vectors: row 0, column 0 is nan"),
+        ({"directions": Q * np.nan}, GOOD, "are not valid vectors: row 0, column 0 is nan"),
     ],
 )
 def test_a_file_of_another_kind_is_an_error(tensors, facts, sentence, tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_a_file_of_another_kind_is_an_error(tensors, facts, sentence, tmp_path: 
 def test_invalid_grades_in_a_file_are_an_error(grades: list[float], rest: str, tmp_path: Path) -> None:
     path = tmp_path / "set"
     write(path, {"directions": Q, "grades": np.array(grades)}, {**GRADED, "rest": rest})
-    with pytest.raises(FileError, match="needs one grade from 0 to 1"):
+    with pytest.raises(FileError, match="needs grades from 0 to 1"):
         GradedSubspace.load(path)
 
 

@@ -242,10 +242,10 @@ def test_tensors_with_gradients_are_rejected() -> None:
         (("a", 5), "reference 3 is of type int"),
         (("a", []), "candidate 3 has no reference"),
         (("a\ud800", "b"), "3 has a lone surrogate"),
-        ("ab", "pair 3 is not a \\(candidate, reference\\) pair"),
-        (("a",), "pair 3 is not a \\(candidate, reference\\) pair"),
-        (("a", "b", "c"), "pair 3 is not a \\(candidate, reference\\) pair"),
-        (None, "pair 3 is not a \\(candidate, reference\\) pair"),
+        ("ab", "element 3 is not a \\(candidate, reference\\) pair"),
+        (("a",), "element 3 is not a \\(candidate, reference\\) pair"),
+        (("a", "b", "c"), "element 3 is not a \\(candidate, reference\\) pair"),
+        (None, "element 3 is not a \\(candidate, reference\\) pair"),
     ],
 )
 def test_stream_errors_name_the_pair(bad: Any, sentence: str) -> None:

@@ -25,7 +25,7 @@ def namespace(*arrays: Array) -> Namespace:
     except TypeError:
         names = " and ".join(sorted({type(array).__module__.split(".")[0] for array in arrays}))
         raise LibraryError(
-            f"arrays of {names} cannot be combined: convert one of them (a set has .like(array))"
+            f"arrays of {names} cannot be combined: convert one of them, a set with A.like(array)"
         ) from None
 
 
@@ -51,9 +51,7 @@ def as_stack(vectors: Array) -> Array:
     if stack.ndim != 3:
         raise ShapeError(f"a stack of sets must have shape (sets, vectors, d), but {tuple(stack.shape)} was given")
     _check_ambient(stack, None)
-    xp = namespace(stack)
-    for i in range(stack.shape[0]) if not bool(xp.all(xp.isfinite(stack))) else ():
-        check_finite(stack[i, ...], where=f"set {i}, ")
+    check_finite(stack)
     return stack
 
 
@@ -103,8 +101,8 @@ def _ragged(rows: list[Any]) -> Any:
     sizes = [len(row) if hasattr(row, "__len__") else 0 for row in rows]
     odd = next((i for i, size in enumerate(sizes) if size != sizes[0]), None)
     if odd is None:
-        raise ShapeError("the rows are nested unevenly: vectors must be equally long rows of numbers")
-    raise ShapeError(f"row {odd} has {sizes[odd]} numbers where row 0 has {sizes[0]}: vectors must be equally long")
+        raise ShapeError("the rows have different shapes: give rows of numbers of the same length")
+    raise ShapeError(f"row {odd} has {sizes[odd]} numbers, but row 0 has {sizes[0]}: all vectors need the same length")
 
 
 def _check_ambient(array: Array, ambient: int | None) -> None:
@@ -112,21 +110,20 @@ def _check_ambient(array: Array, ambient: int | None) -> None:
     if d == 0:
         raise ShapeError(
             f"vectors need at least 1 dimension, but an array of shape {tuple(array.shape)} was given; "
-            "the set of no vectors is Subspace.empty(d)"
+            "use Subspace.empty(d) for a set without vectors"
         )
     if ambient is not None and d != ambient:
-        raise AmbientError(f"the vectors have {d} dimensions, but the set lives in {ambient}")
+        raise AmbientError(f"the vectors have {d} dimensions, but the set has {ambient}")
 
 
-def check_finite(rows: Array, where: str = "") -> None:
-    """Raise NotFiniteError for NaN and infinity, naming the first one's row and column."""
-    xp = namespace(rows)
-    finite = xp.isfinite(rows)
-    if bool(xp.all(finite)):
-        return
-    row, column = np.argwhere(~to_numpy(finite))[0].tolist()
-    value = float(rows[row, column])
-    raise NotFiniteError(f"{where}row {row}, column {column} is {value}: every number must be finite")
+def check_finite(array: Array) -> None:
+    """Raise NotFiniteError for NaN and infinity in rows or in a stack of sets, naming the first one's position."""
+    finite = namespace(array).isfinite(array)
+    if not bool(namespace(array).all(finite)):
+        index = np.argwhere(~to_numpy(finite))[0].tolist()
+        axes = ("set", "row", "column")[-len(index) :]
+        position = ", ".join(f"{axis} {number}" for axis, number in zip(axes, index, strict=True))
+        raise NotFiniteError(f"{position} is {float(array[tuple(index)])}: every number must be finite")
 
 
 def unit_rows(rows: Array, dtype: Any = None) -> Array:

@@ -80,10 +80,10 @@ class BaseSet(SoftSet):
         return self
 
     def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"a {type(self).__name__} never changes: {name} cannot be set")
+        raise AttributeError(f"a {type(self).__name__} is immutable: {name} cannot be set")
 
     def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"a {type(self).__name__} never changes: {name} cannot be deleted")
+        raise AttributeError(f"a {type(self).__name__} is immutable: {name} cannot be deleted")
 
     def __setstate__(self, state: tuple[None, dict[str, Any]]) -> None:
         for name, value in state[1].items():  # pickle gives the slots as the second part
@@ -97,7 +97,7 @@ class BaseSet(SoftSet):
 
     @property
     def ambient(self) -> int:
-        """The dimension d of the space that the set lives in."""
+        """The dimension d of the space."""
         return int(self._frame.shape[1])
 
     def __bool__(self) -> bool:
@@ -228,9 +228,7 @@ class BaseSet(SoftSet):
 
     def _check_space(self, other: "BaseSet") -> None:
         if self.ambient != other.ambient:
-            raise AmbientError(
-                f"the sets live in {self.ambient} and in {other.ambient} dimensions: they cannot be combined"
-            )
+            raise AmbientError(f"sets of {self.ambient} and {other.ambient} dimensions cannot be combined")
 
     def _traces(self, other: "BaseSet") -> bool:
         """Tell whether a set made from this one and another must be differentiable."""
@@ -269,7 +267,7 @@ class BaseSet(SoftSet):
         tensors, metadata = read_tensors(path, cls.__name__)
         dtype = {"float32": np.float32, "float64": np.float64}.get(metadata.get("dtype", ""))
         if dtype is None or {name: tensor.ndim for name, tensor in tensors.items()} != cls._ARRAYS:
-            raise FileError(f"{path} lacks a part of a softset {cls.__name__}, or has one too many: save it again")
+            raise FileError(f"{path} does not have exactly the arrays of a softset {cls.__name__}: save it again")
         tensors["directions"] = _orthonormal_rows(path, tensors["directions"])
         return cls._from_file(os.fspath(path), tensors, np.dtype(dtype), metadata)
 
@@ -279,9 +277,9 @@ def _orthonormal_rows(path: str | os.PathLike[str], rows: np.ndarray) -> np.ndar
     try:
         Q = as_rows(rows)[0].astype(np.float64)
     except InputError as error:
-        raise FileError(f"{path} holds directions that are no vectors: {error}") from error
+        raise FileError(f"the directions in {path} are not valid vectors: {error}") from error
     with np.errstate(over="ignore", invalid="ignore"):
         deviation = np.abs(Q @ Q.T - np.eye(len(Q))).max(initial=0.0)
     if not deviation <= 1e-6:  # also true for NaN
-        raise FileError(f"{path} holds directions that are not orthonormal: it was changed since it was saved")
+        raise FileError(f"the directions in {path} are not orthonormal: the file was changed after it was saved")
     return np.linalg.qr(Q.T)[0].T if deviation > 1e-13 else Q  # saved in float32

@@ -54,7 +54,9 @@ class GradedSubspace(BaseSet):
     _ARRAYS: ClassVar = {"directions": 2, "grades": 1}
 
     def __init__(self) -> None:
-        raise TypeError("make a GradedSubspace with GradedSubspace.of(vectors) or GradedSubspace.from_crisp(subspace)")
+        raise TypeError(
+            "use GradedSubspace.of(vectors) or GradedSubspace.from_crisp(subspace) to make a GradedSubspace"
+        )
 
     # Constructors
 
@@ -296,7 +298,7 @@ class GradedSubspace(BaseSet):
         except ValueError:
             rest = -1.0
         if grades.shape[0] != frame.shape[0] or not all(0 <= g <= 1 for g in [rest, *grades.tolist()]):
-            raise FileError(f"{path} needs one grade from 0 to 1 for each direction and for the rest: save it again")
+            raise FileError(f"{path} needs grades from 0 to 1 for its directions and for the rest: save it again")
         return cls._of(frame, grades, rest, dtype)
 
     def _spectrum(self, frame: Array = None) -> Spectrum:

@@ -61,7 +61,7 @@ class Subspace(BaseSet):
     _ARRAYS: ClassVar = {"directions": 2}
 
     def __init__(self) -> None:
-        raise TypeError("make a Subspace with Subspace.span(vectors), Subspace.empty(d) or Subspace.whole(d)")
+        raise TypeError("use Subspace.span(vectors), Subspace.empty(d) or Subspace.whole(d) to make a Subspace")
 
     @classmethod
     def _of(cls, frame: Array, dtype: Any, *, complemented: bool = False) -> Self:

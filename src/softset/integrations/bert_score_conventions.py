@@ -251,7 +251,8 @@ def _with_special_tokens(sets: TokenSets, special_tokens: frozenset[str]) -> Tok
         return replace(sets, special=None)
     n = len(sets)
     owner = np.concatenate([np.repeat(np.arange(n), part.counts) for part in (sets, special)])
-    tokens = np.concatenate([_mark(sets.tokens, special_tokens), _name_unknown(_mark(special.tokens, special_tokens))])
+    named = [*sets.tokens.tolist(), *(token if token in special_tokens else _name(token) for token in special.tokens)]
+    tokens = string_array([SpecialToken(token) if token in special_tokens else token for token in named])
     filled = np.bincount(owner[~_are_special(tokens)], minlength=n) > 0
     spans = None
     if sets.spans is not None and special.spans is not None:
@@ -268,15 +269,9 @@ def _with_special_tokens(sets: TokenSets, special_tokens: frozenset[str]) -> Tok
     )
 
 
-def _mark(tokens: np.ndarray, special_tokens: frozenset[str]) -> np.ndarray:
-    return string_array([SpecialToken(token) if token in special_tokens else token for token in tokens.tolist()])
-
-
-def _name_unknown(tokens: np.ndarray) -> np.ndarray:
-    """Return tokens with all unknown ones called [UNK]; a token of spaces is known."""
-    return string_array(
-        [token if isinstance(token, SpecialToken) or not token.strip(SPACE) else UNKNOWN for token in tokens.tolist()]
-    )
+def _name(token: str) -> str:
+    """Return the name of a token that the model does not know, [UNK]; a token of spaces is known."""
+    return UNKNOWN if token.strip(SPACE) else token
 
 
 def _are_special(tokens: np.ndarray) -> np.ndarray:

@@ -1,31 +1,92 @@
-"""Run a scoring plan: encode, pair, compute, reduce.
+"""The scoring plan, which holds all options of a scorer, and how to run it: encode, pair, compute, reduce.
 
 There are two levels of blocks. An outer block is encoded at once; an inner block has a bounded number of token vectors
 and runs on one thread.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from itertools import pairwise
+from typing import Literal
 
 import numpy as np
 
 from softset.encoders.base import Encoder, Progress
+from softset.encoders.signature import format_signature
 from softset.encoders.texts import distinct_indices
 from softset.encoders.tokensets import TokenSets, hash_texts
 from softset.errors import AmbientError, InputError
 from softset.runtime.threads import in_threads
 from softset.similarity.calibration import Calibration
+from softset.similarity.idf import Idf, encoder_signature, tokenizer_of
 from softset.similarity.inputs import ScoringInput, TextsOrSets
-from softset.similarity.metrics.base import PRF
+from softset.similarity.metrics.base import PRF, Metric
 from softset.similarity.metrics.pairs import Pairs, block_slices, unpaired
-from softset.similarity.plan import MultiReference, ScoringPlan
-from softset.similarity.rescaling import chance_levels, pair_levels, rescale_scores
+from softset.similarity.rescaling import Rescale, chance_levels, pair_levels, rescale_scores
 from softset.similarity.scores import ScoreMatrix, Scores
 
 TEXT_PAIRS = 1_024  # pairs of texts that are encoded together: 60 MB of vectors for sentences of 20 tokens
 VECTOR_PAIRS = 16_384  # pairs of given vectors in a block: threads wait for each other only between blocks
+
+MultiReference = Literal["best", "mean", "union"]
+
+
+@dataclass(frozen=True, eq=False)
+class ScoringPlan:
+    """Everything that decides the scores of one call.
+
+    Attributes:
+        source: the signature of the token sets.
+        encoder: encodes the texts; None if only vectors are scored.
+        metric: the metric, resolved for this encoder.
+        idf: token weights; None if the metric does not use them.
+        moment: (d, d) the second moment of the encoder's unit vectors; None if it is unknown or not used.
+        min_level_rows: chance levels are computed for sets of at least this size; smaller ones cannot be saturated.
+        rescale: "chance", a calibration that fits the signature, or None.
+        multi_reference: how to combine several references.
+        multiple_references: whether a candidate has several references.
+    """
+
+    source: str
+    encoder: Encoder | None
+    metric: Metric
+    idf: Idf | None
+    moment: np.ndarray | None
+    min_level_rows: int
+    rescale: Rescale
+    multi_reference: MultiReference
+    multiple_references: bool
+
+    def __post_init__(self) -> None:
+        tokenizer = tokenizer_of(self.source)
+        if self.idf is not None and self.idf.encoder != tokenizer:
+            raise InputError(
+                f"the idf weights were fitted with {self.idf.encoder}, but the texts are encoded with {tokenizer}: fit "
+                "them with the same model"
+            )
+        if isinstance(self.rescale, Calibration) and self.rescale.signature != self._base:
+            raise InputError(
+                f"this calibration was fitted with {self.rescale.signature}, but the scores have {self._base}: fit it "
+                "with the same model, metric and options (and idf weights, if the metric uses them)"
+            )
+
+    @property
+    def _base(self) -> str:
+        weights = None if self.idf is None else self.idf.checksum
+        return f"{format_signature({'metric': self.metric, 'idf': weights})}|{encoder_signature(self.source)}"
+
+    @cached_property
+    def signature(self) -> str:
+        """The facts above in one line."""
+        from softset import __version__
+
+        level: str | None = self.rescale if isinstance(self.rescale, str) else None
+        if isinstance(self.rescale, Calibration):
+            level = "measured({:.6g},{:.6g},{:.6g})".format(*self.rescale.levels)
+        combined = self.multi_reference if self.multiple_references else None
+        facts = {"softset": __version__, "rescale": level, "multi_reference": combined}
+        return f"{format_signature(facts)}|{self._base}"
 
 
 def score_pairs(plan: ScoringPlan, scoring_input: ScoringInput, progress: Progress | None = None) -> Scores:

@@ -13,14 +13,14 @@ from softset.encoders.texts import iter_items
 from softset.encoders.tokensets import TokenSets
 from softset.errors import InputError
 from softset.io.text import check_options
+from softset.similarity import run
 from softset.similarity.explain import Explanation
 from softset.similarity.idf import Idf
 from softset.similarity.inputs import ScoringInput, TextsOrSets, check_count, read_input, read_side
 from softset.similarity.metrics import DEFAULT, Metric
 from softset.similarity.metrics import metric as parse_metric
-from softset.similarity.plan import MultiReference, ScoringPlan
 from softset.similarity.rescaling import Rescale, check_rescale, has_chance_levels, min_saturated_rows
-from softset.similarity.run import TEXT_PAIRS, encode_input, encode_texts, score_matrix, score_pairs
+from softset.similarity.run import TEXT_PAIRS, MultiReference, ScoringPlan
 from softset.similarity.scores import ScoreMatrix, ScoreRow, Scores
 
 
@@ -115,7 +115,7 @@ class Scorer:
         >>> softset.Scorer("words").encode(["a red book"])
         TokenSets(1 text, 3 tokens, 300 dimensions)
         """
-        return encode_texts(self.encoder, texts, progress)
+        return run.encode_texts(self.encoder, texts, progress)
 
     def score(self, candidates: Any, references: Any, *, progress: Progress | None = None) -> Scores:
         """Score each candidate with its reference, or with its list of references.
@@ -132,11 +132,11 @@ class Scorer:
         references = scoring_input.references
         fits_idf = self.metric.needs_idf and self.idf is None
         if fits_idf and scoring_input.has_texts and len(scoring_input) <= TEXT_PAIRS:
-            scoring_input = encode_input(self.encoder, scoring_input)  # so that idf does not encode them again
+            scoring_input = run.encode_input(self.encoder, scoring_input)  # so that idf does not encode them again
             references = scoring_input.token_sets[1].take(scoring_input.right)
         multiple = scoring_input.has_multiple_references
         plan = self.resolve(scoring_input.candidates, references, multiple_references=multiple)
-        return score_pairs(plan, scoring_input, progress)
+        return run.score_pairs(plan, scoring_input, progress)
 
     def stream(self, pairs: Iterable[tuple[Any, Any]], *, block: int = TEXT_PAIRS) -> Iterator[ScoreRow]:
         """Score (candidate, reference) pairs from an iterable, in order; only one block of them is in memory.
@@ -153,7 +153,7 @@ class Scorer:
         while batch := list(islice(iterator, block)):
             for index, pair in enumerate(batch, done):
                 if not isinstance(pair, tuple | list) or len(pair) != 2:
-                    raise InputError(f"pair {index} is not a (candidate, reference) pair")
+                    raise InputError(f"element {index} is not a (candidate, reference) pair")
             yield from self._score(read_input([a for a, _ in batch], [b for _, b in batch], done))
             done += len(batch)
 
@@ -169,7 +169,7 @@ class Scorer:
         right = left if references is None else read_side(references, "reference")
         A = left if isinstance(left, TokenSets) else self.encode(left)
         B = A if right is left else right if isinstance(right, TokenSets) else self.encode(right)
-        return score_matrix(self.resolve(A, B), A, B)
+        return run.score_matrix(self.resolve(A, B), A, B)
 
     def explain(self, candidate: Any, reference: Any, *, metrics: Sequence[str | Metric] | None = None) -> Explanation:
         """Explain the score of a pair: each token's membership, and which tokens of the other text contribute to it.
@@ -250,7 +250,7 @@ class Scorer:
         if moment is None and self.rescale == "chance":
             if has_model and not known and source != "own":
                 raise InputError(
-                    f"the token sets were made with {source}, but this scorer's model is {self.encoder.signature}: "
+                    f"the token sets were encoded with {source}, but this scorer's model is {self.encoder.signature}: "
                     "the chance level needs the same model"
                 )
             raise InputError(

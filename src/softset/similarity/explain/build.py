@@ -34,12 +34,12 @@ def explain(scorer: "Scorer", candidate: Any, reference: Any, metrics: Sequence[
         if not isinstance(metric, MembershipMetric):
             raise InputError(f"{metric} has no membership of single tokens: use softset, subspace or bertscore")
     A, B = _encode(scorer, candidate, "candidate"), _encode(scorer, reference, "reference")
-    views = tuple(_view(scorer, A, B, metric) for metric in metrics)
+    views = tuple(_view(scorer.with_options(metric=metric), A, B) for metric in metrics)
     pairs = Pairs.of(A, B)
-    rows, others = _unit_rows(pairs)
+    rows, others = np.split(unit_rows(pairs.vectors), pairs.offsets[1:2])
     tokens = [str(index) for index in range(len(pairs.norms))] if pairs.tokens is None else pairs.tokens.tolist()
     texts = _text(candidate, A, tokens[: len(rows)]), _text(reference, B, tokens[len(rows) :])
-    signature = scorer.with_options(metric=metrics[0]).score(A, B).signature
+    signature = scorer.with_options(metric=metrics[0]).resolve(A, B).signature
     return Explanation(*texts, rows @ others.T, views, signature)
 
 
@@ -53,37 +53,28 @@ def _encode(scorer: "Scorer", text: Any, role: str) -> TokenSets:
     return side if isinstance(side, TokenSets) else scorer.encode(side)
 
 
-def _view(scorer: "Scorer", A: TokenSets, B: TokenSets, metric: Metric) -> MetricView:
-    scorer = scorer.with_options(metric=metric)
-    row = next(iter(scorer.score(A, B)))
-    plan = scorer.resolve(A, B)
-    resolved = plan.metric
-    assert isinstance(resolved, MembershipMetric)  # noqa: S101 (resolving keeps the kind of metric)
+def _view(scorer: "Scorer", A: TokenSets, B: TokenSets) -> MetricView:
+    plan, row = scorer.resolve(A, B), scorer.score(A, B)[0]
+    metric = plan.metric
+    assert isinstance(metric, MembershipMetric)  # noqa: S101 (resolving keeps the kind of metric)
     pairs = Pairs.of(A, B, idf=plan.idf, moment=plan.moment)
-    k = int(pairs.counts[0])
-    memberships, weights = resolved.memberships(pairs), resolved.token_weights(pairs)
-    rows, others = _unit_rows(pairs)
+    sides = [metric.memberships(pairs), metric.token_weights(pairs), unit_rows(pairs.vectors)]
+    memberships, weights, (rows, others) = (np.split(values, pairs.offsets[1:2]) for values in sides)
     return MetricView(
-        metric=repr(resolved),
+        metric=repr(metric),
         precision=row.precision,
         recall=row.recall,
         score=row.score,
-        score_label="F" if resolved.SCORE_KIND == "f1" else "score",
-        candidate_membership=memberships[:k],
-        reference_membership=memberships[k:],
-        candidate_weights=weights[:k],
-        reference_weights=weights[k:],
-        candidate_links=resolved.links(rows, others, pairs.cut),
-        reference_links=resolved.links(others, rows, pairs.cut),
-        links=resolved.LINKS,
-        chance=None if scorer.rescale else _chance_level(scorer, resolved, pairs, A.signature),
+        candidate_membership=memberships[0],
+        reference_membership=memberships[1],
+        candidate_weights=weights[0],
+        reference_weights=weights[1],
+        candidate_links=metric.links(rows, others, pairs.cut),
+        reference_links=metric.links(others, rows, pairs.cut),
+        links=metric.LINKS,
+        chance=None if scorer.rescale else _chance_level(metric, pairs, A.signature),
+        score_label="F" if metric.SCORE_KIND == "f1" else "score",
     )
-
-
-def _unit_rows(pairs: Pairs) -> tuple[np.ndarray, np.ndarray]:
-    k = int(pairs.counts[0])
-    rows = unit_rows(pairs.vectors)
-    return rows[:k], rows[k:]
 
 
 def _text(text: Any, sets: TokenSets, tokens: Sequence[str]) -> ExplainedText:
@@ -94,10 +85,10 @@ def _text(text: Any, sets: TokenSets, tokens: Sequence[str]) -> ExplainedText:
     return ExplainedText(text if isinstance(text, str) else None, tuple(tokens), spans)
 
 
-def _chance_level(scorer: "Scorer", metric: Metric, pairs: Pairs, signature: str) -> ChanceLevel | None:
+def _chance_level(metric: Metric, pairs: Pairs, signature: str) -> ChanceLevel | None:
     """Return the score of unrelated text: in closed form for this pair, measured for the bundled encoder, or None."""
     if has_closed_form(metric):
-        of_sets = chance_levels(metric, pairs, scorer.second_moment(signature)).of_sets
+        of_sets = chance_levels(metric, pairs, pairs.moment).of_sets
         if of_sets is not None:
             precision, recall, score = (float(level[0]) for level in pair_levels(of_sets[:1], of_sets[1:]))
             return ChanceLevel(precision, recall, score, "closed form")

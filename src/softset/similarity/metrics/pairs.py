@@ -151,13 +151,13 @@ class Pairs:
     def required_idf(self) -> Idf:
         """Return the idf weights, or raise an error if there are none."""
         if self.idf is None:
-            raise InputError("this metric needs idf weights: give idf=softset.Idf.fit(texts), or score with references")
+            raise InputError("this metric needs idf weights: give idf=softset.Idf.fit(texts)")
         return self.idf
 
     def required_tokens(self) -> np.ndarray:
         """Return the text of each row's token (rows,), or raise an error if it is unknown."""
         if self.tokens is None:
-            raise InputError("this metric compares tokens, but the vectors have none: give tokens=... to from_arrays")
+            raise InputError("this metric compares tokens, but there are only vectors: give tokens=... to from_arrays")
         return self.tokens
 
     @cached_property
