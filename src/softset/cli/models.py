@@ -1,6 +1,7 @@
 """`softset models`: import a model once, then use it by name."""
 
 import json
+from importlib import import_module
 
 import click
 
@@ -99,16 +100,4 @@ def info(name: str, verify: bool, as_json: bool) -> None:
     print_facts(facts if as_json else shown, verified=verify, as_json=as_json)
 
 
-@models.command("remove", short_help="Remove a model.")
-@click.argument("name")
-def remove(name: str) -> None:
-    """Delete the imported model called NAME.
-
-    \b
-    Example:
-      softset models remove mine
-    """
-    from softset.encoders.models import REGISTRY
-
-    REGISTRY.remove(name)
-    click.echo(f"{name}: removed")
+opt.add_remove(models, "model", lambda: import_module("softset.encoders.models").REGISTRY)

@@ -49,6 +49,18 @@ def seed(default: int) -> Decorator:
     return option("--seed", type=click.IntRange(0), default=default)
 
 
+def add_remove(group: click.Group, noun: str, registry: Callable[[], Any]) -> None:
+    """Add the command that removes an import to the group of a registry, such as `softset models`."""
+    example = f"softset {group.name} remove mine"
+    text = f"Delete the imported {noun} called NAME.\n\n\b\nExample:\n  {example}"
+
+    @group.command("remove", short_help=f"Remove {noun}.", help=text)
+    @click.argument("name")
+    def remove(name: str) -> None:
+        registry().remove(name)
+        click.echo(f"{name}: removed")
+
+
 JSON = option("--json", "as_json", is_flag=True, help="Print JSON.")
 TOP = option("--top", type=int, default=10)
 INCLUDE_EXAMPLES = option("--include-examples", is_flag=True)

@@ -1,6 +1,7 @@
 """`softset vectors`: import word vectors once, then use them by name."""
 
 import json
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -103,16 +104,4 @@ def info(name: str, verify: bool, as_json: bool) -> None:
     print_facts(facts, verified=verify, as_json=as_json)
 
 
-@vectors.command("remove", short_help="Remove word vectors.")
-@click.argument("name")
-def remove(name: str) -> None:
-    """Delete the imported word vectors called NAME.
-
-    \b
-    Example:
-      softset vectors remove mine
-    """
-    from softset.vectors.registry import REGISTRY
-
-    REGISTRY.remove(name)
-    click.echo(f"{name}: removed")
+opt.add_remove(vectors, "word vectors", lambda: import_module("softset.vectors.registry").REGISTRY)

@@ -61,11 +61,7 @@ class SystemResult:
         return self.mean.p, self.p_randomisation
 
     def cells(self) -> list[str]:
-        """Return mean, interval, difference and p values as text.
-
-        >>> SystemResult(Estimate(0.5, 0.4, 0.6)).cells()
-        ['0.5000', '0.4000 to 0.6000', '', '', '']
-        """
+        """Return mean, interval, difference and p values as text."""
         mean, low, high = (f"{number:.4f}" for number in self.mean[:3])
         difference = "" if self.difference is None else f"{self.difference:+.4f} {self.marks}".rstrip()
         p_values = ["" if p is None else f"{p:.4f}" if p >= 0.00005 else "<0.0001" for p in self._p_values]
@@ -106,11 +102,7 @@ class Comparison:
         return format_signature({**tests, "seed": self.seed, "segments": self.segments, "softset": __version__})
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values, ordered by metric and then by system.
-
-        >>> compare({"a": {"F1": [1.0, 2.0]}, "b": {"F1": [1.0, 2.0]}}).to_dict()["results"][1]["p_bootstrap"]
-        1.0
-        """
+        """Return everything as plain values, ordered by metric and then by system."""
         results = []
         for metric, system in product(self.metrics, self.systems):
             result = self[system, metric]
@@ -122,11 +114,7 @@ class Comparison:
         return {**{name: getattr(self, name) for name in names}, "results": results}
 
     def to_json(self) -> str:
-        """Return everything as JSON on one line.
-
-        >>> compare({"a": {"F1": [1.0, 2.0]}, "b": {"F1": [1.0, 2.0]}}).to_json()[:30]
-        '{"signature": "bootstrap:1000|'
-        """
+        """Return everything as JSON on one line."""
         return json.dumps(self.to_dict(), allow_nan=False)
 
     def __str__(self) -> str:
@@ -141,11 +129,7 @@ class Comparison:
         return "\n\n".join([*blocks, self._legend()])
 
     def to_latex(self) -> str:
-        r"""Return a LaTeX tabular for the package booktabs, with the signatures as comments.
-
-        >>> print(compare({"a": {"F1": [1.0, 2.0]}, "b_2": {"F1": [1.0, 2.0]}}).to_latex().splitlines()[6])
-        & b\_2 & 1.5000 & 1.0000 to 2.0000 & $+0.0000$ & 1.0000 & 1.0000 \\
-        """
+        r"""Return a LaTeX tabular for the package booktabs, with the signatures as comments."""
         header = ["Metric", "System", "Mean", rf"{self._percent}\% interval", "Difference", "$p$ bootstrap"]
         blocks = [[[*header, "$p$ randomisation"]]]
         for metric in self.metrics:
@@ -259,11 +243,6 @@ def score_systems(
         part: The number of each metric to return.
         progress: Receives the number of finished segments and of all segments.
         flags: Counter that receives the flags of the first metric's scores.
-
-    >>> scorer = Scorer("words")
-    >>> scores, signatures = score_systems([scorer], {"a": ["red"], "b": ["pen"]}, [["red"]])
-    >>> scores["a"]["softset score"].round(3).tolist()
-    [1.0]
     """
     columns = [*references, *systems.values()]
     sizes = [len(column) for column in columns]

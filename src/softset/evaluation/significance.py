@@ -35,11 +35,7 @@ NORMAL_QUANTILE = 1.959964  # 95% of a normal distribution lies within so many s
 
 
 class Estimate(NamedTuple):
-    """A statistic with its confidence interval, its p value against a baseline, and its bootstrap variances.
-
-    >>> Estimate(0.5, low=0.4, high=0.6, p=0.03).low
-    0.4
-    """
+    """A statistic with its confidence interval, its p value against a baseline, and its bootstrap variances."""
 
     value: float
     low: float
@@ -77,9 +73,6 @@ def bootstrap(statistic: Statistic, n: int, *, samples: int, seed: int, stream: 
     """Return the values (k, samples) of a statistic when n segments are drawn with replacement.
 
     Draws depend on the seed and on `stream`, such as the name of a dataset; they do not depend on the block size.
-
-    >>> bootstrap(mean_statistic(np.array([[1.0, 2.0, 3.0], [5.0, 5.0, 5.0]])), 3, samples=4, seed=1).shape
-    (2, 4)
     """
     check_draws(samples, seed)
     rng = np.random.default_rng([seed, crc32(stream.encode())] if stream else seed)

@@ -142,10 +142,6 @@ def padded_sets(encoder: Encoder, texts: Sequence[str]) -> TokenSets:
 
     That code takes [CLS], [SEP] and the padding of a batch as tokens, so a pair's score depends on the other sentences
     of its batch. This function exists to measure the effect; nothing else in softset does so.
-
-    >>> import softset
-    >>> padded_sets(softset.load_encoder("minilm"), ["a red book", "a"]).counts.tolist()
-    [5, 5]
     """
     network = getattr(encoder, "encoder", encoder)  # a cache stores no padding
     if not isinstance(network, ContextualEncoder):

@@ -140,12 +140,7 @@ class ResultTable:
         return "\n".join([self.title, *text_table(self._cells()), *self._legend()])
 
     def to_markdown(self) -> str:
-        """Return a Markdown page with the table and the facts behind it.
-
-        >>> table = ResultTable("STS", (ResultRow("sts", "STS12", "average", "spearman", 0.5, 100),))
-        >>> print(table.to_markdown().splitlines()[2])
-        | method | STS12 |
-        """
+        """Return a Markdown page with the table and the facts behind it."""
         header, *body = self._cells()
         lines = [header, ["---", *["---:"] * (len(header) - 1)]]
         lines += [[cell.replace("|", "\\|") for cell in cells] for cells in body]
@@ -154,12 +149,7 @@ class ResultTable:
         return "\n".join([f"# {self.title}", "", *table, "", *(f"{line}  " for line in self._legend()), "", *facts, ""])
 
     def to_latex(self) -> str:
-        r"""Return a LaTeX tabular for the package booktabs, with significance marks as raised arrows.
-
-        >>> table = ResultTable("STS", (ResultRow("sts", "STS12", "average", "spearman", 0.5, 100),))
-        >>> print(table.to_latex().splitlines()[4])
-        average & .500 \\
-        """
+        r"""Return a LaTeX tabular for the package booktabs, with significance marks as raised arrows."""
         header, *body = self._cells()
         names = list(map(latex_escape, header))
         rows = [[latex_escape(name), *map(_raise_marks, cells)] for name, *cells in body]
@@ -259,11 +249,7 @@ def latex_escape(text: str) -> str:
 
 
 def latex_tabular(columns: str, blocks: Iterable[Sequence[Sequence[str]]]) -> list[str]:
-    r"""Return the lines of a LaTeX tabular for the package booktabs, with a rule between blocks of rows.
-
-    >>> latex_tabular("lr", [[["method", "rho"]], [["average", ".500"]]])[3:5]
-    ['\\midrule', 'average & .500 \\\\']
-    """
+    r"""Return the lines of a LaTeX tabular for the package booktabs, with a rule between blocks of rows."""
     lines = [[" & ".join(cells).strip() + r" \\" for cells in block] for block in blocks]
     body = "\n\\midrule\n".join("\n".join(block) for block in lines).split("\n")
     return [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", *body, r"\bottomrule", r"\end{tabular}"]
