@@ -22,7 +22,7 @@ from softset.encoders.models import (
     read_licence,
 )
 from softset.errors import FileError, InputError
-from tests.encoders.tiny_models import model2vec, onnx_bytes, onnx_model, table, transformers_like
+from tests.encoders.tiny_models import field, model2vec, number, onnx_bytes, onnx_model, table, text, transformers_like
 
 NOWHERE = Path("nowhere")
 
@@ -182,6 +182,15 @@ def test_external_weights_in_subgraphs_are_found() -> None:
     inner = onnx.GraphProto(initializer=[tensor])
     node = onnx.NodeProto(op_type="If", attribute=[onnx.AttributeProto(name="then_branch", g=inner)])
     assert weight_locations(onnx.ModelProto(graph=onnx.GraphProto(node=[node])).SerializeToString()) == {"deep.bin"}
+
+
+def test_sparse_tensors_are_rejected(tmp_path: Path) -> None:
+    """A small file could otherwise stand for gigabytes of zeros."""
+    folder = onnx_model(tmp_path / "m")
+    sparse = field(7, field(15, field(1, number(1, 1) + text(8, "w")) + number(3, 10**12)))
+    (folder / "model.onnx").write_bytes(onnx_bytes(table(), None) + sparse)
+    with pytest.raises(FileError, match=r"model\.onnx is not an ONNX file \(it has a sparse tensor"):
+        load_encoder(folder)
 
 
 def test_the_checksum_includes_shards_inside_the_folder(tmp_path: Path) -> None:

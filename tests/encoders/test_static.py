@@ -144,3 +144,10 @@ def test_broken_model2vec_folders_give_a_clear_error(tmp_path: Path, change: Any
     change(folder)
     with pytest.raises(SoftsetError, match=sentence):
         load_encoder(folder)
+
+
+def test_other_options_keep_the_pooling(tmp_path: Path) -> None:
+    encoder = load_encoder(model2vec_folder(tmp_path / "tiny"))
+    texts = ["red zebra book", "blue"]
+    assert np.array_equal(encoder.with_options(unit="token").embed(texts), encoder.embed(texts))
+    assert type(encoder.with_options(unit="word")) is type(encoder)

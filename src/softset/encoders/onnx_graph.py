@@ -18,7 +18,6 @@ SUBMESSAGES: dict[str, dict[int, str]] = {
     "graph": {1: "node", 5: "tensor", 15: "sparse"},
     "node": {5: "attribute"},
     "attribute": {5: "tensor", 6: "graph", 10: "tensor", 11: "graph", 22: "sparse", 23: "sparse"},
-    "sparse": {1: "tensor", 2: "tensor"},
 }
 
 Field = tuple[int, memoryview, memoryview]  # the number, all bytes of the field, and its content
@@ -59,6 +58,8 @@ def _locations(message: memoryview, kind: str) -> Iterator[str]:
     for number, _, content in _fields(message):
         if kind != "tensor":
             submessage = SUBMESSAGES[kind].get(number)
+            if submessage == "sparse":  # a few bytes can stand for gigabytes of zeros
+                raise ValueError("it has a sparse tensor, which is not supported")
             if submessage is not None:
                 yield from _locations(content, submessage)
         elif number == EXTERNAL_DATA and "location" in _names(content, ENTRY_KEY):

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -66,7 +66,10 @@ class _Job:
 
 
 class ContextualEncoder(TextEncoder):
-    """The encoder of every model that `load_encoder` opens, except word vectors: a tokenizer, a network and options."""
+    """The encoder of every model that `load_encoder` opens, except word vectors: a tokenizer, a network and options.
+
+    `layer` is the number of the layer, or None if the model has only one.
+    """
 
     def __init__(
         self,
@@ -77,7 +80,7 @@ class ContextualEncoder(TextEncoder):
         moments: Path | None = None,
     ) -> None:
         self._tokenizer, self._network, self.options = tokenizer, network, options or PipelineOptions()
-        self._moments = moments
+        self.layer, self._moments = network.layer, moments
         self._added = len(tokenizer.prefix) + len(tokenizer.suffix)
         self._window_size = self._find_window_size()
 
@@ -116,11 +119,6 @@ class ContextualEncoder(TextEncoder):
         return self._network.dimensions
 
     @property
-    def layer(self) -> int | None:
-        """The number of the layer, or None if the model has only one."""
-        return self._network.layer
-
-    @property
     def second_moment(self) -> np.ndarray | None:
         """The second moment (d, d) of unit token vectors of this layer, or None if it was not measured."""
         measured = self.options.unit == "token" and not self.options.special_tokens
@@ -133,12 +131,12 @@ class ContextualEncoder(TextEncoder):
         unit: Unit | None = None,
         overflow: Overflow | None = None,
         max_length: int | None = None,
-    ) -> "ContextualEncoder":
+    ) -> Self:
         """Return an encoder with other options that shares this encoder's network; None leaves an option as it is."""
         changes: dict[str, Any] = {"unit": unit, "overflow": overflow, "max_length": max_length}
         changes["special_tokens"] = special_tokens
         options = replace(self.options, **{name: value for name, value in changes.items() if value is not None})
-        return ContextualEncoder(self._tokenizer, self._network, options, moments=self._moments)
+        return type(self)(self._tokenizer, self._network, options, moments=self._moments)
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Return the number of tokens of each text, without encoding the texts."""
