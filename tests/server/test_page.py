@@ -179,13 +179,13 @@ def test_queries_as_text_and_their_errors(opened: OpenPage) -> None:
     wait_for_text(page, expected[0][0], "#results")
     assert shown_hits(page, "#results") == expected
     page.click("#as-boxes")
-    assert "Boxes can only show sets" in page.inner_text("#sets-error")
+    assert "The form can only show sets" in page.inner_text("#sets-error")
     page.fill("#query", "qwxzy")
     wait_for_text(page, "qwxzy", "#sets-error")
-    assert page.inner_text("#sets-error").startswith("no example of {qwxzy} has a vector here")
+    assert page.inner_text("#sets-error").startswith("No example of {qwxzy} has a vector here")
     assert not shown_hits(page, "#results")
     page.fill("#query", "{red")
-    wait_for_text(page, "a comma or } was expected here", "#sets-error")
+    wait_for_text(page, "A comma or } was expected here", "#sets-error")
     page.fill("#query", '{"new york", paris}')
     page.wait_for_selector("#results .hit")
     page.click("#as-boxes")
@@ -211,7 +211,7 @@ def test_queries_as_text_and_their_errors(opened: OpenPage) -> None:
 def test_words_without_a_vector_are_marked_and_skipped(opened: OpenPage) -> None:
     page = opened.open("#/sets?q={red, qwxzy}")
     page.wait_for_selector("#results .hit")
-    wait_for_text(page, "skipped, no vector: qwxzy", "#sets-status")
+    wait_for_text(page, "skipped because they have no vector: qwxzy", "#sets-status")
     assert [chip.get_attribute("data-example") for chip in page.query_selector_all("li.unknown")] == ["qwxzy"]
     expected = expected_hits(command_output("find", "{red, qwxzy}", "--skip-unknown", "--json"))
     assert shown_hits(page, "#results") == expected
@@ -255,7 +255,7 @@ def test_unfinished_input_is_added_before_boxes_change(opened: OpenPage) -> None
 
 def test_a_link_to_a_missing_collection_shows_an_error(opened: OpenPage) -> None:
     page = opened.open("#/sets?q={red}&source=collection+gone")
-    wait_for_text(page, "This server has no collection gone", "#sets-status")
+    wait_for_text(page, "This server does not have the collection gone of the link", "#sets-status")
     assert not shown_hits(page, "#results")
     page.select_option("#source", "vectors glove-840b-300d")
     page.wait_for_selector("#results .hit")
@@ -353,12 +353,13 @@ def test_a_token_shows_its_links(opened: OpenPage) -> None:
     page.focus("#candidate")
     assert not page.query_selector_all(".token.linked")
     page.fill("#candidate", " ")
-    wait_for_text(page, "the candidate is empty", "#sentences-error")
+    wait_for_text(page, "The candidate is empty", "#sentences-error")
     opened.errors.clear()
 
 
 def test_uploaded_items_equal_an_indexed_file(opened: OpenPage, tmp_path: Path) -> None:
     page = opened.open()
+    page.wait_for_selector("#results .hit")  # tabs respond when the page has loaded
     page.click("#tab-items")
     lines = page.input_value("#lines").splitlines()
     page.click("#index")
@@ -390,7 +391,7 @@ def test_uploaded_items_equal_an_indexed_file(opened: OpenPage, tmp_path: Path) 
     wait_for_text(page, "other.txt is loaded", "#items-status")
     page.select_option("#items-model", "words")
     page.click("#index")
-    wait_for_text(page, "450 lines", "#items-status")
+    wait_for_text(page, "450 texts", "#items-status")
     assert len(shown_hits(page, "#items-results")) == 20
 
 
@@ -437,7 +438,7 @@ def test_a_stopped_server_is_reported(browser, home) -> None:
         page.wait_for_selector("#results .hit")
         running.stop()
         page.fill("#top", "5")
-        wait_for_text(page, "cannot reach the server", "#sets-error")
+        wait_for_text(page, "Cannot reach the server", "#sets-error")
         context.close()
 
 

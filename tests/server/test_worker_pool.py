@@ -117,7 +117,7 @@ def test_running_work_stops_when_its_client_disconnects() -> None:
 
     def work() -> None:
         try:
-            while True:
+            for _ in range(1000):
                 raise_if_disconnected()
                 time.sleep(0.005)
         except ClientDisconnectedError:
@@ -142,7 +142,7 @@ def test_running_work_stops_after_the_timeout() -> None:
         pool = WorkerPool(ServerLimits(timeout=0.1))
 
         def work() -> None:
-            while True:
+            for _ in range(1000):
                 raise_if_disconnected()
                 time.sleep(0.005)
 

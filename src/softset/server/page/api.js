@@ -15,14 +15,14 @@ async function request(method, path, body, signal) {
     response = await fetch(`/v1/${path}`, { method, headers, signal, body: body && JSON.stringify(body) });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new RequestError("cannot reach the server: is it still running?");
+    throw new RequestError("Cannot reach the server. Is it still running?");
   }
   if (response.status === 401) sessionStorage.removeItem(KEY);
   if (response.status === 401 && (await askForKey(Boolean(key)))) return request(method, path, body, signal);
   if (response.status === 204) return null;
   if (response.status === 401) throw new RequestError("This server needs an API key: reload the page to enter it.");
   const content = await response.json().catch(() => null); // the response of a proxy may not be JSON
-  if (!response.ok) throw new RequestError(content?.detail ?? `the server responded with status ${response.status}: try again later`);
+  if (!response.ok) throw new RequestError(content?.detail ?? `The server responded with status ${response.status}: try again later.`);
   return content;
 }
 

@@ -47,7 +47,7 @@ export class Boxes {
     for (const chip of $$("li", this.container)) {
       const missing = unknown.includes(chip.dataset.example);
       chip.classList.toggle("unknown", missing);
-      chip.title = missing ? "no vector: skipped" : "";
+      chip.title = missing ? "This example has no vector and is skipped" : "";
     }
   }
 

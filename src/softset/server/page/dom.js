@@ -37,9 +37,12 @@ export function debounce(milliseconds, call) {
   };
 }
 
+// The messages of the server begin with a lower-case letter, as on the command line.
+export const errorText = (error) => error.message.charAt(0).toUpperCase() + error.message.slice(1);
+
 export function showError(element, error) {
   element.hidden = !error;
-  element.textContent = error ? error.message : "";
+  element.textContent = error ? errorText(error) : "";
 }
 
 // Dims outdated results if a response takes longer than 0.3 s. The returned function ends that.

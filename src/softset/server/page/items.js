@@ -1,14 +1,15 @@
-// The tab "Your items": upload lines in batches, then search them with set queries.
+// The tab "Your items": upload texts in batches, then search them with set queries.
 
-import { abortPrevious, post, remove } from "./api.js";
-import { $, busy, debounce, h, showError } from "./dom.js";
+import { post, remove } from "./api.js";
+import { $ } from "./dom.js";
+import { Panel, options } from "./panel.js";
 import { renderResult } from "./results.js";
 
 const BATCH_LINES = 200; // small batches, so that the progress bar moves
 const BATCH_CHARACTERS = 20_000;
 const MAX_FILE_BYTES = 20_000_000;
 const EXAMPLE = "A storm at sea\nThe captain left the harbour\nBread and butter\nWar on the ocean\nA quiet garden\nThe recipe needs two eggs\nSailing around the world\nThe battle was lost";
-const ALTERNATIVE = "index tables and large files with softset index, and serve them with softset serve --collection.";
+const ALTERNATIVE = "use softset index for tables and large files, then softset serve --collection.";
 
 function nextBatch(lines, start) {
   let stop = start + 1;
@@ -19,13 +20,13 @@ function nextBatch(lines, start) {
   return lines.slice(start, stop);
 }
 
-export class Items {
+export class Items extends Panel {
   constructor(resources, updateAddress) {
-    this.updateAddress = updateAddress;
+    super("items", "#items-results", updateAddress);
     this.collection = null;
     this.maxItems = resources.limits.items;
     $("#lines").value = EXAMPLE;
-    $("#items-model").replaceChildren(...resources.models.map((name) => h("option", { value: name }, name)));
+    $("#items-model").replaceChildren(...options(resources.models));
     $("#index").addEventListener("click", () => this.index());
     $("#file").addEventListener("change", (event) => this.read(event.target.files[0]));
     window.addEventListener("dragover", (event) => event.preventDefault()); // otherwise the browser opens the file
@@ -34,18 +35,15 @@ export class Items {
       event.preventDefault();
       if (!$("#items").hidden) this.read(event.dataTransfer.files[0]);
     });
-    this.search = abortPrevious((signal) => this.find(signal));
-    this.changed = debounce(300, () => this.run());
     $("#items-query").addEventListener("input", this.changed);
-    $("#search-items").addEventListener("submit", (event) => { event.preventDefault(); this.run(); });
   }
 
-  fail(message) { showError($("#items-error"), new Error(message)); }
+  fail(message) { this.setError(new Error(message)); }
 
   async read(file) {
     if (!file) return;
     if (file.size > MAX_FILE_BYTES) return this.fail(`${file.name} is too large for this page: ${ALTERNATIVE}`);
-    if (/\.(tsv|csv|jsonl?|parquet)$/i.test(file.name)) return this.fail(`${file.name} is a table, but this page reads lines: ${ALTERNATIVE}`);
+    if (/\.(tsv|csv|jsonl?|parquet)$/i.test(file.name)) return this.fail(`${file.name} is a table, but this page reads lines of text: ${ALTERNATIVE}`);
     let text;
     try {
       text = new TextDecoder("utf-8", { fatal: true }).decode(await file.arrayBuffer());
@@ -54,18 +52,18 @@ export class Items {
     }
     if (text.includes("\0")) return this.fail(`${file.name} is not a text file.`);
     $("#lines").value = text;
-    showError($("#items-error"), null);
-    $("#items-status").textContent = `${file.name} is loaded: click "Index the lines".`;
+    this.setError(null);
+    this.setStatus(`${file.name} is loaded: select Index.`);
   }
 
   async index() {
     const lines = $("#lines").value.split("\n").map((line) => line.replace(/\r$/, "")).filter((line) => line.trim());
     const [button, bar] = [$("#index"), $("#indexed")];
-    if (!lines.length) return this.fail("There are no lines: type some, or drop a file here.");
-    if (lines.length > this.maxItems) return this.fail(`There are ${lines.length} lines, but this server accepts at most ${this.maxItems}: ${ALTERNATIVE}`);
+    if (!lines.length) return this.fail("There are no texts: type or paste some, or choose a file.");
+    if (lines.length > this.maxItems) return this.fail(`There are ${lines.length} texts, but this server accepts at most ${this.maxItems}: ${ALTERNATIVE}`);
     button.disabled = true;
     bar.hidden = false;
-    $("#items-status").textContent = "Indexing...";
+    this.setStatus("Indexing...");
     try {
       const previous = this.collection;
       let info = null;
@@ -84,8 +82,8 @@ export class Items {
       $("#items-query").focus();
       await this.run();
     } catch (error) {
-      $("#items-status").textContent = "";
-      showError($("#items-error"), error);
+      this.setStatus("");
+      this.setError(error);
     } finally {
       button.disabled = false;
       bar.hidden = true;
@@ -107,26 +105,16 @@ export class Items {
   }
 
   async run() {
-    if (!this.collection) return;
-    this.updateAddress();
-    const done = busy($("#items-results"));
-    try {
-      await this.search();
-    } catch (error) {
-      $("#items-results").replaceChildren();
-      $("#items-status").textContent = "";
-      showError($("#items-error"), error);
-    }
-    done();
+    if (this.collection) await super.run();
   }
 
-  async find(signal) {
+  async update(signal) {
     const query = $("#items-query").value.trim();
-    showError($("#items-error"), null);
-    if (!query) return $("#items-results").replaceChildren();
+    this.setError(null);
+    if (!query) return this.clear();
     const result = await post("find", { query, collection: this.collection, top: 20, explain: true }, signal);
-    $("#items-results").replaceChildren(renderResult(result, { title: "Matching lines" }));
-    const skipped = this.info?.without_vector ? `, ${this.info.without_vector} without a vector` : "";
-    $("#items-status").textContent = this.info ? `${this.info.items} lines${skipped}` : `${result.results.length} results`;
+    this.results.replaceChildren(renderResult(result, { title: "Matching texts" }));
+    const skipped = this.info?.without_vector ? `, of which ${this.info.without_vector} have no vector and are never found` : "";
+    this.setStatus(this.info ? `${this.info.items} texts${skipped}` : `${result.results.length} results`);
   }
 }

@@ -17,7 +17,7 @@ export function renderMap(map, width) {
 }
 
 export const mapCaption = (map) =>
-  `Circles mark the centres of sets, coloured dots their examples, grey dots the results. This 2-D projection explains ${percent(map.explained_variance).replace(/\.\d+/, "")} of the variance.`;
+  `Large circles are the centres of the sets, coloured dots their examples, grey dots the results. This 2-D projection (two principal components) explains ${percent(map.explained_variance).replace(/\.\d+/, "")} of the variance.`;
 
 // Both axes have the same scale; the points are centred.
 function makeScale(points, { wide, high }) {

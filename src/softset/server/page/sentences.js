@@ -1,27 +1,22 @@
 // The tab "Sentences": scores of two texts by several metrics, and links between their tokens.
 
-import { abortPrevious, post } from "./api.js";
+import { post } from "./api.js";
+import { $, $$, fixed, h, percent, withStyle } from "./dom.js";
+import { Panel, options } from "./panel.js";
 import { curl, python, shell } from "./snippets.js";
-import { $, $$, busy, copyText, debounce, fixed, h, percent, showError, withStyle } from "./dom.js";
 
 const METRICS = ["bertscore", "subspace", "softset"];
 const PARTS = { precision: "Precision", recall: "Recall", score: "Score" };
 const WEAK_LINK = 0.5; // links below this fraction of the strongest one are dotted
 
-export class Sentences {
+export class Sentences extends Panel {
   constructor(resources, updateAddress) {
-    this.updateAddress = updateAddress;
-    $("#model").replaceChildren(...resources.models.map((name) => h("option", { value: name }, name)));
+    super("sentences", "#views", updateAddress);
+    $("#model").replaceChildren(...options(resources.models));
     $("#metrics").append(...METRICS.map((name) => h("label", {},
       h("input", { type: "checkbox", value: name, checked: true }), ` ${name}`)));
-    this.explain = abortPrevious((signal) => this.update(signal));
-    this.changed = debounce(350, () => this.run());
     for (const field of $$("#sentences textarea, #layer")) field.addEventListener("input", this.changed);
     for (const field of [$("#model"), $("#metrics")]) field.addEventListener("change", this.changed);
-    $("#sentences form").addEventListener("submit", (event) => { event.preventDefault(); this.run(); });
-    for (const button of $$("#sentences [data-copy]")) {
-      button.addEventListener("click", () => copyText(this[button.dataset.copy](), button));
-    }
   }
 
   get metrics() { return $$("#metrics input:checked").map((box) => box.value); }
@@ -39,37 +34,16 @@ export class Sentences {
     return new URLSearchParams({ ...this.texts, model: $("#model").value, layer: $("#layer").value, metrics: this.metrics.join(",") });
   }
 
-  async run() {
-    this.updateAddress();
-    const done = busy($("#views"));
-    try {
-      await this.explain();
-    } catch (error) {
-      $("#views").replaceChildren();
-      $("#sentences-status").textContent = "";
-      showError($("#sentences-error"), error);
-    }
-    done();
-  }
-
   get body() {
     return { ...this.texts, metrics: this.metrics, model: $("#model").value, layer: this.layer };
   }
 
   async update(signal) {
-    if (!this.metrics.length) {
-      $("#sentences-status").textContent = "Select a metric.";
-      $("#views").replaceChildren();
-      showError($("#sentences-error"), null);
-      return;
-    }
-    const explanation = await post("explain", this.body, signal);
-    showError($("#sentences-error"), null);
-    $("#views").replaceChildren(...explanation.metrics.map((view) => renderView(explanation, view)));
-    $("#sentences-status").textContent = explanation.metrics.map((view) => `${view.metric} ${fixed(view.score)}`).join(", ");
+    const explanation = this.metrics.length ? await post("explain", this.body, signal) : { metrics: [] };
+    this.setError(null);
+    this.results.replaceChildren(...explanation.metrics.map((view) => renderView(explanation, view)));
+    this.setStatus(explanation.metrics.map((view) => `${view.metric} ${fixed(view.score)}`).join(", ") || "Select a metric.");
   }
-
-  link() { return location.href; }
 
   command() {
     const { candidate, reference } = this.texts;
@@ -88,7 +62,7 @@ export class Sentences {
 }
 
 function renderView(explanation, view) {
-  const details = h("p.why", { "aria-live": "polite" }, "Point at a token, or select it with Tab, to see its membership and its strongest links.");
+  const details = h("p.why", { "aria-live": "polite" }, "Point at a token, or select it with Tab, to see its membership and the tokens it matches.");
   const texts = Object.fromEntries(["candidate", "reference"].map((name) => [name, renderTokens(explanation[name])]));
   for (const [name, other] of [["candidate", "reference"], ["reference", "candidate"]]) {
     texts[name].tokens.forEach((token, index) => highlight(token, { view, explanation, name, other, index, texts, details }));
@@ -96,7 +70,7 @@ function renderView(explanation, view) {
   return h("section", { "aria-label": view.metric, "data-metric": view.metric },
     h("h2", {}, view.metric),
     Object.keys(PARTS).map((part) => renderScore(view, part)),
-    h("p.hint", {}, view.chance ? `The mark shows the score of unrelated text (${view.chance.how}).` : "The score of unrelated text is not known for this model."),
+    h("p.hint", {}, view.chance ? `The mark on each bar shows the score of unrelated text (${view.chance.how}).` : "The score of unrelated text is not known for this model."),
     h("h3", {}, "Candidate"), texts.candidate.shown, h("h3", {}, "Reference"), texts.reference.shown, details);
 }
 

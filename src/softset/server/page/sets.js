@@ -1,27 +1,28 @@
-// The tab "Sets": a query as boxes or text, results of one or more logics, and a 2-D projection.
+// The tab "Sets": a query as a form or as text, results of one or more logics, and a 2-D projection.
 
-import { abortPrevious, post } from "./api.js";
+import { post } from "./api.js";
 import { Boxes } from "./chips.js";
-import { curl, python, shell } from "./snippets.js";
-import { $, $$, busy, copyText, debounce, h, showError } from "./dom.js";
+import { $, $$, h } from "./dom.js";
 import { mapCaption, renderMap } from "./map.js";
+import { Panel } from "./panel.js";
 import { formatQuery, parseBoxes } from "./query.js";
 import { renderFailure, renderResult } from "./results.js";
+import { curl, python, shell } from "./snippets.js";
 
 // Each logic with a description and the name of its parameter.
 const LOGICS = {
   logistic: ["memberships are probabilities (default)", null],
-  lattice: ["the logic of the paper", "alpha"],
+  lattice: ["the paper's logic of subspaces", "alpha"],
   graded: ["graded sets (conceptors)", "aperture"],
-  product: ["products of memberships", "aperture"],
-  minmax: ["minimum and maximum of memberships", "aperture"],
+  product: ["product of the memberships in graded sets", "aperture"],
+  minmax: ["minimum and maximum of the memberships in graded sets", "aperture"],
 };
 const DEFAULTS = { alpha: 0.5, aperture: 2 };
 const EXAMPLE = "{red, blue, green} & {apple, peach, banana}";
 
-export class Sets {
+export class Sets extends Panel {
   constructor(resources, updateAddress) {
-    this.updateAddress = updateAddress;
+    super("sets", "#results", updateAddress);
     this.unknown = [];
     this.boxes = new Boxes($("#boxes"), () => this.changed());
     $("#source").replaceChildren(
@@ -29,16 +30,10 @@ export class Sets {
       ...resources.collections.map((name) => h("option", { value: `collection ${name}` }, `${name} (collection)`)));
     $("#logics").append(...Object.entries(LOGICS).map(([name, [description]]) => h("label", { title: description },
       h("input", { type: "checkbox", name: "logic", value: name, checked: name === "logistic" }), ` ${name}`)));
-    this.search = abortPrevious((signal) => this.update(signal));
-    this.changed = debounce(250, () => this.run());
     for (const field of $$("#query, #top, #alpha, #aperture")) field.addEventListener("input", this.changed);
     for (const field of $$("#source, #logics")) field.addEventListener("change", this.changed);
-    $("#sets form").addEventListener("submit", (event) => { event.preventDefault(); this.run(); });
     $("#as-boxes").addEventListener("click", () => this.show("boxes"));
     $("#as-text").addEventListener("click", () => this.show("text"));
-    for (const button of $$("#sets [data-copy]")) {
-      button.addEventListener("click", () => copyText(this[button.dataset.copy](), button));
-    }
   }
 
   get asText() { return !$("#typed").hidden; }
@@ -64,13 +59,13 @@ export class Sets {
     if (!text && this.asText) {
       const boxes = $("#query").value.trim() ? parseBoxes($("#query").value) : [];
       if (!boxes) {
-        showError($("#sets-error"), new Error("Boxes can only show sets that are combined from left to right."));
+        this.setError(new Error("The form can only show sets that are combined from left to right: edit the query as text."));
         return;
       }
       this.boxes.set(boxes);
     }
     this.setMode(text);
-    showError($("#sets-error"), null);
+    this.setError(null);
     this.changed();
   }
 
@@ -103,22 +98,12 @@ export class Sets {
     return new URLSearchParams({ q: this.query, logics: this.logics.join(","), top: this.top, source: $("#source").value, ...parameters });
   }
 
-  async run() {
-    this.updateAddress();
-    const done = busy($("#results"));
-    try {
-      await this.search();
-    } catch (error) {
-      this.draw([], null);
-      $("#sets-status").textContent = "";
-      showError($("#sets-error"), error);
-    }
-    done();
-  }
+  clear() { this.draw([], null); }
 
   // The reason why nothing can be searched, or "".
   missingInput() {
-    if (!$("#source").value) return `This server has no ${this.missing ?? "word vectors or collections"}: select what to search.`;
+    if (this.missing && !$("#source").value) return `This server does not have the ${this.missing.replace(/^vectors/, "word vectors")} of the link: select what to search.`;
+    if (!$("#source").value) return "This server has no word vectors and no collections.";
     if (!this.query) return "Add an example to begin.";
     if (!this.logics.length) return "Select a logic.";
     return this.asText || this.boxes.boxes[0].examples.length ? "" : "Set 1 is empty: add an example or remove the set.";
@@ -130,12 +115,12 @@ export class Sets {
     for (const button of $$("#sets [data-copy]")) {
       const disabled = Boolean(this.source.collection) && ["command", "python"].includes(button.dataset.copy);
       button.disabled = Boolean(missing) || disabled;
-      button.title = disabled ? "This collection is only available on the server: copy curl instead" : "";
+      button.title = disabled ? "This collection is on the server: use Copy curl" : "";
     }
     if (missing) {
-      this.draw([], null);
-      showError($("#sets-error"), null);
-      $("#sets-status").textContent = missing;
+      this.clear();
+      this.setError(null);
+      this.setStatus(missing);
       return;
     }
     const start = performance.now();
@@ -144,18 +129,18 @@ export class Sets {
     const first = outcomes.findIndex((outcome) => outcome.status === "fulfilled");
     if (first < 0 && (outcomes.length === 1 || new Set(outcomes.map((outcome) => outcome.reason.message)).size === 1)) throw outcomes[0].reason;
     const map = first < 0 ? null : await post("map", { ...this.body(logics[first]), top: Math.min(this.top, 30), skip_unknown: true }, signal);
-    showError($("#sets-error"), null);
+    this.setError(null);
     this.draw(outcomes, map);
     this.unknown = first < 0 ? [] : outcomes[first].value.unknown ?? [];
     this.boxes.mark(this.unknown);
-    const skipped = this.unknown.length ? `; skipped, no vector: ${this.unknown.join(", ")}` : "";
+    const skipped = this.unknown.length ? `; skipped because they have no vector: ${this.unknown.join(", ")}` : "";
     const count = first < 0 ? 0 : outcomes[first].value.results.length;
-    $("#sets-status").textContent = `${count} results in ${Math.round(performance.now() - start)} ms${skipped}`;
+    this.setStatus(`${count} results in ${Math.round(performance.now() - start)} ms${skipped}`);
   }
 
   draw(outcomes, map) {
     const ids = outcomes.map((outcome) => new Set((outcome.value?.results ?? []).map((hit) => hit.id)));
-    $("#results").replaceChildren(...outcomes.map((outcome, index) => {
+    this.results.replaceChildren(...outcomes.map((outcome, index) => {
       if (!outcome.value) return renderFailure(this.logics[index], outcome.reason);
       const others = ids.filter((_, other) => other !== index && outcomes[other].value);
       const otherIds = others.length ? new Set(others.flatMap((group) => [...group])) : null;
@@ -167,8 +152,6 @@ export class Sets {
       $("#map figcaption").textContent = mapCaption(map);
     }
   }
-
-  link() { return location.href; }
 
   command() {
     return this.logics.map((logic) => {
