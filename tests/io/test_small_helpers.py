@@ -1,10 +1,12 @@
 """Texts of messages, JSON files, manifests and numbers of threads."""
 
+import pickle
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from softset import errors
 from softset.encoders.model_config import max_sequence_length
 from softset.encoders.signature import format_signature, parse_signature
 from softset.errors import FileError, InputError
@@ -113,3 +115,12 @@ def test_signatures_can_be_parsed() -> None:
     assert parse_signature(signature) == {name: str(value) for name, value in facts.items()}
     with pytest.raises(InputError, match=r"is not a signature: key:value pairs separated by \| were expected"):
         parse_signature("minilm")
+
+
+@pytest.mark.parametrize("name", errors.__all__)
+def test_errors_can_be_pickled(name: str) -> None:
+    """Worker processes send them back."""
+    arguments = ("a name was expected", "{red, }", 6) if name == "QueryError" else ("a sentence",)
+    error = getattr(errors, name)(*arguments)
+    copied = pickle.loads(pickle.dumps(error))
+    assert type(copied) is type(error) and str(copied) == str(error) and vars(copied) == vars(error)
