@@ -29,10 +29,10 @@ def files(home) -> None:
 def test_output_equals_the_python_result(run) -> None:
     code, out, err = run("compare", "-r", "r.txt", "a.txt", "b.txt", "--model", "words")
     scorer = Scorer("words", metric="softset")
-    found = {name: scorer.score(texts, REFERENCES) for name, texts in (("a.txt", BASELINE), ("b.txt", BETTER))}
-    expected = compare({name: {"softset score": one.score} for name, one in found.items()})
+    results = {name: scorer.score(texts, REFERENCES) for name, texts in (("a.txt", BASELINE), ("b.txt", BETTER))}
+    expected = compare({name: {"softset score": row.score} for name, row in results.items()})
     assert code == 0 and out == f"{expected}\n"
-    assert err.splitlines()[0] == f"softset: {found['a.txt'].signature}"
+    assert err.splitlines()[0] == f"softset: {results['a.txt'].signature}"
 
 
 @pytest.mark.parametrize("part", ["score", "precision", "recall"])
@@ -45,16 +45,18 @@ def test_json_with_several_metrics_systems_and_references(run, part) -> None:
     read = json.loads(out)
     assert code == 0 and read["baseline"] == "b.txt"
     assert [read[key] for key in ("samples", "swaps", "seed", "confidence", "segments")] == [50, 60, 7, 0.9, 6]
-    assert err.splitlines()[: len(read["signatures"])] == [f"softset: {one}" for one in read["signatures"].values()]
-    places = {(one["metric"], one["system"]): one for one in read["results"]}
+    assert err.splitlines()[: len(read["signatures"])] == [
+        f"softset: {signature}" for signature in read["signatures"].values()
+    ]
+    places = {(row["metric"], row["system"]): row for row in read["results"]}
     assert len(places) == len(read["results"]) == 6
-    streams = [list(both) for both in zip(REFERENCES, OTHERS, strict=True)]
+    streams = [list(references) for references in zip(REFERENCES, OTHERS, strict=True)]
     for metric in metrics:
         scorer = Scorer("minilm", metric=metric, layer=2)
         for system, texts in (("a.txt", BASELINE), ("b.txt", BETTER), ("r.txt", REFERENCES)):
             scores = scorer.score(texts, streams)
-            one = places[f"{metric} {part}", system]
-            assert one["mean"] == pytest.approx(getattr(scores, part).mean(), abs=1e-5)
+            row = places[f"{metric} {part}", system]
+            assert row["mean"] == pytest.approx(getattr(scores, part).mean(), abs=1e-5)
             assert read["signatures"][f"{metric} {part}"] == scores.signature
         assert places[f"{metric} {part}", "b.txt"]["difference"] is None
         assert places[f"{metric} {part}", "a.txt"]["difference"] < 0
@@ -71,13 +73,13 @@ def test_standard_input_as_system_or_references(run, monkeypatch) -> None:
     import io
     import sys
 
-    def given(name: str) -> None:
+    def set_stdin(name: str) -> None:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(Path(name).read_bytes()), encoding="utf-8"))
 
     plain = run("compare", "-r", "r.txt", "a.txt", "b.txt", "--model", "words", "--json")
-    given("r.txt")
+    set_stdin("r.txt")
     assert run("compare", "-r", "-", "a.txt", "b.txt", "--model", "words", "--json") == plain
-    given("b.txt")
+    set_stdin("b.txt")
     code, out, _ = run("compare", "-r", "r.txt", "a.txt", "-", "--model", "words", "--json")
     assert code == 0 and out == plain[1].replace('"b.txt"', '"-"')
 
@@ -103,11 +105,11 @@ def test_metric_options_reach_the_scorer(run) -> None:
     signatures = json.loads(rescaled)["signatures"]
     assert "|rescale:chance|multi_reference:union|" in signatures["subspace score"]
     several = ("--model", "words", "--metric", "bertscore(weights=idf)", "--idf", "idf.json")
-    given = run("compare", "-r", "r.txt", "a.txt", "b.txt", *several)
-    assert given[0] == 0 and f"|idf:{Idf.load('idf.json').checksum}|" in given[2]
-    assert run("compare", "-r", "r.txt", "a.txt", "b.txt", *several[:-2])[1] != given[1]
-    both = ("--metric", "bertscore", "--metric", "average", "--idf", "idf.json")
-    code, out, err = run("compare", "-r", "r.txt", "a.txt", "b.txt", "--model", "words", *both)
+    output = run("compare", "-r", "r.txt", "a.txt", "b.txt", *several)
+    assert output[0] == 0 and f"|idf:{Idf.load('idf.json').checksum}|" in output[2]
+    assert run("compare", "-r", "r.txt", "a.txt", "b.txt", *several[:-2])[1] != output[1]
+    options = ("--metric", "bertscore", "--metric", "average", "--idf", "idf.json")
+    code, out, err = run("compare", "-r", "r.txt", "a.txt", "b.txt", "--model", "words", *options)
     assert code == 2 and not out and "--idf has no effect on bertscore, average: give a metric weights=idf" in err
 
 

@@ -10,14 +10,14 @@ from softset.cli.score import score
 
 
 def test_encoder_options_have_the_names_and_defaults_of_load_encoder() -> None:
-    arguments = {name: one.default for name, one in inspect.signature(load_encoder).parameters.items()}
+    arguments = {name: parameter.default for name, parameter in inspect.signature(load_encoder).parameters.items()}
     options = encode.make_context("encode", ["texts.txt", "--out", "sets"]).params
     del arguments["cache_limit"]
     assert {name: options.get(name, "missing") for name in arguments} == arguments
 
 
 def test_default_metric_is_softset_everywhere() -> None:
-    for one in (softset.score, softset.pairwise, softset.Scorer, softset.Calibration.fit):
-        assert str(inspect.signature(one).parameters["metric"].default) == "softset"
+    for parameter in (softset.score, softset.pairwise, softset.Scorer, softset.Calibration.fit):
+        assert str(inspect.signature(parameter).parameters["metric"].default) == "softset"
     for command in (score, calibration):
-        assert next(one.default for one in command.params if one.name == "metric") == "softset"
+        assert next(parameter.default for parameter in command.params if parameter.name == "metric") == "softset"

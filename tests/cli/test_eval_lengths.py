@@ -20,9 +20,9 @@ def data(home):
     for name in ("STS12", "SICK-test"):
         rng = random.Random(name)
         lines = ["score\tsentence1\tsentence2\tsource"]
-        for at in range(40):
-            both = (" ".join(rng.choices(WORDS, k=rng.randint(1, 40))) for _ in range(2))
-            lines.append("\t".join([f"{at % 6}", *both, "part"]))
+        for number in range(40):
+            sentences = (" ".join(rng.choices(WORDS, k=rng.randint(1, 40))) for _ in range(2))
+            lines.append("\t".join([f"{number % 6}", *sentences, "part"]))
         (folder / "sts" / "raw" / f"{name}.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
     return str(folder)
 
@@ -36,8 +36,8 @@ def test_table_has_one_line_per_method(run, data) -> None:
     title, header, *lines = out.splitlines()
     assert code == 0 and title.startswith("Text length")
     kinds = ("spearman", "spearman candidate", "1-8 mean", "9-16 mean", "17-32 mean", "33- mean")
-    names = [one.strip() for one in header.split("  ") if one.strip()]
-    assert names == ["method", *(f"{kind} {one}" for kind in ("unrelated", "alike") for one in kinds)]
+    names = [name.strip() for name in header.split("  ") if name.strip()]
+    assert names == ["method", *(f"{kind} {name}" for kind in ("unrelated", "alike") for name in kinds)]
     assert [line.split("  ")[0] for line in lines] == ["softset (default)", "subspace+chance R", "average"]
     assert "softset: unrelated: 160 pairs in" in err and "softset: alike: 24 pairs in" in err
 
@@ -50,15 +50,15 @@ def test_rows_match_the_data_files(run, data, home) -> None:
     for name in ("STS12", "SICK-test"):
         lines = (home / "data" / "sts" / "raw" / f"{name}.tsv").read_text().splitlines()[1:]
         pairs += [line.split("\t") for line in lines if float(line.split("\t")[0]) >= 4]
-    references, candidates = ([pair[at] for pair in pairs] for at in (1, 2))
+    references, candidates = ([pair[number] for pair in pairs] for number in (1, 2))
     scores = softset.score(candidates, references, model="words", metric="average").score
-    words = [len(one.split()) for one in references]
-    found = rows["average", "alike", "spearman"]
-    assert found["value"] == pytest.approx(stats.spearmanr(scores, words).statistic, abs=1e-9)
-    assert found["n"] == len(pairs) == 24 and found["low"] <= found["value"] <= found["high"]
+    words = [len(text.split()) for text in references]
+    row = rows["average", "alike", "spearman"]
+    assert row["value"] == pytest.approx(stats.spearmanr(scores, words).statistic, abs=1e-9)
+    assert row["n"] == len(pairs) == 24 and row["low"] <= row["value"] <= row["high"]
     long = [score for score, count in zip(scores, words, strict=True) if count >= 33]
-    found = rows["average", "alike 33-", "mean"]
-    assert found["value"] == pytest.approx(sum(long) / len(long), abs=1e-9) and found["n"] == len(long)
+    row = rows["average", "alike 33-", "mean"]
+    assert row["value"] == pytest.approx(sum(long) / len(long), abs=1e-9) and row["n"] == len(long)
 
 
 def test_seed_selects_the_unrelated_pairs(run, data) -> None:
@@ -79,7 +79,7 @@ def test_default_datasets_and_methods(run, data) -> None:
     code, out, _ = run("eval", "lengths", "--data", data, "--model", "words", "--samples", "9", "--json")
     rows = json.loads(out)
     families = ("softset", "subspace", "subspace+chance", "bertscore")
-    methods = [f"{one}{part}" for one in families for part in ("", " P", " R")]
+    methods = [f"{name}{part}" for name in families for part in ("", " P", " R")]
     assert code == 0 and list(dict.fromkeys(row["method"] for row in rows)) == [*methods, "average"]
     assert next(row["n"] for row in rows if row["dataset"] == "unrelated") > 300  # of all seven datasets
 
@@ -87,7 +87,7 @@ def test_default_datasets_and_methods(run, data) -> None:
 def test_saved_table_records_its_settings(run, data, home) -> None:
     code, _, err = run(*two(data, *FEW, "--limit", "12", "--out", "kept"))
     assert code == 0 and "softset: wrote kept/lengths.json" in err
-    assert sorted(one.name for one in (home / "kept").iterdir()) == ["lengths.json", "lengths.md"]
+    assert sorted(path.name for path in (home / "kept").iterdir()) == ["lengths.json", "lengths.md"]
     table = ResultTable.load(home / "kept" / "lengths.json")
     facts = table.facts
     assert (facts["limit"], facts["samples"], facts["seed"], facts["text"]) == (12, 50, 12345, "raw")
@@ -108,12 +108,12 @@ def test_interrupted_run_can_be_resumed(run, data, home, monkeypatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(LengthEvaluation, "_sample", stopped)
         assert run(*arguments)[0] == 130
-    assert [one.name for one in (home / "kept").iterdir()] == ["lengths.partial"]
+    assert [path.name for path in (home / "kept").iterdir()] == ["lengths.partial"]
     code, _, err = run(*arguments)
     assert code == 2 and "continue with --resume" in err
     code, out, err = run(*arguments, "--resume")
     assert code == 0 and "alike: 24 pairs" in err and "unrelated: " not in err
-    assert sorted(one.name for one in (home / "kept").iterdir()) == ["lengths.json", "lengths.md"]
+    assert sorted(path.name for path in (home / "kept").iterdir()) == ["lengths.json", "lengths.md"]
     assert out == run(*two(data, *FEW))[1]
 
 
@@ -136,8 +136,8 @@ def test_plot(run, data, home) -> None:
     ],
 )
 def test_bad_input_gives_one_sentence(run, data, arguments, sentence) -> None:
-    given = arguments if "--data" in arguments else ("--data", data, *arguments)
-    code, out, err = run("eval", "lengths", "--model", "words", *given)
+    options = arguments if "--data" in arguments else ("--data", data, *arguments)
+    code, out, err = run("eval", "lengths", "--model", "words", *options)
     assert code == 2 and out == "" and err.count("\n") == 1 and sentence in err
 
 
@@ -163,5 +163,5 @@ def test_real_data_with_a_limit(run) -> None:
     few = ("--metric", "subspace P,subspace R,subspace+chance P", "--limit", "150", "--samples", "50", "--layer", "4")
     code, out, _ = run("eval", "lengths", "--data", str(folder), "--dataset", "STSB-dev,SICK-trial", *few, "--json")
     rows = {(row["method"], row["dataset"], row["metric"]): row["value"] for row in json.loads(out)}
-    P, R, counted = (rows[f"subspace{one}", "unrelated", "spearman"] for one in (" P", " R", "+chance P"))
+    P, R, counted = (rows[f"subspace{name}", "unrelated", "spearman"] for name in (" P", " R", "+chance P"))
     assert code == 0 and P > counted + 0.1 and P > R + 0.2

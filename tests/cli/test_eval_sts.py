@@ -52,7 +52,7 @@ def test_all_metrics_that_the_model_supports(run, data) -> None:
 def test_saved_table_records_its_settings(run, data, home) -> None:
     code, _, err = run("eval", "sts", "--data", data, "--text-form", "tokenised", "--limit", "5", "--out", "kept", *FEW)
     assert code == 0 and "softset: wrote kept/sts.json" in err
-    assert sorted(one.name for one in (home / "kept").iterdir()) == ["sts.json", "sts.md"]
+    assert sorted(path.name for path in (home / "kept").iterdir()) == ["sts.json", "sts.md"]
     table = ResultTable.load(home / "kept" / "sts.json")
     facts = table.facts
     assert (facts["text"], facts["limit"], facts["samples"], facts["seed"]) == ("tokenised", 5, 50, 12345)
@@ -74,12 +74,12 @@ def test_interrupted_run_can_be_resumed(run, data, home, monkeypatch) -> None:
         patch.setattr(StsEvaluation, "_dataset", stopped)
         code, _, err = run(*arguments)
         assert code == 130 and err.count(" pairs in ") == 2
-    assert [one.name for one in (home / "kept").iterdir()] == ["sts.partial"]
+    assert [path.name for path in (home / "kept").iterdir()] == ["sts.partial"]
     code, _, err = run(*arguments)
     assert code == 2 and "continue with --resume" in err
     code, out, err = run(*arguments, "--resume")
     assert code == 0 and err.count(" pairs in ") == 5
-    assert sorted(one.name for one in (home / "kept").iterdir()) == ["sts.json", "sts.md"]
+    assert sorted(path.name for path in (home / "kept").iterdir()) == ["sts.json", "sts.md"]
     again = run("eval", "sts", "--data", data, *FEW)[1]
     assert [line.split()[:-1] for line in out.splitlines()[1:6]] == [
         line.split()[:-1] for line in again.splitlines()[1:6]
@@ -126,10 +126,10 @@ def test_plot(run, data, home) -> None:
     ],
 )
 def test_bad_input_gives_one_sentence(run, data, arguments, sentence) -> None:
-    given = arguments if "--data" in arguments else ("--data", data, *arguments)
-    code, out, err = run("eval", "sts", "--limit", "2", *given)
-    told = [line for line in err.splitlines() if "left out" not in line]
-    assert code == 2 and out == "" and len(told) == 1 and sentence in told[0]
+    options = arguments if "--data" in arguments else ("--data", data, *arguments)
+    code, out, err = run("eval", "sts", "--limit", "2", *options)
+    sentences = [line for line in err.splitlines() if "left out" not in line]
+    assert code == 2 and out == "" and len(sentences) == 1 and sentence in sentences[0]
 
 
 def test_malformed_file_is_reported_with_its_line(run, data, home) -> None:

@@ -32,8 +32,8 @@ def data(home: Path) -> Path:
 
 def numbers(rows) -> list[tuple[object, ...]]:
     """Return all of the rows but the seconds, as JSON or a table has them."""
-    given = [row if isinstance(row, dict) else asdict(row) for row in rows]
-    return [tuple(value for name, value in row.items() if name != "seconds") for row in given]
+    plain_rows = [row if isinstance(row, dict) else asdict(row) for row in rows]
+    return [tuple(value for name, value in row.items() if name != "seconds") for row in plain_rows]
 
 
 def test_table_equals_the_python_result(run, data) -> None:

@@ -41,13 +41,13 @@ def test_candidate_comes_first_and_options_reach_the_encoder(run) -> None:
         *("explain", "A red book.", "Red!", "--metric", "subspace(weights=l2)", "--metric", "bertscore", "--json"),
         *("--metric", "bertscore()", "--layer", "4", "--unit", "word"),
     )
-    found = json.loads(out)
+    printed = json.loads(out)
     expected = Scorer(layer=4, unit="word").explain(
         "A red book.", "Red!", metrics=["subspace(weights=l2)", "bertscore"]
     )
-    assert code == 0 and found == json.loads(expected.to_json())
-    assert found["candidate"]["tokens"] == ["A", "red", "book", "."]
-    assert [one["metric"] for one in found["metrics"]] == ["subspace(weights=l2)", "bertscore"]
+    assert code == 0 and printed == json.loads(expected.to_json())
+    assert printed["candidate"]["tokens"] == ["A", "red", "book", "."]
+    assert [parameter["metric"] for parameter in printed["metrics"]] == ["subspace(weights=l2)", "bertscore"]
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_page_and_image_replace_existing_files(run) -> None:
     assert json.loads(out)["candidate"]["text"] == "royalty"
     assert Path("why.html").read_text(encoding="utf-8") == page.as_html(why)
     assert Path("why.png").read_bytes() == picture.as_png(why)
-    assert {one.name for one in Path().iterdir()} - {"cache"} == {"why.html", "why.png"}
+    assert {path.name for path in Path().iterdir()} - {"cache"} == {"why.html", "why.png"}
 
 
 @pytest.mark.parametrize(
@@ -155,10 +155,14 @@ def test_terminal_output_imports_no_heavy_library() -> None:
 
 
 def test_help_states_limits_and_defaults_equal_those_of_python() -> None:
-    told = {one.name: one.help for one in explain.params if isinstance(one.name, str) and hasattr(one, "help")}
-    assert f"{page.MAX_TOKENS} tokens" in told["html"]
-    assert f"{picture.MAX_TOKENS:,} tokens" in told["png"] and f"{picture.MAX_VIEWS} metrics" in told["png"]
-    arguments = {name: one.default for name, one in inspect.signature(load_encoder).parameters.items()}
+    help_texts = {
+        parameter.name: parameter.help
+        for parameter in explain.params
+        if isinstance(parameter.name, str) and hasattr(parameter, "help")
+    }
+    assert f"{page.MAX_TOKENS} tokens" in help_texts["html"]
+    assert f"{picture.MAX_TOKENS:,} tokens" in help_texts["png"] and f"{picture.MAX_VIEWS} metrics" in help_texts["png"]
+    arguments = {name: parameter.default for name, parameter in inspect.signature(load_encoder).parameters.items()}
     options = explain.make_context("explain", ["a", "b"]).params
     del arguments["cache_limit"]
     assert {name: options.get(name, "missing") for name in arguments} == arguments

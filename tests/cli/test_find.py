@@ -29,10 +29,10 @@ def test_find_takes_less_than_a_second() -> None:
 
 def test_json_and_tsv(run) -> None:
     _, out, _ = run("find", QUERY, "--json", "--top", "2", "--explain")
-    found = json.loads(out)
-    assert {"query", "logic", "signature", "results"} <= set(found)
-    assert [hit["id"] for hit in found["results"]] == ["orange", "plum"]
-    assert found["results"][0]["leaves"][0]["leaf"] == "{red, blue, green}"
+    printed = json.loads(out)
+    assert {"query", "logic", "signature", "results"} <= set(printed)
+    assert [hit["id"] for hit in printed["results"]] == ["orange", "plum"]
+    assert printed["results"][0]["leaves"][0]["leaf"] == "{red, blue, green}"
     _, out, _ = run("find", QUERY, "--tsv", "--top", "2")
     assert [line.split("\t")[:2] for line in out.splitlines()] == [[QUERY, "orange"], [QUERY, "plum"]]
 
@@ -66,12 +66,12 @@ def test_options_reach_the_search(run, home: Path) -> None:
     _, out, _ = run("find", "{red, New York}", "--plan")
     assert "New York: the mean of new, york" in out
     _, out, _ = run("find", "{red, New York^2, qqzz}", "--skip-unknown", "--plan", "--json")
-    found = json.loads(out)
-    assert found["sets"][0]["examples"] == [
+    printed = json.loads(out)
+    assert printed["sets"][0]["examples"] == [
         {"text": "red", "weight": 1.0, "resolved_as": "exact match"},
         {"text": "New York", "weight": 2.0, "resolved_as": "the mean of new, york"},
     ]
-    assert (found["query"], found["logic"], found["unknown"]) == ("{red, New York^2, qqzz}", "logistic", ["qqzz"])
+    assert (printed["query"], printed["logic"], printed["unknown"]) == ("{red, New York^2, qqzz}", "logistic", ["qqzz"])
     _, out, _ = run("find", "red & blue", "--plan", "--json", "--logic", "lattice", "--alpha", "0.9")
     assert json.loads(out)["combined"] == "Subspace(dim=1, ambient=300)"
     code, out, err = run("find", "{red, qqzz}", "--skip-unknown", "--top", "1")
@@ -163,7 +163,7 @@ def test_invalid_query_of_a_file_is_reported_and_others_continue(run, home: Path
 
 def test_control_characters_in_ids_are_escaped(run, home: Path) -> None:
     ids = ["a\tb\nc", "\x1b[31mred", "d\\e"]
-    (home / "i.jsonl").write_text("".join(json.dumps({"id": one, "text": one}) + "\n" for one in ids))
+    (home / "i.jsonl").write_text("".join(json.dumps({"id": name, "text": name}) + "\n" for name in ids))
     np.save(home / "v.npy", np.ones((3, 2)))
     assert run("index", "i.jsonl", "--vectors-file", "v.npy", "--out", "c")[0] == 0
     query = '"' + ids[2].replace("\\", "\\\\") + '"'

@@ -45,8 +45,8 @@ def flip_last_byte(path: Path) -> None:
 
 
 def same_vectors(name: str, source: Path) -> bool:
-    here, there = softset.load_encoder(name).encode(TEXTS), softset.load_encoder(source).encode(TEXTS)
-    return len(here.vectors) > 0 and np.array_equal(here.vectors, there.vectors)
+    copy, original = softset.load_encoder(name).encode(TEXTS), softset.load_encoder(source).encode(TEXTS)
+    return len(copy.vectors) > 0 and np.array_equal(copy.vectors, original.vectors)
 
 
 # What works
@@ -84,8 +84,8 @@ def test_onnx_models_come_with_their_data(run, home: Path, data: str | None, pla
     onnx_model(home / "tiny", place=place, data=data)
     (home / "tiny" / place / "model_quantized.onnx").write_bytes(b"another")
     assert run("models", "import", "tiny", "--name", "mine")[0] == 0
-    wanted = {"meta.json", "config.json", "tokenizer.json", "model.onnx"} | ({data} if data else set())
-    assert copied(home, "mine") == wanted and same_vectors("mine", home / "tiny")
+    names = {"meta.json", "config.json", "tokenizer.json", "model.onnx"} | ({data} if data else set())
+    assert copied(home, "mine") == names and same_vectors("mine", home / "tiny")
     facts = json.loads(run("models", "info", "mine", "--json")[1])
     assert facts["source"] == "tiny"
 
@@ -186,7 +186,8 @@ def hub(monkeypatch: pytest.MonkeyPatch, repository: Path) -> list[str]:
         for file in (path for path in repository.rglob("*") if path.is_file()):
             name = file.relative_to(repository).as_posix()
             allowed, ignored = (
-                [one for one in some if fnmatch(name, one)] for some in (allow_patterns, ignore_patterns)
+                [pattern for pattern in patterns if fnmatch(name, pattern)]
+                for patterns in (allow_patterns, ignore_patterns)
             )
             if allowed and not ignored:
                 fetched.append(name)

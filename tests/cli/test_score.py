@@ -35,12 +35,12 @@ def test_json_equals_the_python_result(run, files) -> None:
     options = ("--layer", "2", "--metric", "subspace(weights=l2)", "--rescale", "chance")
     code, out, _ = run("score", "-c", files[0], "-r", files[1], *options, "--json")
     expected = softset.score(CANDIDATES, REFERENCES, layer=2, metric="subspace(weights=l2)", rescale="chance")
-    found = json.loads(out)
+    printed = json.loads(out)
     assert code == 0
-    assert found["signature"] == expected.signature
-    assert found["score"] == pytest.approx(expected.score.mean())
-    assert [one["score"] for one in found["segments"]] == expected.score.tolist()
-    assert {"precision", "recall", "score"} <= set(found["segments"][0])
+    assert printed["signature"] == expected.signature
+    assert printed["score"] == pytest.approx(expected.score.mean())
+    assert [row["score"] for row in printed["segments"]] == expected.score.tolist()
+    assert {"precision", "recall", "score"} <= set(printed["segments"][0])
 
 
 def test_jsonl_and_only_summary(run, files) -> None:
@@ -114,11 +114,11 @@ def test_interrupted_run_can_be_resumed(run, files, breaks_down, form) -> None:
     assert code == 2 and "continue with --resume, or remove it" in err
     code, out, err = run(*command, "--resume")
     assert (code, out) == (0, "") and "continuing after 1 of 3 rows" in err and len(breaks_down) == 4
-    assert sorted(one.name for one in Path().glob("scores*")) == ["scores.tsv"]
+    assert sorted(path.name for path in Path().glob("scores*")) == ["scores.tsv"]
     expected = softset.score(CANDIDATES, REFERENCES, model="words")
     lines = Path("scores.tsv").read_text().splitlines()
-    found = [json.loads(line)["score"] if form else float(line.split("\t")[2]) for line in lines]
-    assert found == pytest.approx(expected.score.tolist(), abs=1e-6)
+    printed = [json.loads(line)["score"] if form else float(line.split("\t")[2]) for line in lines]
+    assert printed == pytest.approx(expected.score.tolist(), abs=1e-6)
     assert f"score {expected.score.mean():.4f}" in err
 
 

@@ -33,7 +33,7 @@ class MeanMetric:
             self.score = score
 
     def _extract_corpus_statistics(self, hypotheses, _references) -> list[list[float]]:
-        return [[one, 1.0] for one in hypotheses]
+        return [[score, 1.0] for score in hypotheses]
 
     def _aggregate_and_compute(self, statistics):
         return self._compute_score_from_stats(np.sum(statistics, axis=0))

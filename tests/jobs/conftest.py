@@ -31,11 +31,11 @@ def pairs(count: int, seed: int = 0, words: int = 8) -> list[dict]:
     rng = random.Random(seed)
     return [
         {
-            "id": f"{seed}-{at}",
+            "id": f"{seed}-{row}",
             "candidate": " ".join(rng.choices(WORDS, k=words)),
             "reference": " ".join(rng.choices(WORDS, k=words + 1)),
         }
-        for at in range(count)
+        for row in range(count)
     ]
 
 
@@ -58,15 +58,15 @@ def read(folder: Path) -> dict[str, dict]:
 
 def workers_of(driver: int, named: str) -> list[int]:
     """Return the processes of a driver's cluster whose title has a name."""
-    found = []
+    processes = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             title = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
         except OSError:
             continue
         if title.startswith("ray::") and named in title and driver in _ancestors(int(folder.name)):
-            found.append(int(folder.name))
-    return found
+            processes.append(int(folder.name))
+    return processes
 
 
 def _ancestors(pid: int) -> set[int]:

@@ -74,8 +74,8 @@ def test_indexing_continues_after_a_full_disk(kind: str, small: Path) -> None:
     subprocess.run(["mount", "-o", "remount,size=80m", str(small)], check=True)
     again = run(*command)
     assert again.returncode == 0 and "6,000 in all" in again.stdout and not again.stderr, again.stderr
-    found = run("find", "--collection", f"{kind}://{small}/store.db#books", "{sea, ship}", "--top", "3")
-    assert found.stdout.count("about the sea") == 3
+    result = run("find", "--collection", f"{kind}://{small}/store.db#books", "{sea, ship}", "--top", "3")
+    assert result.stdout.count("about the sea") == 3
 
 
 def test_a_read_only_store_is_an_error(kind: str, locked: Path) -> None:

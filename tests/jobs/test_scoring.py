@@ -25,35 +25,39 @@ PARTS = ("precision", "recall", "score")
 
 
 def expected(rows: list[dict], **options: object) -> dict[str, softset.Scores]:
-    found = softset.score([row["candidate"] for row in rows], [row["reference"] for row in rows], **options)
-    return {row["id"]: one for row, one in zip(rows, found, strict=True)}
+    scores = softset.score([row["candidate"] for row in rows], [row["reference"] for row in rows], **options)
+    return {row["id"]: score_row for row, score_row in zip(rows, scores, strict=True)}
 
 
 def check(folder: Path, rows: list[dict], **options: object) -> None:
-    found, wanted = read(folder), expected(rows, **options)
-    assert found.keys() == wanted.keys()
-    for name, one in wanted.items():
+    rows_by_id, scores = read(folder), expected(rows, **options)
+    assert rows_by_id.keys() == scores.keys()
+    for name, score_row in scores.items():
         for part in PARTS:
-            assert found[name][part] == pytest.approx(getattr(one, part), abs=1e-6)
-        assert found[name]["candidate_tokens"] == one.candidate_tokens and found[name]["problem"] is None
+            assert rows_by_id[name][part] == pytest.approx(getattr(score_row, part), abs=1e-6)
+        assert (
+            rows_by_id[name]["candidate_tokens"] == score_row.candidate_tokens and rows_by_id[name]["problem"] is None
+        )
 
 
 @pytest.mark.parametrize("options", [{"model": "words"}, {"model": "minilm", "layer": 4, "metric": "subspace"}])
 def test_files_are_scored_as_by_one_process(two_processes, tmp_path: Path, options: dict) -> None:
     rows = pairs(900)
-    for at in range(3):
-        write(tmp_path / "in" / f"{at}.parquet", rows[300 * at : 300 * (at + 1)])
+    for number in range(3):
+        write(tmp_path / "in" / f"{number}.parquet", rows[300 * number : 300 * (number + 1)])
     report = score_files(str(tmp_path / "in" / "*.parquet"), tmp_path / "out", block=64, **options)
     assert (report.rows, report.made, report.rejected) == (900, 900, 0)
     check(tmp_path / "out", rows, **options)
     part = next((tmp_path / "out").glob("part-*"))
     assert pq.read_schema(part).metadata[b"softset"].decode() in report.signature
-    others = {one.name for one in (tmp_path / "out").iterdir() if not one.name.startswith("part-")}
+    others = {path.name for path in (tmp_path / "out").iterdir() if not path.name.startswith("part-")}
     assert others == {"_softset.json", "_lock"}
 
 
 def test_several_references_and_other_columns(two_processes, tmp_path: Path) -> None:
-    rows = [{"key": at, "hyp": f"a red book {at}", "refs": ["a book", f"the red {at}"]} for at in range(50)]
+    rows = [
+        {"key": number, "hyp": f"a red book {number}", "refs": ["a book", f"the red {number}"]} for number in range(50)
+    ]
     write(tmp_path / "p.parquet", rows)
     report = score_files(
         str(tmp_path / "p.parquet"),
@@ -62,11 +66,11 @@ def test_several_references_and_other_columns(two_processes, tmp_path: Path) -> 
         model="words",
         multi_reference="mean",
     )
-    found = read(tmp_path / "out")
-    wanted = softset.score(
+    rows_by_id = read(tmp_path / "out")
+    scores = softset.score(
         [row["hyp"] for row in rows], [row["refs"] for row in rows], model="words", multi_reference="mean"
     )
-    assert [found[at]["score"] for at in range(50)] == pytest.approx(wanted.score.tolist(), abs=1e-6)
+    assert [rows_by_id[number]["score"] for number in range(50)] == pytest.approx(scores.score.tolist(), abs=1e-6)
     assert "multi_reference:mean" in report.signature
 
 
@@ -76,9 +80,9 @@ def test_a_second_run_computes_only_missing_parts(two_processes, tmp_path: Path)
     write(tmp_path / "in" / "b.parquet", rows[200:])
     pattern, out = str(tmp_path / "in" / "*.parquet"), tmp_path / "out"
     assert score_files(pattern, out, block=50, model="words").made == 400
-    before = {one.name: one.stat().st_mtime_ns for one in out.glob("part-*")}
+    before = {path.name: path.stat().st_mtime_ns for path in out.glob("part-*")}
     assert score_files(pattern, out, block=50, model="words").made == 0
-    assert {one.name: one.stat().st_mtime_ns for one in out.glob("part-*")} == before
+    assert {path.name: path.stat().st_mtime_ns for path in out.glob("part-*")} == before
     sorted(out.glob("part-*"))[0].unlink()
     (out / "_unfinished-x-1").write_text("half")
     assert score_files(pattern, out, block=50, model="words").made == 50
@@ -120,11 +124,15 @@ def test_blocks_are_complete_for_any_batch_size_of_the_reader(tmp_path: Path, mo
 
     write(tmp_path / "p.parquet", pairs(95), group=95)
     whole = pq.ParquetFile.iter_batches
-    monkeypatch.setattr(pq.ParquetFile, "iter_batches", lambda self, **given: whole(self, **{**given, "batch_size": 7}))
+    monkeypatch.setattr(
+        pq.ParquetFile, "iter_batches", lambda self, **options: whole(self, **{**options, "batch_size": 7})
+    )
     spans = list_spans(str(tmp_path / "p.parquet"), ("id",), block=20)
-    blocks = [(at, table["id"].to_pylist()) for span in spans for at, table in read_blocks(span, ("id",), block=20)]
-    assert [(at, len(names)) for at, names in blocks] == [(0, 20), (1, 20), (2, 20), (3, 20), (4, 15)]
-    assert [name for _, names in blocks for name in names] == [f"0-{at}" for at in range(95)]
+    blocks = [
+        (number, table["id"].to_pylist()) for span in spans for number, table in read_blocks(span, ("id",), block=20)
+    ]
+    assert [(number, len(names)) for number, names in blocks] == [(0, 20), (1, 20), (2, 20), (3, 20), (4, 15)]
+    assert [name for _, names in blocks for name in names] == [f"0-{number}" for number in range(95)]
 
 
 def test_a_small_file_of_many_gigabytes_is_an_error(tmp_path: Path) -> None:
@@ -147,8 +155,10 @@ def test_a_text_that_is_not_utf8_is_reported_with_its_id(two_processes, tmp_path
 def test_files_with_different_columns_are_an_error(tmp_path: Path) -> None:
 
     write(tmp_path / "in" / "a.parquet", pairs(3))
-    write(tmp_path / "in" / "b.parquet", [{**row, "id": at} for at, row in enumerate(pairs(3))])
-    with pytest.raises(InputError, match=r"the ids in .*b.parquet have the type int64, but those in .*a.parquet have string"):
+    write(tmp_path / "in" / "b.parquet", [{**row, "id": number} for number, row in enumerate(pairs(3))])
+    with pytest.raises(
+        InputError, match=r"the ids in .*b.parquet have the type int64, but those in .*a.parquet have string"
+    ):
         score_files(str(tmp_path / "in" / "*.parquet"), tmp_path / "out", model="words")
     twice = pa.Table.from_arrays([pa.array(["a"])] * 4, names=["id", "id", "candidate", "reference"])
     pq.write_table(twice, tmp_path / "twice")
@@ -175,23 +185,28 @@ def test_bad_rows_get_a_problem_and_do_not_stop_the_job(two_processes, tmp_path:
         str(tmp_path / "p.parquet"), tmp_path / "out", block=32, model="minilm", overflow="error", max_length=64
     )
     assert dict(report.problems).keys() == {"0-3", "0-4", "0-5"} and report.rejected == 3
-    found = read(tmp_path / "out")
-    assert found["0-3"]["score"] is None and "missing" in found["0-3"]["problem"]
-    assert "at most 1,000,000 are allowed" in found["0-4"]["problem"] and "shorten the text" in found["0-5"]["problem"]
-    good = [row for at, row in enumerate(rows) if at not in (3, 4, 5)]
-    wanted = expected(good, max_length=64)
-    assert all(found[name]["score"] == pytest.approx(one.score, abs=1e-6) for name, one in wanted.items())
+    rows_by_id = read(tmp_path / "out")
+    assert rows_by_id["0-3"]["score"] is None and "missing" in rows_by_id["0-3"]["problem"]
+    assert (
+        "at most 1,000,000 are allowed" in rows_by_id["0-4"]["problem"]
+        and "shorten the text" in rows_by_id["0-5"]["problem"]
+    )
+    good = [row for number, row in enumerate(rows) if number not in (3, 4, 5)]
+    scores = expected(good, max_length=64)
+    assert all(
+        rows_by_id[name]["score"] == pytest.approx(score_row.score, abs=1e-6) for name, score_row in scores.items()
+    )
 
 
 def test_ray_datasets(two_processes) -> None:
     rows = pairs(300)
     rows[9]["reference"] = None
     dataset = two_processes.data.from_items(rows)
-    found = {row["id"]: row for row in score(dataset, model="words").take_all()}
+    rows_by_id = {row["id"]: row for row in score(dataset, model="words").take_all()}
     good = [row for row in rows if row["reference"]]
-    for name, one in expected(good, model="words").items():
-        assert found[name]["score"] == pytest.approx(one.score, abs=1e-6)
-    assert found["0-9"]["problem"] == "the reference is missing, not a text" and len(found) == 300
+    for name, score_row in expected(good, model="words").items():
+        assert rows_by_id[name]["score"] == pytest.approx(score_row.score, abs=1e-6)
+    assert rows_by_id["0-9"]["problem"] == "the reference is missing, not a text" and len(rows_by_id) == 300
 
 
 def test_a_worker_that_is_killed_is_replaced(two_processes, tmp_path: Path) -> None:
@@ -252,10 +267,10 @@ def test_bad_input_is_a_clear_error(tmp_path: Path, name: str, sentence: str) ->
     elif name == "text":
         path.write_text("id,candidate,reference\n")
     elif name == "empty":
-        write(path, [], schema=pa.schema([(one, pa.string()) for one in ("id", "candidate", "reference")]))
-    with pytest.raises((InputError, FileError), match=sentence) as told:
+        write(path, [], schema=pa.schema([(name, pa.string()) for name in ("id", "candidate", "reference")]))
+    with pytest.raises((InputError, FileError), match=sentence) as caught:
         score_files(str(path), tmp_path / "out", model="words")
-    assert "\n" not in str(told.value) and not (tmp_path / "out").exists()
+    assert "\n" not in str(caught.value) and not (tmp_path / "out").exists()
 
 
 def test_an_output_folder_of_another_job_is_an_error(tmp_path: Path) -> None:

@@ -22,20 +22,20 @@ RANDOM = np.random.default_rng(5)
 N, D = 3_000, 12
 VECTORS = (RANDOM.standard_normal((N, D)) + 2 * RANDOM.standard_normal((20, D))[RANDOM.integers(0, 20, N)]).astype("f4")
 VECTORS[7] = 0
-NAMES = [f"w{at}" for at in range(N)]
+NAMES = [f"w{row}" for row in range(N)]
 QUERIES = ["{w1, w2, w3}", "{w1, w2} & {w50, w60}", "{w1, w2} | {w70}", "{w1, w2} - {w100, w200}", "~w5 & {w9, w11}"]
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
-    made = tmp_path_factory.mktemp("shards")
-    for at, start in enumerate(range(0, N, 1_100)):
+    shards = tmp_path_factory.mktemp("shards")
+    for number, start in enumerate(range(0, N, 1_100)):
         rows = {"id": NAMES[start : start + 1_100], "vector": list(VECTORS[start : start + 1_100])}
         schema = pa.schema(
-            [("id", pa.string()), ("vector", pa.list_(pa.float32(), D) if at else pa.list_(pa.float32()))]
+            [("id", pa.string()), ("vector", pa.list_(pa.float32(), D) if number else pa.list_(pa.float32()))]
         )
-        pq.write_table(pa.table(rows, schema=schema), made / f"{at}.parquet", row_group_size=400)
-    return made
+        pq.write_table(pa.table(rows, schema=schema), shards / f"{number}.parquet", row_group_size=400)
+    return shards
 
 
 @pytest.mark.parametrize("logic", ["logistic", "lattice", "graded", "product"])
@@ -49,11 +49,13 @@ def test_parquet_files_give_the_same_results_as_one_process(two_processes, folde
         **({"alpha": 0.9} if logic == "lattice" else {}),
     }
     expected = words.find_many(QUERIES, 15, **options)
-    for one, found in zip(expected, shards.find_many(QUERIES, 15, **options), strict=True):
-        assert [hit.id for hit in found] == [hit.id for hit in one]
-        assert [hit.membership for hit in found] == pytest.approx([hit.membership for hit in one], abs=1e-6)
-        assert [hit.percentile for hit in found] == [hit.percentile for hit in one]
-        assert found[0].leaves[0].membership == pytest.approx(one[0].leaves[0].membership, abs=1e-6)
+    for expected_result, result in zip(expected, shards.find_many(QUERIES, 15, **options), strict=True):
+        assert [hit.id for hit in result] == [hit.id for hit in expected_result]
+        assert [hit.membership for hit in result] == pytest.approx(
+            [hit.membership for hit in expected_result], abs=1e-6
+        )
+        assert [hit.percentile for hit in result] == [hit.percentile for hit in expected_result]
+        assert result[0].leaves[0].membership == pytest.approx(expected_result[0].leaves[0].membership, abs=1e-6)
 
 
 def test_thresholds_of_many_items_are_estimated_from_a_sample(two_processes, folder: Path, monkeypatch) -> None:
@@ -63,9 +65,9 @@ def test_thresholds_of_many_items_are_estimated_from_a_sample(two_processes, fol
         monkeypatch.setattr(module, "SAMPLE_SIZE", 640)
     words, shards = WordVectors.of(NAMES, VECTORS), ParquetCollection(two_processes, str(folder / "*.parquet"))
     expected = words.find(QUERIES[0], 10, preprocessing="none")
-    found = shards.find(QUERIES[0], 10)
-    assert [hit.id for hit in found] == [hit.id for hit in expected]
-    assert [hit.membership for hit in found] == pytest.approx([hit.membership for hit in expected], abs=1e-6)
+    result = shards.find(QUERIES[0], 10)
+    assert [hit.id for hit in result] == [hit.id for hit in expected]
+    assert [hit.membership for hit in result] == pytest.approx([hit.membership for hit in expected], abs=1e-6)
     with pytest.raises(InputError, match="do not fit"):
         shards.rows(0, 1)
 
@@ -84,7 +86,7 @@ def test_errors_of_a_search_over_parquet_files(two_processes, folder: Path, tmp_
         ("text", ["1 2", "3 4"], "lists of numbers, but the column is of type string"),
         ("nested", [[[1.0]], [[2.0]]], "lists of numbers"),
     ):
-        write(tmp_path / f"{name}.parquet", [{"id": str(at), "vector": row} for at, row in enumerate(rows)])
+        write(tmp_path / f"{name}.parquet", [{"id": str(number), "vector": row} for number, row in enumerate(rows)])
         with pytest.raises((InputError, FileError), match=sentence):
             ParquetCollection(two_processes, str(tmp_path / f"{name}.parquet")).find("0")
     write(tmp_path / "mixed" / "a.parquet", [{"id": "a", "vector": [1.0, 2.0]}])
@@ -95,7 +97,7 @@ def test_errors_of_a_search_over_parquet_files(two_processes, folder: Path, tmp_
 
 def test_texts_to_vectors_to_a_collection(two_processes, tmp_path: Path) -> None:
     texts = [f"{topic} number {n}" for n in range(60) for topic in ("a storm at sea", "bread and butter", "a war")]
-    rows = [{"id": f"t{at}", "text": text} for at, text in enumerate(texts)]
+    rows = [{"id": f"t{row}", "text": text} for row, text in enumerate(texts)]
     rows[4]["text"] = None
     write(tmp_path / "in.parquet", rows, group=50)
     report = embed_files(str(tmp_path / "in.parquet"), tmp_path / "vectors", block=32, model="words")
@@ -103,18 +105,18 @@ def test_texts_to_vectors_to_a_collection(two_processes, tmp_path: Path) -> None
     again = embed_files(str(tmp_path / "in.parquet"), tmp_path / "vectors", block=32, model="words")
     assert again.made == 0
     encoder = softset.load_encoder("words")
-    found = read(tmp_path / "vectors")
-    expected = encoder.embed([text for at, text in enumerate(texts) if at != 4])
-    names = [f"t{at}" for at in range(180) if at != 4]
-    assert np.allclose([found[name]["vector"] for name in names], expected, atol=1e-6)
-    made = build_collection(tmp_path / "vectors", tmp_path / "c", model="words")
-    assert made.size == 179
+    result = read(tmp_path / "vectors")
+    expected = encoder.embed([text for row, text in enumerate(texts) if row != 4])
+    names = [f"t{row}" for row in range(180) if row != 4]
+    assert np.allclose([result[name]["vector"] for name in names], expected, atol=1e-6)
+    collection = build_collection(tmp_path / "vectors", tmp_path / "c", model="words")
+    assert collection.size == 179
     query = "{sea, ship} - war"
     alone = Collection.create(
         tmp_path / "d",
         [softset.collections.items.Item(name, texts[int(name[1:])]) for name in names],
         embed=encoder.embed,
-        encoder=made.encoder,
+        encoder=collection.encoder,
     )
     by_ray = open_collection(tmp_path / "c").find(query, 20)
     by_one = alone.find(query, 20)
@@ -131,10 +133,10 @@ def test_texts_to_vectors_to_a_collection(two_processes, tmp_path: Path) -> None
 
 
 def test_rows_without_a_vector_are_ignored(two_processes, tmp_path: Path) -> None:
-    rows = [{"id": f"r{at}", "vector": None if at % 3 == 0 else [1.0, at / 7.0]} for at in range(30)]
+    rows = [{"id": f"r{row}", "vector": None if row % 3 == 0 else [1.0, row / 7.0]} for row in range(30)]
     write(tmp_path / "v.parquet", rows, group=10)
-    found = ParquetCollection(two_processes, str(tmp_path / "v.parquet")).find("r1", 100)
-    assert {hit.id for hit in found} == {f"r{at}" for at in range(30) if at % 3} - {"r1"}
+    result = ParquetCollection(two_processes, str(tmp_path / "v.parquet")).find("r1", 100)
+    assert {hit.id for hit in result} == {f"r{row}" for row in range(30) if row % 3} - {"r1"}
     write(tmp_path / "w.parquet", rows[:1], schema=pa.schema([("id", pa.string()), ("vector", pa.list_(pa.float32()))]))
     with pytest.raises(InputError, match=r"no row of .* has a vector"):
         ParquetCollection(two_processes, str(tmp_path / "w.parquet"))

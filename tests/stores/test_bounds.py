@@ -71,3 +71,12 @@ def test_cosines_of_a_database_may_be_rounded() -> None:
     rows = np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float64)
     result = StoreCollection(RoundedStore(np.concatenate([rows, -rows]))).find("i0", 1)
     assert [hit.id for hit in result] == ["i30"]
+
+
+def test_no_item_is_outside_of_the_lists_if_one_list_has_all_items(local: Collection) -> None:
+    bounds = ScoreBounds(local.plan("{i1} | {i2}"))
+    short, full = Neighbours(["i3"], np.array([0.5])), Neighbours(["i4", "i5"], np.array([0.4, 0.3]))
+    assert bounds.compute([short, full], 2).others == -1
+    assert bounds.compute([full, short], 2).others == -1
+    both_full = bounds.compute([full, full], 2)
+    assert 0 < both_full.others <= both_full.scores.min() and both_full.ids == ["i4", "i5"]

@@ -114,3 +114,30 @@ def test_vectors_cannot_be_listed() -> None:
     with pytest.raises(InputError, match="returns only nearest neighbours"):
         _ = EXACT.norms
     assert EXACT.dimensions == D
+
+
+class UnindexedStore(ExactStore):
+    """A store whose index has no items yet, so that no search finds any."""
+
+    def neighbours(self, ids: np.ndarray, cosines: np.ndarray, count: int) -> Neighbours:
+        return super().neighbours(ids[:0], cosines[:0], count)
+
+
+def test_a_store_that_finds_no_neighbours_gives_no_results() -> None:
+    collection = StoreCollection(UnindexedStore())
+    assert collection.thresholds(ROWS[:2]).tolist() == [0, 0] and len(collection.find("i1")) == 0
+
+
+@pytest.mark.parametrize(("new", "rounds"), [(1, 2), (2, 3)])
+def test_a_search_stops_if_a_round_changes_at_most_one_percent(new: int, rounds: int) -> None:
+    """The store finds one or two of the 100 best items only in the second round."""
+    best = [hit.id for hit in EXACT.find("{i1, i2} | {i3}", 100, logic="product")]
+
+    class LateStore(ExactStore):
+        def neighbours(self, ids: np.ndarray, cosines: np.ndarray, count: int) -> Neighbours:
+            late = np.isin(ids, best[:new]) if count == NEIGHBOURS + 6 else np.zeros(len(ids), dtype=bool)
+            return super().neighbours(ids[~late], cosines[~late], count)
+
+    store = LateStore()
+    StoreCollection(store).find("{i1, i2} | {i3}", 100, logic="product")
+    assert len(store.searches) == rounds
