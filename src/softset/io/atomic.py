@@ -14,22 +14,15 @@ from typing import BinaryIO
 def write_atomically(path: str | os.PathLike[str], content: bytes | Iterable[bytes]) -> None:
     """Write a file (bytes, or blocks of bytes) so that readers see the old or the new content, even after a crash."""
     target = Path(path).resolve()  # a symbolic link is kept; the file it points to is replaced
-    _check_parent(target, path)
-    temporary = _temporary_name(target)
+    temporary = _temporary_path(target, path)
     mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
     flags, first_mode = os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if mode is None else 0o600  # less the umask
-    try:
-        with os.fdopen(os.open(temporary, flags, first_mode), "wb") as stream:
-            if mode is not None:
-                temporary.chmod(mode)
-            stream.writelines([content] if isinstance(content, bytes) else content)
-            stream.flush()
-            os.fsync(stream.fileno())
-        temporary.replace(target)
-        sync(target.parent)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    with renamed(temporary, target), os.fdopen(os.open(temporary, flags, first_mode), "wb") as stream:
+        if mode is not None:
+            temporary.chmod(mode)
+        stream.writelines([content] if isinstance(content, bytes) else content)
+        stream.flush()
+        os.fsync(stream.fileno())
 
 
 @contextmanager
@@ -38,26 +31,29 @@ def new_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     target = Path(path)
     if target.exists():
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
-    _check_parent(target, path)
-    temporary = _temporary_name(target)
+    temporary = _temporary_path(target, path)
     temporary.mkdir()
-    try:
+    with renamed(temporary, target):
         yield temporary
-        temporary.rename(target)
+
+
+@contextmanager
+def renamed(temporary: Path, target: Path) -> Iterator[None]:
+    """Rename a temporary file or folder at the end of a block, and flush the rename; on an error delete it."""
+    try:
+        yield
+        temporary.replace(target)
         sync(target.parent)
     except BaseException:
-        shutil.rmtree(temporary, ignore_errors=True)
+        shutil.rmtree(temporary, ignore_errors=True) if temporary.is_dir() else temporary.unlink(missing_ok=True)
         raise
 
 
-def _temporary_name(target: Path) -> Path:
-    """Return a hidden, unused name in the folder of the target, so that a rename stays on one file system."""
-    return target.with_name(f".{target.name}.{secrets.token_hex(8)}")
-
-
-def _check_parent(target: Path, path: str | os.PathLike[str]) -> None:
+def _temporary_path(target: Path, path: str | os.PathLike[str]) -> Path:
+    """Return a hidden, unused path in the folder of the target, so that a rename stays on one file system."""
     if not target.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+    return target.with_name(f".{target.name}.{secrets.token_hex(8)}")
 
 
 def sync(path: Path) -> None:

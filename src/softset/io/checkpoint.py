@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from softset.errors import FileError, InputError
-from softset.io.atomic import open_locked, sync, write_atomically
+from softset.io.atomic import open_locked, renamed, sync, write_atomically
 from softset.io.json_files import read_json
 
 SAFE_NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
@@ -47,14 +47,9 @@ class PartFolder:
     def new_part(self, key: str) -> Iterator[Path]:
         """Yield a temporary path to write a part to; the part appears under its name at the end."""
         temporary = self.folder / f"_unfinished-{secrets.token_hex(8)}"
-        try:
+        with renamed(temporary, self.path(key)):
             yield temporary
             sync(temporary)
-            temporary.replace(self.path(key))
-            sync(self.folder)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
 
     def write(self, key: str, value: Any) -> None:
         """Write a part that holds a JSON value."""
