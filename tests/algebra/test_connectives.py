@@ -12,20 +12,20 @@ memberships = st.floats(0, 1).map(np.float64)
 FAMILIES = [(and_product, or_product), (and_min, or_max)]
 
 
-@pytest.mark.parametrize(("both", "either"), FAMILIES)
+@pytest.mark.parametrize(("conjunction", "either"), FAMILIES)
 @given(a=memberships, b=memberships, c=memberships)
-def test_laws(both, either, a, b, c) -> None:
+def test_laws(conjunction, either, a, b, c) -> None:
     a, b, c = (np.array([x]) for x in (a, b, c))
-    for f in (both, either):
+    for f in (conjunction, either):
         np.testing.assert_allclose(f(a, b), f(b, a), atol=1e-15)
         np.testing.assert_allclose(f(f(a, b), c), f(a, f(b, c)), atol=1e-7)
         assert 0 <= f(a, b) <= 1 + 1e-15
-    np.testing.assert_allclose(not_(both(a, b)), either(not_(a), not_(b)), atol=1e-7)
+    np.testing.assert_allclose(not_(conjunction(a, b)), either(not_(a), not_(b)), atol=1e-7)
     np.testing.assert_allclose(not_(not_(a)), a, atol=1e-7)
-    assert (both(a, b) <= np.minimum(a, b) + 1e-15).all()
+    assert (conjunction(a, b) <= np.minimum(a, b) + 1e-15).all()
     assert (either(a, b) >= np.maximum(a, b) - 1e-15).all()
-    one, zero = np.ones(1), np.zeros(1)
-    assert both(a, one) == a
+    ones, zero = np.ones(1), np.zeros(1)
+    assert conjunction(a, ones) == a
     np.testing.assert_allclose(either(a, zero), a, atol=1e-15)
 
 

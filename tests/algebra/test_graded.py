@@ -167,10 +167,10 @@ def test_a_floor_keeps_the_and_of_disjoint_sets_informative(library: str) -> Non
     x, y = (array(rows, library) for rows in vectors(8, 0, 0))
     A, B = GradedSubspace.of(x), GradedSubspace.of(y)
     assert not A & B
-    both = A.intersection(B, floor=0.05)
-    assert both == A.with_floor(0.05) & B.with_floor(0.05) == GradedSubspace.of(x, floor=0.05) & B.with_floor(0.05)
-    assert both.rest == pytest.approx(0.05 / 1.95)
-    m = numbers(both.membership(array(np.vstack([numbers(x), rotation(8, 0)[6:]]), library)))
+    shared = A.intersection(B, floor=0.05)
+    assert shared == A.with_floor(0.05) & B.with_floor(0.05) == GradedSubspace.of(x, floor=0.05) & B.with_floor(0.05)
+    assert shared.rest == pytest.approx(0.05 / 1.95)
+    m = numbers(shared.membership(array(np.vstack([numbers(x), rotation(8, 0)[6:]]), library)))
     assert m[:4].min() > m[4:].max() == pytest.approx(sqrt(0.05 / 1.95))
     assert A.with_floor(0) == A
 

@@ -123,10 +123,10 @@ def test_types(dtype: Any) -> None:
     expected = {torch.float64: torch.float64, torch.int64: torch.float64, torch.bool: torch.float64}
     rows = (torch.eye(4)[:2] * 3).to(dtype)
     A = Subspace.span(rows)
-    wanted = expected.get(dtype, torch.float32)
+    result_type = expected.get(dtype, torch.float32)
     assert A.dim == 2
-    assert A.basis.dtype == A.membership(rows).dtype == A.project(rows).dtype == wanted
-    assert GradedSubspace.of(rows).membership(rows).dtype == wanted
+    assert A.basis.dtype == A.membership(rows).dtype == A.project(rows).dtype == result_type
+    assert GradedSubspace.of(rows).membership(rows).dtype == result_type
     assert A.membership(rows).tolist() == [1.0, 1.0]
 
 

@@ -51,8 +51,8 @@ def folder() -> Path:
 
 
 def by_them(cands: list[str], refs: list[Any], folder: Path, layer: int, **options: Any) -> np.ndarray:
-    found = theirs.score(cands, refs, model_type=str(folder), num_layers=layer, batch_size=1, nthreads=0, **options)
-    return np.array([one.numpy() for one in found])
+    scores = theirs.score(cands, refs, model_type=str(folder), num_layers=layer, batch_size=1, nthreads=0, **options)
+    return np.array([values.numpy() for values in scores])
 
 
 def by_us(cands: list[str], refs: list[Any], folder: Path, layer: int, **options: Any) -> np.ndarray:
@@ -68,7 +68,7 @@ def test_scores_equal_bert_score(folder: Path, layer: int, count: int) -> None:
 @pytest.mark.parametrize("layer", [6, 3])
 def test_idf_scores_equal_bert_score(folder: Path, layer: int) -> None:
     A, B = pairs(150)
-    A, B = A + [one for one, _ in ODD], B + [one for _, one in ODD]
+    A, B = A + [text for text, _ in ODD], B + [text for _, text in ODD]
     difference = by_them(A, B, folder, layer, idf=True) - by_us(A, B, folder, layer, idf=True)
     assert np.abs(difference).max() < 1e-4
 
@@ -76,28 +76,28 @@ def test_idf_scores_equal_bert_score(folder: Path, layer: int) -> None:
 @pytest.mark.parametrize("layer", [6, 3])
 @pytest.mark.parametrize("idf", [False, True])
 def test_unknown_characters_and_spaces(folder: Path, layer: int, idf: bool) -> None:
-    A, B = [one for one, _ in ODD], [one for _, one in ODD]
+    A, B = [text for text, _ in ODD], [text for _, text in ODD]
     assert np.abs(by_them(A, B, folder, layer, idf=idf) - by_us(A, B, folder, layer, idf=idf)).max() < 1e-4
 
 
 def test_all_layers_equal_bert_score(folder: Path) -> None:
-    A, B = [one for one, _ in ODD], [one for _, one in ODD]
+    A, B = [text for text, _ in ODD], [text for _, text in ODD]
     every, mine = (by(A, B, folder, 6, all_layers=True) for by in (by_them, by_us))
     assert every.shape == mine.shape and np.abs(every - mine).max() < 1e-4
     assert by_us(A, B, folder, 6, all_layers=True, metric="subspace").shape == every.shape
 
 
 def test_best_reference_has_the_same_f(folder: Path) -> None:
-    A, B = [one for one, _ in ODD], [one for _, one in ODD]
-    several = [[one, two] for one, two in zip(B, B[::-1], strict=True)]
-    found, mine = by_them(A, several, folder, 6), by_us(A, several, folder, 6)
-    assert np.abs(found[2] - mine[2]).max() < 1e-4, "F is the largest here and there"
-    assert (mine[:2] < found[:2] + 1e-4).all(), "there P and R may be another reference's"
+    A, B = [text for text, _ in ODD], [text for _, text in ODD]
+    several = [[first, second] for first, second in zip(B, B[::-1], strict=True)]
+    expected, mine = by_them(A, several, folder, 6), by_us(A, several, folder, 6)
+    assert np.abs(expected[2] - mine[2]).max() < 1e-4, "F is the largest here and there"
+    assert (mine[:2] < expected[:2] + 1e-4).all(), "there P and R may be another reference's"
 
 
 @pytest.mark.filterwarnings("ignore:The given NumPy array is not writable:UserWarning")  # what it reads with pandas 3
 def test_baseline_files_of_bert_score_are_read(folder: Path) -> None:
-    A, B = [one for one, _ in ODD], [one for _, one in ODD]
+    A, B = [text for text, _ in ODD], [text for _, text in ODD]
     shipped = Path(theirs.__file__).parent / "rescale_baseline" / "en" / "bert-base-uncased.tsv"
     options = {"rescale_with_baseline": True, "baseline_path": str(shipped)}
     rescaled = by_them(A, B, folder, 4, lang="en", **options)
@@ -105,11 +105,11 @@ def test_baseline_files_of_bert_score_are_read(folder: Path) -> None:
 
 
 def test_scorer_with_idf_sents_equals_bert_score(folder: Path) -> None:
-    A, B = [one for one, _ in ODD], [one for _, one in ODD]
+    A, B = [text for text, _ in ODD], [text for _, text in ODD]
     theirs_made = theirs.BERTScorer(str(folder), 5, nthreads=0, idf=True, idf_sents=A)
     mine = ours.BERTScorer(folder, 5, idf=True, idf_sents=A)
-    found = np.array([one.numpy() for one in theirs_made.score(A, B, batch_size=1)])
-    assert np.abs(found - np.array(mine.score(A, B))).max() < 1e-4
+    scores = np.array([values.numpy() for values in theirs_made.score(A, B, batch_size=1)])
+    assert np.abs(scores - np.array(mine.score(A, B))).max() < 1e-4
 
 
 @pytest.mark.parametrize("name", ["score", "plot_example", "BERTScorer", "BERTScorer.score", "BERTScorer.plot_example"])

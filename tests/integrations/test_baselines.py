@@ -44,9 +44,9 @@ def test_commas_tabs_and_windows_line_ends(tmp_path: Path, content: str) -> None
 def test_bad_file_gives_one_sentence(tmp_path: Path, content: str | bytes, sentence: str) -> None:
     path = tmp_path / "mine.tsv"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    with pytest.raises(FileError, match=sentence) as told:
+    with pytest.raises(FileError, match=sentence) as error:
         BaselineFile(path)
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(error.value)
 
 
 def test_missing_layer_and_missing_file(tmp_path: Path) -> None:
@@ -62,6 +62,6 @@ def test_rescaling_uses_the_levels_of_the_layer(tmp_path: Path) -> None:
     path = tmp_path / "mine.tsv"
     path.write_text(GOOD)
     raw = np.array([0.9, 0.1, 1.0, 0.0])
-    found = rescale_scores(PRF(raw, raw, raw), BaselineFile(path).at(1), np.array([False, False, True, True]))
-    for values, level in zip(found, (0.6, 0.61, 0.62), strict=True):
+    rescaled = rescale_scores(PRF(raw, raw, raw), BaselineFile(path).at(1), np.array([False, False, True, True]))
+    for values, level in zip(rescaled, (0.6, 0.61, 0.62), strict=True):
         assert values[:2] == pytest.approx((raw[:2] - level) / (1 - level)) and values[2:].tolist() == [1.0, 0.0]

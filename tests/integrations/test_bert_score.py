@@ -24,11 +24,11 @@ def scorer() -> BERTScorer:
 def test_results_are_in_the_order_of_the_pairs(scorer: BERTScorer) -> None:
     P, R, F = scorer.score(A, B)
     assert P.shape == R.shape == F.shape == (4,) and pytest.approx(2 * P * R / (P + R)) == F
-    for at in range(4):
-        alone = scorer.score(A[at : at + 1], B[at : at + 1], batch_size=1)
-        assert np.allclose(alone, [[one[at]] for one in (P, R, F)], atol=1e-5)
+    for index in range(4):
+        alone = scorer.score(A[index : index + 1], B[index : index + 1], batch_size=1)
+        assert np.allclose(alone, [[values[index]] for values in (P, R, F)], atol=1e-5)
     turned = scorer.score(A[::-1], B[::-1])
-    assert np.allclose([one[::-1] for one in turned], [P, R, F], atol=1e-5)
+    assert np.allclose([values[::-1] for values in turned], [P, R, F], atol=1e-5)
     swapped = scorer.score(B, A)
     assert np.allclose(swapped, [R, P, F], atol=1e-5), "precision of one is recall of the other"
 
@@ -47,10 +47,10 @@ def test_function_equals_scorer(scorer: BERTScorer) -> None:
 @pytest.mark.parametrize("metric", ["bertscore", "softset", "subspace", "subspace(weights=l2)", "average"])
 def test_all_layers_are_rows(metric: str) -> None:
     rows = score(A, B, all_layers=True, metric=metric)
-    assert [one.shape for one in rows] == [(7, 4)] * 3
+    assert [values.shape for values in rows] == [(7, 4)] * 3
     for layer in (0, 5):
-        assert np.allclose([one[layer] for one in rows], score(A, B, num_layers=layer, metric=metric), atol=1e-5)
-    assert [one.shape for one in score(A, B, "words", all_layers=True)] == [(1, 4)] * 3
+        assert np.allclose([values[layer] for values in rows], score(A, B, num_layers=layer, metric=metric), atol=1e-5)
+    assert [values.shape for values in score(A, B, "words", all_layers=True)] == [(1, 4)] * 3
 
 
 def test_other_metrics_equal_softset() -> None:
@@ -62,20 +62,20 @@ def test_other_metrics_equal_softset() -> None:
 
 
 def test_best_reference_keeps_its_precision_and_recall(scorer: BERTScorer) -> None:
-    several = [[B[(at + 1) % 4], B[at], B[(at + 2) % 4]] for at in range(4)]
-    each = np.array([scorer.score(A, [some[k] for some in several]) for k in range(3)])
+    several = [[B[(index + 1) % 4], B[index], B[(index + 2) % 4]] for index in range(4)]
+    each = np.array([scorer.score(A, [group[k] for group in several]) for k in range(3)])
     best = each[:, 2].argmax(axis=0)
     assert np.allclose(scorer.score(A, several), each[best, :, np.arange(4)].T, atol=1e-5)
-    assert np.allclose(scorer.score(A, [[one] for one in B]), scorer.score(A, B), atol=1e-6)
+    assert np.allclose(scorer.score(A, [[text] for text in B]), scorer.score(A, B), atol=1e-6)
     rows = score(A, several, all_layers=True)
-    assert np.allclose([one[4] for one in rows], scorer.score(A, several), atol=1e-5)
+    assert np.allclose([values[4] for values in rows], scorer.score(A, several), atol=1e-5)
 
 
 def test_empty_texts(scorer: BERTScorer) -> None:
     P, R, F = scorer.score(["", "a", " \n", "\u4f60"], ["  ", "", "a", "\u597d"])
-    for one in (P, R, F):
-        assert one == pytest.approx([1, 0, 0, 1]), "an unknown token is a token"
-    assert [one.shape for one in scorer.score([], [])] == [(0,)] * 3
+    for values in (P, R, F):
+        assert values == pytest.approx([1, 0, 0, 1]), "an unknown token is a token"
+    assert [values.shape for values in scorer.score([], [])] == [(0,)] * 3
 
 
 # Weights
@@ -89,8 +89,8 @@ def test_idf_is_fitted_on_references_by_default() -> None:
     given_later.compute_idf(B)
     assert np.allclose(of_references, given_later.score(A, B))
     assert not np.allclose(of_references, score(A, B))
-    grouped = [[one, A[0]] for one in B]
-    flat = [text for some in grouped for text in some]
+    grouped = [[text, A[0]] for text in B]
+    flat = [text for group in grouped for text in group]
     assert np.allclose(own.score(A, grouped), BERTScorer(idf=True, idf_sents=flat).score(A, grouped))
 
 
@@ -99,9 +99,9 @@ def test_calls_are_independent() -> None:
     before = scorer.score(A[:2], B[:2])
     scorer.score(A, B)
     assert np.array_equal(scorer.score(A[:2], B[:2]), before)
-    one = compute(predictions=A[:2], references=B[:2], idf=True)
+    expected = compute(predictions=A[:2], references=B[:2], idf=True)
     compute(predictions=A, references=B, idf=True)
-    assert compute(predictions=A[:2], references=B[:2], idf=True) == one
+    assert compute(predictions=A[:2], references=B[:2], idf=True) == expected
 
 
 def test_tokens_have_equal_weights_if_all_idf_weights_are_0() -> None:
@@ -112,7 +112,7 @@ def test_tokens_have_equal_weights_if_all_idf_weights_are_0() -> None:
 
 
 def test_idf_without_texts() -> None:
-    assert [one.shape for one in score([], [], idf=True)] == [(0,)] * 3
+    assert [values.shape for values in score([], [], idf=True)] == [(0,)] * 3
     with pytest.raises(InputError, match="idf needs at least one text"):
         BERTScorer(idf=True, idf_sents=[])
 
@@ -138,14 +138,14 @@ def test_baseline_file_is_applied_by_layer(tmp_path: Path) -> None:
     path = tmp_path / "mine.tsv"
     rows = [(layer, 0.1 + layer / 20, 0.2, 0.15) for layer in range(7)]
     path.write_text("LAYER,P,R,F\n" + "".join(",".join(map(str, row)) + "\n" for row in rows))
-    raw, told = np.array(score(A, B, all_layers=True)), np.array(rows)[:, 1:].T[:, :, None]
+    raw, levels = np.array(score(A, B, all_layers=True)), np.array(rows)[:, 1:].T[:, :, None]
     everywhere = score(A, B, all_layers=True, rescale_with_baseline=True, baseline_path=path)
-    assert np.allclose(everywhere, (raw - told) / (1 - told))
+    assert np.allclose(everywhere, (raw - levels) / (1 - levels))
     scorer = BERTScorer(num_layers=4, rescale_with_baseline=True, baseline_path=str(path))
-    assert np.allclose(scorer.score(A, B), (raw - told)[:, 4] / (1 - told)[:, 4], atol=1e-5)
+    assert np.allclose(scorer.score(A, B), (raw - levels)[:, 4] / (1 - levels)[:, 4], atol=1e-5)
     assert parse_signature(scorer.signature)["rescale"] == "baseline(0.3,0.2,0.15)"
     assert np.array_equal(score(A, B, baseline_path=path), score(A, B)), "a path alone rescales nothing"
-    assert [one[0] for one in scorer.score([""], ["a"])] == [0, 0, 0]
+    assert [values[0] for values in scorer.score([""], ["a"])] == [0, 0, 0]
     path.write_text("LAYER,P,R,F\n0,0.1,0.1,0.1\n")
     with pytest.raises(FileError, match="no row for layer 6"):
         score(A, B, rescale_with_baseline=True, baseline_path=path)
@@ -153,11 +153,11 @@ def test_baseline_file_is_applied_by_layer(tmp_path: Path) -> None:
 
 def test_bundled_model_has_baselines() -> None:
     """Identical texts keep their 1, and unrelated ones come nearer to 0, at every layer."""
-    some, others = ["The cat sleeps.", "Bach wrote fugues."], ["Rain falls in the north.", "He owes me money."]
+    texts, others = ["The cat sleeps.", "Bach wrote fugues."], ["Rain falls in the north.", "He owes me money."]
     for layer in (0, 3, 6):
         assert np.allclose(score(A, A, num_layers=layer, rescale_with_baseline=True)[2], 1)
-        before = score(some, others, num_layers=layer)[2]
-        after = score(some, others, num_layers=layer, rescale_with_baseline=True)[2]
+        before = score(texts, others, num_layers=layer)[2]
+        after = score(texts, others, num_layers=layer, rescale_with_baseline=True)[2]
         assert (after < before).all() and (np.abs(after) < np.abs(before) + 0.1).all() and (after < 0.4).all()
 
 
@@ -187,9 +187,9 @@ def test_only_subspace_has_a_closed_form() -> None:
     ],
 )
 def test_hash_names_the_settings(options: dict[str, Any], hashed: str) -> None:
-    wanted = hashed.replace("V", f"softset-{softset.__version__}")
+    expected = hashed.replace("V", f"softset-{softset.__version__}")
     scorer = BERTScorer(**options)
-    assert scorer.hash == wanted and scorer.score(A, B, return_hash=True)[1] == wanted
+    assert scorer.hash == expected and scorer.score(A, B, return_hash=True)[1] == expected
 
 
 def test_hash_of_a_custom_baseline(tmp_path: Path) -> None:
@@ -208,11 +208,11 @@ def test_properties_return_the_arguments() -> None:
     every = BERTScorer(all_layers=True)
     every.score(A, B)
     facts = [parse_signature(line) for line in every.signature.split("\n")]
-    assert [one["layer"] for one in facts] == list("0123456") and {one["special"] for one in facts} == {"matched"}
+    assert [line["layer"] for line in facts] == list("0123456") and {line["special"] for line in facts} == {"matched"}
 
 
 def test_models_and_layers_by_language_and_name() -> None:
-    assert [model_for(one) for one in ("EN", "en-sci", "de", "tr")] == [
+    assert [model_for(lang) for lang in ("EN", "en-sci", "de", "tr")] == [
         "minilm",
         "minilm",
         "bert-base-multilingual-cased",
@@ -231,9 +231,9 @@ def test_models_and_layers_by_language_and_name() -> None:
 
 def test_compute_has_the_format_of_evaluate() -> None:
     (P, R, F), hashed = score(A, B, num_layers=4, return_hash=True)
-    wanted = {"precision": P.tolist(), "recall": R.tolist(), "f1": F.tolist(), "hashcode": hashed}
-    assert compute(predictions=A, references=B, num_layers=4) == wanted
-    assert compute(predictions=A, references=[[one] for one in B], num_layers=4) == wanted
+    expected = {"precision": P.tolist(), "recall": R.tolist(), "f1": F.tolist(), "hashcode": hashed}
+    assert compute(predictions=A, references=B, num_layers=4) == expected
+    assert compute(predictions=A, references=[[text] for text in B], num_layers=4) == expected
 
 
 def test_batches_are_scored_in_order(scorer: BERTScorer) -> None:
@@ -242,19 +242,19 @@ def test_batches_are_scored_in_order(scorer: BERTScorer) -> None:
     words = "red blue book pen dog cat rain train night".split()
     texts = [" ".join(random.choice(words, size=int(random.integers(1, 30)))) for _ in range(24)]
     metric = BERTScore(num_layers=4)
-    for at in range(0, 12, 5):
-        here, there = texts[at : min(at + 5, 12)], texts[12 + at : min(at + 17, 24)]
-        forward = metric(here, there) if at else metric.forward(here, there)
-        assert np.allclose(list(forward.values()), scorer.score(here, there), atol=1e-5), "of this batch only"
-    found = metric.compute()
-    assert list(found) == ["precision", "recall", "f1"]
-    assert np.allclose(list(found.values()), scorer.score(texts[:12], texts[12:]), atol=1e-5)
+    for start in range(0, 12, 5):
+        candidates, there = texts[start : min(start + 5, 12)], texts[12 + start : min(start + 17, 24)]
+        forward = metric(candidates, there) if start else metric.forward(candidates, there)
+        assert np.allclose(list(forward.values()), scorer.score(candidates, there), atol=1e-5), "of this batch only"
+    scores = metric.compute()
+    assert list(scores) == ["precision", "recall", "f1"]
+    assert np.allclose(list(scores.values()), scorer.score(texts[:12], texts[12:]), atol=1e-5)
     metric.reset()
     metric.update(A[0], B[0])
     metric.update(A[1:3], [[B[1], "no"], ["no", B[2]]])
     assert metric.compute()["f1"] == pytest.approx(scorer.score(A[:3], B[:3])[2], abs=1e-5)
     metric.reset()
-    assert [one.shape for one in metric.compute().values()] == [(0,)] * 3
+    assert [values.shape for values in metric.compute().values()] == [(0,)] * 3
 
 
 def test_invalid_batch_changes_nothing() -> None:
@@ -263,8 +263,8 @@ def test_invalid_batch_changes_nothing() -> None:
     for preds, target in ((A, B[:2]), (["a", None], ["b", "c"]), ("a", None)):
         with pytest.raises(InputError):
             metric.update(preds, target)
-    found = metric.compute()
-    assert found["f1"].shape == (4,) and found["hash"].startswith("minilm_L6_no-idf_")
+    scores = metric.compute()
+    assert scores["f1"].shape == (4,) and scores["hash"].startswith("minilm_L6_no-idf_")
 
 
 # What is seen
@@ -274,15 +274,15 @@ def test_verbose_prints_to_standard_error(capsys: pytest.CaptureFixture[str]) ->
     score(A, B)
     assert capsys.readouterr() == ("", "")
     score(A, B, verbose=True)
-    out, told = capsys.readouterr()
-    assert out == "" and "4 of 4 pairs" in told and told.rstrip().endswith("seconds")
+    out, err = capsys.readouterr()
+    assert out == "" and "4 of 4 pairs" in err and err.rstrip().endswith("seconds")
 
 
 def test_plot_example_has_the_same_numbers(scorer: BERTScorer) -> None:
     text = " A red \u4f60. "
     view = scorer.plot_example(text, B[0]).views[0]
     assert (view.precision, view.recall, view.score) == pytest.approx(
-        [float(one[0]) for one in scorer.score([text], B[:1])], abs=1e-5
+        [float(values[0]) for values in scorer.score([text], B[:1])], abs=1e-5
     )
     explanation = plot_example(text, B[0], "minilm", 4)
     assert explanation.candidate.tokens == ("[CLS]", "a", "red", "[UNK]", ".", "[SEP]")
@@ -311,9 +311,9 @@ def test_plot_example_writes_a_png(scorer: BERTScorer, tmp_path: Path) -> None:
     ],
 )
 def test_bad_texts_give_one_sentence_with_the_row(scorer: BERTScorer, cands: Any, refs: Any, sentence: str) -> None:
-    with pytest.raises(InputError, match=sentence) as told:
+    with pytest.raises(InputError, match=sentence) as error:
         scorer.score(cands, refs)
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize(

@@ -18,18 +18,18 @@ def encoder() -> MatchingEncoder:
 def test_sets_contain_all_tokens_in_order(encoder: MatchingEncoder) -> None:
     sets, plain = encoder.encode(TEXTS), load_encoder("minilm", layer=2).encode([text.strip() for text in TEXTS])
     assert sets.special is None and plain.special is not None and sets.spans is not None
-    for at, text in enumerate(TEXTS):
+    for index, text in enumerate(TEXTS):
         if not text.strip():
-            assert sets.counts[at] == 0
+            assert sets.counts[index] == 0
             continue
-        tokens = sets.tokens_of(at)
+        tokens = sets.tokens_of(index)
         assert (tokens[0], tokens[-1]) == ("[CLS]", "[SEP]")
-        assert [isinstance(one, SpecialToken) for one in tokens] == [True, *[False] * (len(tokens) - 2), True]
-        both = np.concatenate([plain[at], plain.special[at]])
-        assert sorted(map(tuple, sets[at][:, :4])) == sorted(map(tuple, both[:, :4])), (
+        assert [isinstance(token, SpecialToken) for token in tokens] == [True, *[False] * (len(tokens) - 2), True]
+        rows = np.concatenate([plain[index], plain.special[index]])
+        assert sorted(map(tuple, sets[index][:, :4])) == sorted(map(tuple, rows[:, :4])), (
             "each row once, changed by nothing"
         )
-        spans = sets.spans[sets.offsets[at] : sets.offsets[at + 1]]
+        spans = sets.spans[sets.offsets[index] : sets.offsets[index + 1]]
         assert (np.diff(spans[:, 0]) >= 0).all(), "in the order of the text"
     assert sets.tokens_of(3) == ["[CLS]", "[UNK]", "[UNK]", "[UNK]", "[SEP]"]
     assert sets.tokens_of(4) == ["[CLS]", "red", "[UNK]", "book", "[SEP]"]
@@ -44,8 +44,10 @@ def test_signature_differs_from_that_of_ordinary_sets(encoder: MatchingEncoder) 
 def test_special_tokens_inside_the_sets_are_recognised(encoder: MatchingEncoder) -> None:
     inside = MatchingEncoder(load_encoder("minilm", layer=2, special_tokens=True)).encode(TEXTS[:5])
     outside = encoder.encode(TEXTS[:5])
-    for at in range(5):
-        assert inside.tokens_of(at) == outside.tokens_of(at) and np.allclose(inside[at], outside[at], atol=1e-5)
+    for index in range(5):
+        assert inside.tokens_of(index) == outside.tokens_of(index) and np.allclose(
+            inside[index], outside[index], atol=1e-5
+        )
 
 
 def test_encoders_without_special_tokens_are_unchanged() -> None:
@@ -71,10 +73,10 @@ def test_special_token_can_be_matched_but_has_no_weight() -> None:
     for n, m in ((1, 1), (3, 5), (4, 2)):
         A, B = random.normal(size=(n + 2, 3)), random.normal(size=(m + 2, 3))
         names = [[SpecialToken("[CLS]"), *"abcdefgh"[:k], SpecialToken("[SEP]")] for k in (n, m)]
-        sets = [TokenSets.from_arrays([X], tokens=[one]) for X, one in zip((A, B), names, strict=True)]
-        found = MatchedBertScore().compute(Pairs.of(*sets))
+        sets = [TokenSets.from_arrays([X], tokens=[tokens]) for X, tokens in zip((A, B), names, strict=True)]
+        scores = MatchedBertScore().compute(Pairs.of(*sets))
         weights = [np.array([0.0, *[1.0] * k, 0.0]) for k in (n, m)]
-        assert (found.precision[0], found.recall[0]) == pytest.approx(by_hand(A, weights[0], B, weights[1]))
+        assert (scores.precision[0], scores.recall[0]) == pytest.approx(by_hand(A, weights[0], B, weights[1]))
 
 
 def test_idf_counts_unknown_tokens_and_every_text(encoder: MatchingEncoder) -> None:

@@ -100,8 +100,8 @@ class ToyEncoder:
     def encode(self, texts: Sequence[str], *, progress: Any = None) -> TokenSets:  # noqa: ARG002 (an encoder's)
         self.texts_seen += len(texts)
         words = [text.split() for text in texts]
-        made = TokenSets.from_arrays(
-            [self._rows(some) for some in words], tokens=words, dimensions=self.dimensions, signature=self.signature
+        sets = TokenSets.from_arrays(
+            [self._rows(tokens) for tokens in words], tokens=words, dimensions=self.dimensions, signature=self.signature
         )
         marks = TokenSets.from_arrays(
             [self._word("[CLS] " + text)[None, :] for text in texts],
@@ -109,7 +109,7 @@ class ToyEncoder:
             dimensions=self.dimensions,
             signature=self.signature,
         )
-        return replace(made, special=replace(marks, spans=np.zeros((len(texts), 2), dtype=np.int64)))
+        return replace(sets, special=replace(marks, spans=np.zeros((len(texts), 2), dtype=np.int64)))
 
     def embed(self, texts: Sequence[str], *, progress: Any = None) -> np.ndarray:  # noqa: ARG002 (an encoder's)
         return self.encode(texts).means()
@@ -147,14 +147,19 @@ TEXTS = st.lists(st.sampled_from(WORDS), max_size=7).map(" ".join)
 FILLED = st.lists(st.sampled_from(WORDS), min_size=1, max_size=7).map(" ".join)
 
 # Every metric with every choice of its parameters; two apertures and two ridges.
-WEIGHED = [f"(weights={one})" for one in ("none", "l2", "l1", "idf", "rare")]
+WEIGHED = [f"(weights={weights})" for weights in ("none", "l2", "l1", "idf", "rare")]
 GRADED = ["(aperture=2)", "(weights=l2, aperture=0.5)"]
 SYMBOLIC = ["symbolic", "symbolic(weights=idf)", "johnson-symbolic", "johnson-symbolic(weights=idf)"]
-MEMBERSHIP = [f"{name}{rest}" for name in ("subspace", "johnson") for rest in WEIGHED + GRADED]
-MEMBERSHIP += [f"bertscore{rest}" for rest in WEIGHED]
-SOFTSET = ["softset", *(f"softset{rest}" for rest in WEIGHED), "softset(ridge=0.5)", "softset(weights=l2, ridge=9)"]
-SYMMETRIC = [f"average{rest}" for rest in WEIGHED] + ["cls", "jaccard", "tfidf", "grassmann"]
-SYMMETRIC += [f"dynamax(index={one})" for one in ("jaccard", "otsuka", "dice")]
+MEMBERSHIP = [f"{name}{options}" for name in ("subspace", "johnson") for options in WEIGHED + GRADED]
+MEMBERSHIP += [f"bertscore{options}" for options in WEIGHED]
+SOFTSET = [
+    "softset",
+    *(f"softset{options}" for options in WEIGHED),
+    "softset(ridge=0.5)",
+    "softset(weights=l2, ridge=9)",
+]
+SYMMETRIC = [f"average{options}" for options in WEIGHED] + ["cls", "jaccard", "tfidf", "grassmann"]
+SYMMETRIC += [f"dynamax(index={index})" for index in ("jaccard", "otsuka", "dice")]
 TRANSPORT = ["wmd", "wmd(distance=rms)", "wrd"]
 EVERY = [*SOFTSET, *MEMBERSHIP, *SYMMETRIC, *SYMBOLIC, *TRANSPORT]
 

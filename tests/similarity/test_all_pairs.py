@@ -24,8 +24,8 @@ def one_by_one(name: str, A, B, idf=None, moment=None) -> PRF:
 
 
 def assert_same(name: str, A, B, idf=None, moment=None, atol: float = 1e-5) -> None:
-    both = metric(name).compute_matrix(A, B, idf, moment), one_by_one(name, A, B, idf, moment)
-    for result, expected in zip(*both, strict=True):
+    results = metric(name).compute_matrix(A, B, idf, moment), one_by_one(name, A, B, idf, moment)
+    for result, expected in zip(*results, strict=True):
         assert result.shape == (len(A), len(B))
         assert np.abs(result - expected).max(initial=0) < atol
 

@@ -92,11 +92,11 @@ def test_ragged_rows_have_a_clear_error() -> None:
 
 def test_unordered_collections_are_rejected() -> None:
     """Its pairs would change with the seed of Python's hashes."""
-    for given in ({"a", "b"}, {"a": 1, "b": 2}, frozenset("ab")):
+    for collection in ({"a", "b"}, {"a": 1, "b": 2}, frozenset("ab")):
         with pytest.raises(InputError, match="has no order: put it in a list"):
-            score(given, ["a", "b"])
+            score(collection, ["a", "b"])
         with pytest.raises(InputError, match="has no order: put it in a list"):
-            score(["a", "b"], given)
+            score(["a", "b"], collection)
 
 
 @pytest.mark.parametrize(
@@ -113,21 +113,21 @@ def test_lone_surrogates_are_rejected(candidates: Any, references: Any, sentence
 
 
 def test_vectors_of_two_encoders_are_rejected() -> None:
-    one, two = ToyEncoder(), ToyEncoder(name="other")
+    encoder, other = ToyEncoder(), ToyEncoder(name="other")
     with pytest.raises(
         InputError, match=r"the candidates were encoded with encoder:toy.*but the references with encoder:other"
     ):
-        Scorer(one).score(one.encode(["a"]), two.encode(["a"]))
+        Scorer(encoder).score(encoder.encode(["a"]), other.encode(["a"]))
     with pytest.raises(InputError, match="encode both with the same model and options"):
-        Scorer(one).score(["a"], two.encode(["a"]))
+        Scorer(encoder).score(["a"], other.encode(["a"]))
     with pytest.raises(InputError, match="encode both with the same"):
-        Scorer(one).matrix(["a"], two.encode(["a"]))
+        Scorer(encoder).matrix(["a"], other.encode(["a"]))
     with pytest.raises(InputError, match="cannot be joined"):
-        Scorer(one).score(["a"], [one.encode(["a"]), two.encode(["a"])])
+        Scorer(encoder).score(["a"], [encoder.encode(["a"]), other.encode(["a"])])
     with pytest.raises(AmbientError, match="12 dimensions and the references' 4"):
-        Scorer(one).score(["a"], [A])
+        Scorer(encoder).score(["a"], [A])
     with pytest.raises(ShapeError, match="there is 1 candidate but 2 references in set 1"):
-        Scorer(one).score(["a"], [one.encode(["a"]), one.encode(["a", "b"])])
+        Scorer(encoder).score(["a"], [encoder.encode(["a"]), encoder.encode(["a", "b"])])
 
 
 @pytest.mark.parametrize(

@@ -56,8 +56,8 @@ def explained(
 
 @given(blocks())
 @settings(max_examples=25)
-def test_memberships_match_the_paper(given: tuple[list[np.ndarray], list[np.ndarray], str]) -> None:
-    left, right, dtype = given
+def test_memberships_match_the_paper(block: tuple[list[np.ndarray], list[np.ndarray], str]) -> None:
+    left, right, dtype = block
     result, own, traces = explained(left, right, 0.0)
     cut = 1e-5 if dtype == "float32" else 1e-12
     expected = [literal.memberships(A, B, cut) for A, B in zip(left, right, strict=True)]
@@ -70,10 +70,10 @@ def test_memberships_match_the_paper(given: tuple[list[np.ndarray], list[np.ndar
 @given(blocks(), st.floats(0.1, 3.0))
 @settings(max_examples=25)
 def test_graded_memberships_match_their_definition(
-    given: tuple[list[np.ndarray], list[np.ndarray], str], ridge: float
+    block: tuple[list[np.ndarray], list[np.ndarray], str], ridge: float
 ) -> None:
     """u' T' (T T' + ridge)^-1 T u, for rows of the other side and for the set's own."""
-    left, right, _ = given
+    left, right, _ = block
     result, own, _ = explained(left, right, ridge)
     index = 0
     for A, B in zip(left, right, strict=True):
@@ -123,7 +123,9 @@ def test_compiled_code_is_used_for_small_pairs_only(monkeypatch: pytest.MonkeyPa
     rng = np.random.default_rng(5)
     seen: list[int] = []
     real = compiled.pair_memberships
-    monkeypatch.setattr(compiled, "pair_memberships", lambda *given: (seen.append(len(given[2])), real(*given)))
+    monkeypatch.setattr(
+        compiled, "pair_memberships", lambda *arguments: (seen.append(len(arguments[2])), real(*arguments))
+    )
 
     def taken(k: int, dtype: str) -> Counter[str]:
         rows = [rng.standard_normal((k, 160)).astype(dtype) for _ in range(3)]
@@ -165,7 +167,7 @@ def test_compilation_without_a_cache_folder(monkeypatch: pytest.MonkeyPatch) -> 
         def njit(*, cache: bool = False, **_: object) -> object:
             if cache:
                 raise RuntimeError("cannot cache function: no locator available")
-            return lambda function: lambda *given: ("compiled", function(*given))
+            return lambda function: lambda *arguments: ("compiled", function(*arguments))
 
     monkeypatch.setattr(compiling, "_numba", lambda: ReadOnly)
     assert compiling.compiled(lambda value: value + 1)(1) == ("compiled", 2)

@@ -20,10 +20,10 @@ PAIRS = Pairs.of(sets_of(*LEFT), sets_of(*RIGHT))
 def test_wmd_matches_pot() -> None:
     ot = pytest.importorskip("ot")
     result, rms = Wmd().distances(PAIRS), Wmd(distance="rms").distances(PAIRS)
-    for at, (A, B) in enumerate(zip(LEFT, RIGHT, strict=True)):
+    for index, (A, B) in enumerate(zip(LEFT, RIGHT, strict=True)):
         expected = ot.emd2(np.full(len(A), 1 / len(A)), np.full(len(B), 1 / len(B)), ot.dist(A, B, metric="euclidean"))
-        assert result[at] == pytest.approx(expected, abs=1e-9)
-        assert rms[at] == pytest.approx(expected / np.sqrt(6), abs=1e-9)
+        assert result[index] == pytest.approx(expected, abs=1e-9)
+        assert rms[index] == pytest.approx(expected / np.sqrt(6), abs=1e-9)
     assert np.abs(Wmd().compute(PAIRS).score - 1 / (1 + result)).max() < 1e-12
 
 
@@ -39,10 +39,10 @@ def test_distances_of_nearly_equal_rows() -> None:
 def test_wrd_matches_pot() -> None:
     ot = pytest.importorskip("ot")
     result = Wrd().distances(PAIRS)
-    for at, (A, B) in enumerate(zip(LEFT, RIGHT, strict=True)):
+    for index, (A, B) in enumerate(zip(LEFT, RIGHT, strict=True)):
         a, b = np.linalg.norm(A, axis=1), np.linalg.norm(B, axis=1)
         expected = ot.emd2(a / a.sum(), b / b.sum(), ot.dist(A, B, metric="cosine"))
-        assert result[at] == pytest.approx(expected, abs=1e-9)
+        assert result[index] == pytest.approx(expected, abs=1e-9)
     assert np.abs(Wrd().compute(PAIRS).score - (1 - result)).max() < 1e-12
 
 
@@ -58,9 +58,9 @@ def test_wmd_matches_gensim() -> None:
     keyed = models.KeyedVectors(vector_size=encoder.dimensions)
     keyed.add_vectors(words, np.array([vectors[word] for word in words], dtype=np.float32))
     result = Wmd().distances(Pairs.of(A, B))
-    for at in range(3):
-        expected = keyed.wmdistance(A.tokens_of(at), B.tokens_of(at), norm=False)
-        assert result[at] == pytest.approx(expected, abs=1e-4)
+    for index in range(3):
+        expected = keyed.wmdistance(A.tokens_of(index), B.tokens_of(index), norm=False)
+        assert result[index] == pytest.approx(expected, abs=1e-4)
     assert result[1] == pytest.approx(0, abs=1e-9) and result[0] > 0.5
 
 
@@ -99,9 +99,9 @@ def test_grassmann_matches_scipy() -> None:
     from scipy.linalg import subspace_angles
 
     result = metric("grassmann").compute(PAIRS).score
-    for at, (A, B) in enumerate(zip(LEFT, RIGHT, strict=True)):
+    for index, (A, B) in enumerate(zip(LEFT, RIGHT, strict=True)):
         t = np.concatenate([subspace_angles(A.T, B.T), np.full(abs(len(A) - len(B)), np.pi / 2)])
-        assert result[at] == pytest.approx(1 - np.sqrt((t**2).sum()) / (np.sqrt(len(t)) * np.pi / 2), abs=1e-9)
+        assert result[index] == pytest.approx(1 - np.sqrt((t**2).sum()) / (np.sqrt(len(t)) * np.pi / 2), abs=1e-9)
 
 
 def test_tfidf_matches_scikit_learn() -> None:
@@ -130,12 +130,14 @@ def test_bertscore_matches_bert_score(weights: str) -> None:
     A, B = (encoder.encode(side) for side in texts)
     idf = Idf.fit(B)
 
-    def one(sets, at):  # alone: in a batch its pads are zeros, which win over negative cosines
-        weight = idf.weights(sets.tokens_of(at)) if weights == "idf" else np.ones(len(sets[at]))
-        X = torch.from_numpy(sets[at].copy())[None]
+    def one(sets, index):  # alone: in a batch its pads are zeros, which win over negative cosines
+        weight = idf.weights(sets.tokens_of(index)) if weights == "idf" else np.ones(len(sets[index]))
+        X = torch.from_numpy(sets[index].copy())[None]
         return X, torch.ones(X.shape[:2]), torch.from_numpy(weight)[None].float()
 
     result = BertScore(weights=weights).compute(Pairs.of(A, B, idf=idf))
-    for at in range(3):
-        theirs = utils.greedy_cos_idf(*one(B, at), *one(A, at))
-        assert [float(values[at]) for values in result] == pytest.approx([float(one[0]) for one in theirs], abs=1e-5)
+    for index in range(3):
+        theirs = utils.greedy_cos_idf(*one(B, index), *one(A, index))
+        assert [float(values[index]) for values in result] == pytest.approx(
+            [float(values[0]) for values in theirs], abs=1e-5
+        )

@@ -33,7 +33,7 @@ def test_idf_is_the_formula_of_bert_score(texts: list[str]) -> None:
         assert idf[word] >= 0
 
 
-@pytest.mark.parametrize("name", [one for one in EVERY if metric(one).needs_idf])
+@pytest.mark.parametrize("name", [name for name in EVERY if metric(name).needs_idf])
 @pytest.mark.parametrize("references", [["a king"], ["a king", "a king"], ["king", "king king"]])
 def test_idf_never_makes_nan(name: str, references: list[str]) -> None:
     """With one reference, or a token in all of them, every weight is 0: then tokens count equally."""
@@ -160,7 +160,7 @@ def test_seed_chooses_the_pairs() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [one for one in EVERY if one not in TRANSPORT and not metric(one).needs_idf and "aperture" not in one]
+    "name", [name for name in EVERY if name not in TRANSPORT and not metric(name).needs_idf and "aperture" not in name]
 )
 def test_rescaled_identical_texts_score_one(name: str) -> None:
     encoder = KnownEncoder()
@@ -278,10 +278,10 @@ def test_saturation_by_chance_level_or_rank() -> None:
     rows = [np.eye(8)[:k] for k in (1, 4, 5, 8)]
     pairs = Pairs.of(sets_of(*rows), sets_of(*[np.eye(8)[:1]] * 4))
     lopsided = np.diag([0.97, *[0.03 / 7] * 7])  # one direction has nearly all of every vector
-    for one in (SubspaceBertScore(), SoftsetScore(), SoftsetScore(weights="none", ridge=3)):
-        assert chance_levels(one, pairs, None).saturated.tolist() == [False, False, True, True]
-        assert chance_levels(one, pairs, np.eye(8) / 8).saturated.tolist() == [False, False, True, True]
-        assert chance_levels(one, pairs, lopsided).saturated.all()
+    for kind in (SubspaceBertScore(), SoftsetScore(), SoftsetScore(weights="none", ridge=3)):
+        assert chance_levels(kind, pairs, None).saturated.tolist() == [False, False, True, True]
+        assert chance_levels(kind, pairs, np.eye(8) / 8).saturated.tolist() == [False, False, True, True]
+        assert chance_levels(kind, pairs, lopsided).saturated.all()
     assert not chance_levels(BertScore(), pairs, lopsided).saturated.any()
 
 

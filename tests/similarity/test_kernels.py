@@ -21,7 +21,7 @@ def ours(A: np.ndarray, B: np.ndarray, tally: Counter[str] | None = None) -> np.
 
 
 def ends(*sets: np.ndarray) -> np.ndarray:
-    return np.concatenate([[0], np.cumsum([len(one) for one in sets])])
+    return np.concatenate([[0], np.cumsum([len(rows) for rows in sets])])
 
 
 @given(pairs())
@@ -132,11 +132,29 @@ def test_exchanging_the_sides_exchanges_memberships(pair: Pair) -> None:
 @given(st.lists(pairs(dtypes=("float32",)), min_size=2, max_size=8), st.randoms(use_true_random=False))
 def test_scores_do_not_depend_on_the_batch(many: list[Pair], random: object) -> None:
     d = many[0].A.shape[1]
-    some = [pair for pair in many if pair.A.shape[1] == d]
-    random.shuffle(some)
-    together = SubspaceBertScore().memberships(Pairs.of(sets_of(*(p.A for p in some)), sets_of(*(p.B for p in some))))
-    alone = np.concatenate([ours(*pair) for pair in some])
+    selected = [pair for pair in many if pair.A.shape[1] == d]
+    random.shuffle(selected)
+    together = SubspaceBertScore().memberships(
+        Pairs.of(sets_of(*(p.A for p in selected)), sets_of(*(p.B for p in selected)))
+    )
+    alone = np.concatenate([ours(*pair) for pair in selected])
     assert np.abs(together - alone).max() < 1e-6
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("k", [2, 3, 7, 8, 9])
+def test_the_error_bound_alone_chooses_the_path(k: int, compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The trace of the inverse Gram matrix may be up to 100 in float32, whatever the padding is."""
+    if not compiled:
+        monkeypatch.setattr(gram, "can_compile", lambda: False)
+    E = np.eye(16)
+    for trace, path in ((95, "fast"), (105, "wide")):
+        square = 2 / (trace - k + 2)  # two rows with this squared sine have the trace 2 / square
+        A = np.vstack([E[:1], np.sqrt(1 - square) * E[:1] + np.sqrt(square) * E[1:2], E[2:k]]).astype(np.float32)
+        for sides in ((A, E[:1].astype(np.float32)), (E[:1].astype(np.float32), A)):
+            tally: Counter[str] = Counter()
+            ours(*sides, tally)
+            assert tally[path] == 1, (trace, tally)
 
 
 def test_one_singular_matrix_does_not_affect_its_stack() -> None:
@@ -200,7 +218,7 @@ def test_near_copies_with_the_smallest_ridge(angle: float, dtype: str) -> None:
     for seed in range(10):
         rng = np.random.default_rng(seed)
         E = np.linalg.qr(rng.standard_normal((16, 16)))[0]
-        A = np.array([3 * E[0], *(E[0] + angle * one for one in E[1:6])], dtype=dtype)
+        A = np.array([3 * E[0], *(E[0] + angle * row for row in E[1:6])], dtype=dtype)
         B = (E[1:4] + 0.3 * E[7]).astype(dtype)
         assert np.abs(relative(A, B, 1e-3) - literal.relative_memberships(rounded(A), rounded(B), 1e-3)).max() < 1e-5
 
@@ -210,7 +228,7 @@ def test_every_path_gives_the_same_relative_memberships(path: str, monkeypatch: 
     """Limits are moved, so that one batch with sets of every kind has to take each path; what is near no cut."""
     rng = np.random.default_rng(5)
     kinds = ["apart", "crowded", "combined", "scaled", "near", "one"]
-    sets = [literal.units(rows_of(kind, rng, 8)) for one in kinds for kind in (one, "apart")]
+    sets = [literal.units(rows_of(kind, rng, 8)) for name in kinds for kind in (name, "apart")]
     limit = {"fast": (1e10, 1e10), "wide": (0.0, 1e10), "revealing": (0.0, 0.0)}[path]
     monkeypatch.setattr(gram, "TRACE_LIMITS", {"float32": limit[0], "float64": limit[1]})
     rows = np.vstack(sets).astype(np.float32)

@@ -75,9 +75,9 @@ def test_empty_texts_score_one_together_and_zero_otherwise(name: str) -> None:
 @pytest.mark.parametrize("name", EVERY)
 def test_exchanging_the_sides_exchanges_precision_and_recall(name: str) -> None:
     needs_pot(name)
-    some = ["the king walks", "a a book", "red", "park in park"]
+    texts = ["the king walks", "a a book", "red", "park in park"]
     idf, encoder = Idf.fit(ToyEncoder().encode(CANDIDATES)), ToyEncoder()
-    A, B = encoder.encode(some), encoder.encode(list(reversed(CANDIDATES))[:4])
+    A, B = encoder.encode(texts), encoder.encode(list(reversed(CANDIDATES))[:4])
     there = metric(name).compute(Pairs.of(A, B, idf=idf, moment=moment_of(12)))
     back = metric(name).compute(Pairs.of(B, A, idf=idf, moment=moment_of(12)))
     assert np.abs(there.precision - back.recall).max() < 1e-6
@@ -104,23 +104,23 @@ def test_the_score_is_the_harmonic_mean_the_mean_or_the_sum(name: str) -> None:
 @given(pairs())
 def test_subspace_scores_are_between_0_and_1_and_at_least_the_cosine(pair: Pair) -> None:
     """A projection onto a span is at least as long as one onto any of its vectors."""
-    both = Pairs.of(sets_of(pair.A), sets_of(pair.B))
-    in_span, nearest = SubspaceBertScore().memberships(both), BertScore().memberships(both)
+    token_pairs = Pairs.of(sets_of(pair.A), sets_of(pair.B))
+    in_span, nearest = SubspaceBertScore().memberships(token_pairs), BertScore().memberships(token_pairs)
     assert (in_span >= np.abs(nearest) - 1e-5).all()
-    for values in SubspaceBertScore().compute(both):
+    for values in SubspaceBertScore().compute(token_pairs):
         assert (values >= 0).all() and (values <= 1 + 1e-12).all()
 
 
 @given(pairs())
 def test_bertscore_is_the_largest_cosine(pair: Pair) -> None:
-    both = Pairs.of(sets_of(pair.A), sets_of(pair.B))
-    assert np.abs(BertScore().memberships(both) - literal.closest(*pair)).max() < 1e-5
+    token_pairs = Pairs.of(sets_of(pair.A), sets_of(pair.B))
+    assert np.abs(BertScore().memberships(token_pairs) - literal.closest(*pair)).max() < 1e-5
 
 
 def test_score_of_precision_and_recall_with_opposite_signs() -> None:
     """Cosines of .2 and -.6002 make P = -.2001 and R = .2: a harmonic mean would be 800."""
-    at = [np.arccos(0.2), np.arccos(-0.6002)]
-    A = np.array([[np.cos(angle), np.sin(angle)] for angle in at])
+    angles = [np.arccos(0.2), np.arccos(-0.6002)]
+    A = np.array([[np.cos(angle), np.sin(angle)] for angle in angles])
     F = BertScore().compute(Pairs.of(sets_of(A), sets_of(np.array([[1.0, 0.0]])))).score
     assert abs(F[0]) <= 1
 
@@ -156,8 +156,8 @@ def test_weighted_means(name: str, weights: str) -> None:
 @given(pairs(dtypes=("float32", "float64")), st.sampled_from([1e-3, 0.5, 2.0, 30.0, 1e3]))
 def test_graded_membership_matches_the_algebra(pair: Pair, aperture: float) -> None:
     """Copies count: three times the same word is more of it."""
-    both = Pairs.of(sets_of(pair.A), sets_of(pair.B))
-    result = SubspaceBertScore(aperture=aperture).memberships(both)
+    token_pairs = Pairs.of(sets_of(pair.A), sets_of(pair.B))
+    result = SubspaceBertScore(aperture=aperture).memberships(token_pairs)
     A, B = (literal.units(rows) for rows in pair)
     in_B = GradedSubspace.of(B, aperture=aperture).membership(A)
     in_A = GradedSubspace.of(A, aperture=aperture).membership(B)
@@ -181,9 +181,9 @@ def test_copies_count_in_graded_sets_only() -> None:
 def test_large_apertures_approach_crisp_sets(kind: str, dtype: str, aperture: float) -> None:
     rng = np.random.default_rng(2)
     A, B = rows_of(kind, rng, 8, dtype), rows_of("apart", rng, 8, dtype)
-    both = Pairs.of(sets_of(A), sets_of(B))
+    token_pairs = Pairs.of(sets_of(A), sets_of(B))
     crisp, graded = SubspaceBertScore(), SubspaceBertScore(aperture=aperture)
-    assert np.abs(graded.memberships(both) - crisp.memberships(both)).max() < 1e-4
+    assert np.abs(graded.memberships(token_pairs) - crisp.memberships(token_pairs)).max() < 1e-4
 
 
 @given(TEXTS, TEXTS)
@@ -207,9 +207,9 @@ def test_symbolic_with_idf_is_a_weighted_share(a: str, b: str, corpus: list[str]
     }
     P, R, F = metric("symbolic(weights=idf)").compute(Pairs.of(encoder.encode([a]), encoder.encode([b]), idf=idf))
     A, B = set(a.split()), set(b.split())
-    for value, one in ((P[0], A), (R[0], B)):
-        total = sum(weight[w] for w in one)
-        expected = sum(weight[w] for w in A & B) / total if total > 1e-12 else len(A & B) / len(one)
+    for value, tokens in ((P[0], A), (R[0], B)):
+        total = sum(weight[w] for w in tokens)
+        expected = sum(weight[w] for w in A & B) / total if total > 1e-12 else len(A & B) / len(tokens)
         assert value == pytest.approx(expected)
     assert np.isfinite(F).all()
 
@@ -272,7 +272,7 @@ def test_mixed_precision_uses_the_float32_tolerance() -> None:
 def test_scores_are_finite(name: str) -> None:
     needs_pot(name)
     texts = ["", "a", "a a a", "the red book", "zebra"]
-    left = [one for one in texts for _ in texts]
+    left = [text for text in texts for _ in texts]
     for values in numbers(name, left, texts * len(texts)):
         assert np.isfinite(values).all()
 
@@ -289,9 +289,9 @@ def test_memory_of_wmd_is_bounded() -> None:
     """Two texts of 150 tokens need a cost matrix of .2 MB; all their differences would take 69 MB."""
     pytest.importorskip("ot")
     A = np.random.default_rng(0).standard_normal((150, 384)).astype(np.float32)
-    both = Pairs.of(sets_of(A), sets_of(A[::-1].copy()))
+    token_pairs = Pairs.of(sets_of(A), sets_of(A[::-1].copy()))
     tracemalloc.start()
-    metric("wmd").compute(both)
+    metric("wmd").compute(token_pairs)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 20e6

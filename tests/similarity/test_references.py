@@ -17,9 +17,9 @@ def score(multi_reference: str, candidates, references, **options):
 
 @given(JOBS)
 def test_best_is_the_first_reference_with_the_highest_score(job) -> None:
-    result = score("best", [one for one, _ in job], [some for _, some in job])
-    for index, (candidate, some) in enumerate(job):
-        each = score("best", [candidate] * len(some), some)
+    result = score("best", [candidate for candidate, _ in job], [references for _, references in job])
+    for index, (candidate, references) in enumerate(job):
+        each = score("best", [candidate] * len(references), references)
         best = int(result.best_reference[index])
         assert each.score[best] >= each.score.max() - 1e-6
         if not (np.abs(np.delete(each.score, best) - each.score[best]) < 1e-6).any():  # no tie
@@ -30,35 +30,35 @@ def test_best_is_the_first_reference_with_the_highest_score(job) -> None:
 
 @given(JOBS)
 def test_mean_averages_all_references(job) -> None:
-    result = score("mean", [one for one, _ in job], [some for _, some in job])
-    for index, (candidate, some) in enumerate(job):
-        each = score("best", [candidate] * len(some), some)
+    result = score("mean", [candidate for candidate, _ in job], [references for _, references in job])
+    for index, (candidate, references) in enumerate(job):
+        each = score("best", [candidate] * len(references), references)
         for name in ("precision", "recall", "score"):
             assert getattr(result, name)[index] == pytest.approx(getattr(each, name).mean(), abs=1e-6)
-        assert result.reference_tokens[index] == sum(len(one.split()) for one in some)
+        assert result.reference_tokens[index] == sum(len(text.split()) for text in references)
         assert result.candidate_tokens[index] == len(candidate.split())
 
 
 @given(FILLED, st.lists(FILLED, min_size=1, max_size=3))
-def test_union_matches_the_algebra(candidate: str, some: list[str]) -> None:
+def test_union_matches_the_algebra(candidate: str, references: list[str]) -> None:
     encoder = ToyEncoder(d=24)
     result = Scorer(encoder, metric="subspace", multi_reference="union").score(
-        [candidate, candidate], [some, ["a king", "red"]]
+        [candidate, candidate], [references, ["a king", "red"]]
     )
     union = Subspace.empty(24)
-    for rows in encoder.encode(some):
+    for rows in encoder.encode(references):
         union = union | Subspace.span(rows)  # in its own type: sums rounded to float32 are no new directions
     rows = encoder.encode([candidate])[0]
     assert result.precision[0] == pytest.approx(union.membership(rows).mean(), abs=1e-5)
-    back = Subspace.span(rows).membership(np.vstack(list(encoder.encode(some))))
+    back = Subspace.span(rows).membership(np.vstack(list(encoder.encode(references))))
     assert result.recall[0] == pytest.approx(back.mean(), abs=1e-5)
-    assert result.reference_tokens[0] == sum(len(one.split()) for one in some)
+    assert result.reference_tokens[0] == sum(len(text.split()) for text in references)
     assert result.best_reference.tolist() == [-1, -1]
 
 
 @given(JOBS, st.sampled_from([1, 2, 100]))
 def test_block_size_does_not_change_scores(job, block: int) -> None:
-    candidates, references = [one for one, _ in job], [some for _, some in job]
+    candidates, references = [candidate for candidate, _ in job], [references for _, references in job]
     for multi_reference in ("best", "mean", "union"):
         whole = score(multi_reference, candidates, references)
         with pytest.MonkeyPatch.context() as patch:
@@ -128,5 +128,5 @@ def test_reordered_references_are_a_tie() -> None:
     encoder = ToyEncoder(lean=0)
     for candidate in ("the the red", "king of of the park", "a a red book in"):
         words = list(dict.fromkeys(candidate.split()))
-        for some in ([" ".join(words), candidate], [" ".join(words[::-1]), candidate, " ".join(words)]):
-            assert Scorer(encoder, metric="subspace").score([candidate], [some]).best_reference.tolist() == [0]
+        for references in ([" ".join(words), candidate], [" ".join(words[::-1]), candidate, " ".join(words)]):
+            assert Scorer(encoder, metric="subspace").score([candidate], [references]).best_reference.tolist() == [0]

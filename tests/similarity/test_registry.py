@@ -33,21 +33,21 @@ CHOICES: dict[str, dict[str, st.SearchStrategy[Any]]] = {
 def metrics(draw: st.DrawFn) -> Metric:
     name = draw(st.sampled_from(sorted(METRICS)))
     kind = METRICS[name]
-    chosen = draw(st.sets(st.sampled_from([one.name for one in fields(kind)]))) if fields(kind) else set()
-    return kind(**{one: draw(CHOICES[name][one]) for one in sorted(chosen)})
+    chosen = draw(st.sets(st.sampled_from([field.name for field in fields(kind)]))) if fields(kind) else set()
+    return kind(**{field: draw(CHOICES[name][field]) for field in sorted(chosen)})
 
 
 @given(metrics())
-def test_repr_can_be_parsed(one: Metric) -> None:
-    assert metric(repr(one)) == one
-    assert metric(str(one)) == one
-    assert metric(parse_signature(format_signature({"metric": one}))["metric"]) == one
+def test_repr_can_be_parsed(original: Metric) -> None:
+    assert metric(repr(original)) == original
+    assert metric(str(original)) == original
+    assert metric(parse_signature(format_signature({"metric": original}))["metric"]) == original
 
 
 @given(metrics())
-def test_repr_shows_only_changed_parameters(one: Metric) -> None:
-    for field in fields(one):
-        assert (f"{field.name}=" in repr(one)) == (getattr(one, field.name) != field.default)
+def test_repr_shows_only_changed_parameters(original: Metric) -> None:
+    for field in fields(original):
+        assert (f"{field.name}=" in repr(original)) == (getattr(original, field.name) != field.default)
 
 
 @pytest.mark.parametrize("name", EVERY)
@@ -57,7 +57,7 @@ def test_spaces_in_names_are_ignored(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "shown"),
+    ("name", "shown"),
     [
         ("softset", "softset"),
         ("softset()", "softset"),
@@ -68,8 +68,8 @@ def test_spaces_in_names_are_ignored(name: str) -> None:
         (SoftsetScore(ridge=2), "softset(ridge=2)"),
     ],
 )
-def test_the_names_of_the_default_metric(given: Any, shown: str) -> None:
-    assert repr(metric(given)) == shown and metric(shown) == metric(given)
+def test_the_names_of_the_default_metric(name: Any, shown: str) -> None:
+    assert repr(metric(name)) == shown and metric(shown) == metric(name)
 
 
 def test_the_default_is_softset() -> None:
@@ -77,12 +77,12 @@ def test_the_default_is_softset() -> None:
 
 
 def test_metric_objects_are_returned_unchanged() -> None:
-    one = SubspaceBertScore(weights="l2")
-    assert metric(one) is one
+    original = SubspaceBertScore(weights="l2")
+    assert metric(original) is original
 
 
 @pytest.mark.parametrize(
-    ("given", "sentence"),
+    ("name", "sentence"),
     [
         (
             "subspaces",
@@ -112,13 +112,13 @@ def test_metric_objects_are_returned_unchanged() -> None:
         (3, "but int was given"),
     ],
 )
-def test_invalid_names_are_rejected(given: Any, sentence: str) -> None:
+def test_invalid_names_are_rejected(name: Any, sentence: str) -> None:
     with pytest.raises(InputError, match=sentence) as caught:
-        metric(given)
+        metric(name)
     assert "\n" not in str(caught.value)
 
 
-@given(st.text(max_size=40) | st.text("subpacewighto=(),.12 ", max_size=30).map(lambda rest: "subspace(" + rest + ")"))
+@given(st.text(max_size=40) | st.text("subpacewighto=(),.12 ", max_size=30).map(lambda text: "subspace(" + text + ")"))
 def test_any_string_is_parsed_or_rejected(name: str) -> None:
     try:
         said = repr(metric(name))
@@ -137,4 +137,4 @@ def test_invalid_numbers_are_rejected(kind: type[Metric], name: str, value: Any)
 
 
 def test_bounds_of_the_ridge_are_accepted() -> None:
-    assert [SoftsetScore(ridge=one).ridge for one in (1e-3, 1, np.float32(2), 10**4)] == [1e-3, 1.0, 2.0, 1e4]
+    assert [SoftsetScore(ridge=ridge).ridge for ridge in (1e-3, 1, np.float32(2), 10**4)] == [1e-3, 1.0, 2.0, 1e4]

@@ -56,14 +56,14 @@ def test_counts_and_flags() -> None:
 @pytest.mark.parametrize(("k", "saturated"), [(3, False), (4, False), (5, True), (8, True), (11, True)])
 def test_saturation_depends_on_rank(k: int, saturated: bool) -> None:
     A = np.random.default_rng(0).standard_normal((k, 8))
-    one = np.eye(8)[:1]
+    single = np.eye(8)[:1]
     copies = np.repeat(A[:2], k, axis=0)
     for name in ("softset", "softset(weights=l2, ridge=0.1)", "subspace"):
         scorer = Scorer(None, metric=name)
-        assert scorer.score([A], [one]).saturated.tolist() == [saturated]
-        assert scorer.score([one], [A]).saturated.tolist() == [saturated]
-        assert not scorer.score([copies], [one]).saturated.any()  # many rows, but of rank 2
-    assert not Scorer(None, metric="bertscore").score([A], [one]).saturated.any()
+        assert scorer.score([A], [single]).saturated.tolist() == [saturated]
+        assert scorer.score([single], [A]).saturated.tolist() == [saturated]
+        assert not scorer.score([copies], [single]).saturated.any()  # many rows, but of rank 2
+    assert not Scorer(None, metric="bertscore").score([A], [single]).saturated.any()
 
 
 def test_zero_vectors_count_as_empty() -> None:
@@ -76,7 +76,7 @@ def test_zero_vectors_count_as_empty() -> None:
 # Anything in place of text
 
 
-@pytest.mark.parametrize("name", [one for one in EVERY if one not in TRANSPORT])
+@pytest.mark.parametrize("name", [name for name in EVERY if name not in TRANSPORT])
 def test_token_sets_replace_texts(name: str) -> None:
     encoder = KnownEncoder()
     scorer = Scorer(encoder, metric=name, idf=Idf.fit(RIGHT, model=encoder))
@@ -99,7 +99,7 @@ def test_own_vectors_need_no_model() -> None:
             [P, R, F], abs=1e-9
         )
     assert_same(scorer.score(TokenSets.from_arrays(A), B), result)
-    assert_same(scorer.score([one.tolist() for one in A], [one.tolist() for one in B]), result)
+    assert_same(scorer.score([rows.tolist() for rows in A], [rows.tolist() for rows in B]), result)
     assert_same(scorer.score(np.array([A[1], A[1]]), [B[1], B[1]]), scorer.score([A[1], A[1]], [B[1], B[1]]))
     assert parse_signature(result.signature)["encoder"] == "own"
     assert parse_signature(result.signature)["metric"] == "softset(weights=none)"
@@ -115,7 +115,7 @@ def test_numpy_strings_are_texts() -> None:
     scorer = Scorer(ToyEncoder())
     expected = scorer.score(LEFT[:2], RIGHT[:2])
     assert_same(scorer.score(np.array(LEFT[:2]), np.array(RIGHT[:2])), expected)
-    assert_same(scorer.score([np.str_(one) for one in LEFT[:2]], RIGHT[:2]), expected)
+    assert_same(scorer.score([np.str_(text) for text in LEFT[:2]], RIGHT[:2]), expected)
 
 
 def test_iterables_are_accepted() -> None:
@@ -201,8 +201,8 @@ def test_json_round_trip() -> None:
     facts = json.loads(scores.to_json())
     assert facts["signature"] == scores.signature
     assert facts["score"] == pytest.approx(scores.score.mean())
-    assert [one["score"] for one in facts["segments"]] == scores.score.tolist()
-    assert [one["empty"] for one in facts["segments"]] == scores.empty.tolist()
+    assert [row["score"] for row in facts["segments"]] == scores.score.tolist()
+    assert [row["empty"] for row in facts["segments"]] == scores.empty.tolist()
     assert [row._asdict() for row in scores] == facts["segments"]
     assert len(list(scores)) == len(scores) == 6
 
@@ -251,7 +251,7 @@ def test_truncated_tokens_are_counted() -> None:
 
 
 def test_empty_input_is_accepted() -> None:
-    for name in [one for one in EVERY if one not in TRANSPORT]:
+    for name in [name for name in EVERY if name not in TRANSPORT]:
         scores = Scorer(KnownEncoder(), metric=name).score([], [])
         assert len(scores) == 0 and scores.means() == {"precision": 0, "recall": 0, "score": 0}
         assert json.loads(scores.to_json())["segments"] == []

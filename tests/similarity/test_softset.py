@@ -31,8 +31,8 @@ RIDGES = (1e-3, 0.5, 1.0, 30.0)
 PLAIN = SoftsetScore(weights="none")
 
 
-def of_rows(A: np.ndarray, B: np.ndarray, one: SoftsetScore = PLAIN, moment: np.ndarray | None = None) -> PRF:
-    return one.compute(Pairs.of(sets_of(A), sets_of(B), moment=moment))
+def of_rows(A: np.ndarray, B: np.ndarray, kind: SoftsetScore = PLAIN, moment: np.ndarray | None = None) -> PRF:
+    return kind.compute(Pairs.of(sets_of(A), sets_of(B), moment=moment))
 
 
 def within(dtype: np.dtype) -> float:
@@ -81,21 +81,21 @@ def test_every_occurrence_has_a_membership(copies: int, dtype: str) -> None:
     rows, B = rows_of("apart", rng, 8, dtype), rows_of("combined", rng, 8, dtype)
     A = np.vstack([rows, *[rows[:1]] * (copies - 1), rows[1:2]])
     for ridge in (1e-3, 1.0):
-        result = [float(one[0]) for one in of_rows(A, B, SoftsetScore(weights="none", ridge=ridge))]
+        result = [float(values[0]) for values in of_rows(A, B, SoftsetScore(weights="none", ridge=ridge))]
         assert result == pytest.approx(literal.softset(A, B, np.ones(len(A)), np.ones(len(B)), ridge), abs=1e-6)
 
 
 def test_example_computed_by_hand() -> None:
     """A = {x, y}, B = {x}: x has 1/2 in both, y nothing in B. Of two tokens of A both are x in one case of four."""
     A, B = np.eye(2), np.eye(2)[:1]
-    P, R, F = (float(one[0]) for one in of_rows(A, B))
+    P, R, F = (float(values[0]) for values in of_rows(A, B))
     assert (P, R, F) == pytest.approx((1 / 4, 1, 5 / 8), abs=1e-12)
 
 
 def test_repeated_token() -> None:
     """Once it has 1/2 in its set, twice 2/3: sqrt(3/4) of that is in the shorter text's."""
     once, twice = np.eye(3)[:1], np.eye(3)[[0, 0]]
-    P, R, F = (float(one[0]) for one in of_rows(once, twice))
+    P, R, F = (float(values[0]) for values in of_rows(once, twice))
     assert (P, R, F) == pytest.approx((1, np.sqrt(3 / 4), (1 + np.sqrt(3 / 4)) / 2), abs=1e-12)
 
 
@@ -136,8 +136,8 @@ def test_identical_texts_score_one_with_the_bundled_models() -> None:
 def test_scores_are_between_0_and_1_and_symmetric(pair: Pair, ridge: float) -> None:
     S = moment_of(pair.A.shape[1])
     for weights in ("none", "rare"):
-        one = SoftsetScore(weights=weights, ridge=ridge)
-        there, back = of_rows(pair.A, pair.B, one, S), of_rows(pair.B, pair.A, one, S)
+        kind = SoftsetScore(weights=weights, ridge=ridge)
+        there, back = of_rows(pair.A, pair.B, kind, S), of_rows(pair.B, pair.A, kind, S)
         for values in there:
             assert 0 <= values[0] <= 1
         atol = 1e-12 if pair.A.dtype == np.float64 else 1e-6
@@ -150,11 +150,11 @@ def test_scores_are_between_0_and_1_and_symmetric(pair: Pair, ridge: float) -> N
 def test_rotations_do_not_change_scores(pair: Pair, ridge: float, seed: int) -> None:
     d = pair.A.shape[1]
     Q = np.linalg.qr(np.random.default_rng(seed).standard_normal((d, d)))[0]
-    one, rare = SoftsetScore(weights="none", ridge=ridge), SoftsetScore(ridge=ridge)
+    kind, rare = SoftsetScore(weights="none", ridge=ridge), SoftsetScore(ridge=ridge)
     S = moment_of(d)
     A, B = (rows / np.abs(rows).max() for rows in pair)
     for before, after in (
-        (of_rows(A, B, one), of_rows(A @ Q, B @ Q, one)),
+        (of_rows(A, B, kind), of_rows(A @ Q, B @ Q, kind)),
         (of_rows(A, B, rare, S), of_rows(A @ Q, B @ Q, rare, Q.T @ S @ Q)),  # what is rare has to turn with them
     ):
         for values, others in zip(before, after, strict=True):
@@ -167,8 +167,8 @@ def test_vector_lengths_do_not_change_scores(pair: Pair, seed: int) -> None:
     rng = np.random.default_rng(seed)
     A, B = ((rows * 2.0 ** rng.integers(-2, 3, (len(rows), 1))).astype(rows.dtype) for rows in pair)
     S = moment_of(A.shape[1])
-    for one in (SoftsetScore(weights="none"), SoftsetScore(), SoftsetScore(ridge=0.01)):
-        for values, others in zip(of_rows(*pair, one, S), of_rows(A, B, one, S), strict=True):
+    for kind in (SoftsetScore(weights="none"), SoftsetScore(), SoftsetScore(ridge=0.01)):
+        for values, others in zip(of_rows(*pair, kind, S), of_rows(A, B, kind, S), strict=True):
             assert abs(float(values[0] - others[0])) < within(pair.A.dtype)
 
 
@@ -191,7 +191,7 @@ def test_token_repeated_in_both_texts_has_a_high_membership(pair: Pair, n: int, 
     assert np.ptp(copies[:n]) < 1e-12 and np.ptp(copies[n:]) < 1e-12
     expected = literal.softset(A, B, np.ones(len(A)), np.ones(len(B)), ridge)
     result = of_rows(A, B, SoftsetScore(weights="none", ridge=ridge))
-    assert [float(one[0]) for one in result] == pytest.approx(expected, abs=within(A.dtype))
+    assert [float(values[0]) for values in result] == pytest.approx(expected, abs=within(A.dtype))
 
 
 @pytest.mark.parametrize("name", SOFTSET)
@@ -230,8 +230,8 @@ def test_metric_is_resolved_for_the_encoder() -> None:
     assert SoftsetScore(ridge=2).resolve(has_moment=False) == SoftsetScore(weights="none", ridge=2)
     assert SoftsetScore(weights="idf").resolve(has_moment=False) == SoftsetScore(weights="idf")
     assert metric("subspace(weights=rare)").resolve(has_moment=False) == metric("subspace(weights=rare)")
-    for one, needs in (("softset", True), ("softset(weights=l2)", False), ("subspace(weights=rare)", True)):
-        assert metric(one).needs_moment is needs
+    for name, needs in (("softset", True), ("softset(weights=l2)", False), ("subspace(weights=rare)", True)):
+        assert metric(name).needs_moment is needs
     encoder = KnownEncoder()
     sets = encoder.encode(["a king"])
     plan = Scorer(encoder).resolve(sets, sets)

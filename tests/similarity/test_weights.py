@@ -27,8 +27,8 @@ def test_norm_weights_ignore_preprocessing(changed, kind, tmp_path: Path) -> Non
     assert expected.std() > 1
     sets.save(tmp_path / "sets")
     opened = TokenSets.open(tmp_path / "sets")
-    for one in (sets, opened, sets.take([0, 1, 2]), sets[:1] + sets[1:]):
-        assert token_weights(Pairs.of(one, one), kind) == pytest.approx(expected)
+    for same in (sets, opened, sets.take([0, 1, 2]), sets[:1] + sets[1:]):
+        assert token_weights(Pairs.of(same, same), kind) == pytest.approx(expected)
     scores = Scorer(load_encoder(changed), metric=f"subspace(weights={kind})").score(TEXTS[:1], TEXTS[1:2])
     other = Scorer(load_encoder(changed), metric="subspace").score(TEXTS[:1], TEXTS[1:2])
     assert abs(scores.score - other.score) > 1e-3
@@ -62,7 +62,7 @@ def test_rarity_of_the_bundled_models(model: str) -> None:
     sets = encoder.encode(["The king, a violin and the cathedral.", "royalty"])
     S = encoder.second_moment
     result = token_weights(Pairs.of(sets, sets, moment=S), "rare")
-    rows = np.vstack([one for index in range(2) for one in (sets[index], sets[index])])
+    rows = np.vstack([rows_of_text for index in range(2) for rows_of_text in (sets[index], sets[index])])
     assert result == pytest.approx(literal.rarity(rows, S.astype(np.float64)), rel=1e-5)
     if model == "words":
         by_word = dict(zip(sets.tokens_of(0), result.tolist(), strict=False))

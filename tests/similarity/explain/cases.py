@@ -48,11 +48,11 @@ def royalty() -> Explanation:
     couple = text_of("We", "are", "the", "king", "and", "queen")
     C = np.array([[0.12, 0.08, 0.15, 0.64, 0.10, 0.61]])
     shares = np.array([[0.02, -0.01, 0.03, 0.51, 0.01, 0.44]])
-    one, six = np.ones(1), np.full(6, 1 / 6)
-    bertscore = MetricView("bertscore", 0.64, 0.28, 0.39, C.max(1), C.max(0), one, six, C, C.T, "cosine")
+    single, six = np.ones(1), np.full(6, 1 / 6)
+    bertscore = MetricView("bertscore", 0.64, 0.28, 0.39, C.max(1), C.max(0), single, six, C, C.T, "cosine")
     members = np.array([0.02, 0.01, 0.03, 0.41, 0.01, 0.37])
     subspace = MetricView(
-        "subspace", 0.86, 0.14, 0.24, np.array([0.86]), members, one, six, shares, np.ones((6, 1)), "share"
+        "subspace", 0.86, 0.14, 0.24, np.array([0.86]), members, single, six, shares, np.ones((6, 1)), "share"
     )
     return Explanation(text_of("royalty"), couple, C, (bertscore, subspace), "softset test")
 

@@ -35,8 +35,8 @@ def test_softset_memberships_match_the_literal_algorithm(candidate: str, referen
     encoder = KnownEncoder()
     view = Scorer(encoder).explain(candidate, reference).views[0]
     A, B = encoder.encode([candidate])[0], encoder.encode([reference])[0]
-    found = np.concatenate([view.candidate_membership, view.reference_membership])
-    assert found == pytest.approx(literal.relative_memberships(A, B, 1.0), abs=1e-5)
+    memberships = np.concatenate([view.candidate_membership, view.reference_membership])
+    assert memberships == pytest.approx(literal.relative_memberships(A, B, 1.0), abs=1e-5)
     assert view.candidate_membership @ view.candidate_weights == pytest.approx(view.precision, abs=1e-9)
     assert view.reference_membership @ view.reference_weights == pytest.approx(view.recall, abs=1e-9)
     assert view.score == pytest.approx((view.precision + view.recall) / 2, abs=1e-12)
@@ -73,7 +73,7 @@ def test_links_of_orthogonal_texts_are_zero() -> None:
 
 
 def test_view_is_named_by_the_resolved_metric() -> None:
-    assert [Scorer(one).explain(*PAIR).views[0].metric for one in (ToyEncoder(), KnownEncoder())] == [
+    assert [Scorer(encoder).explain(*PAIR).views[0].metric for encoder in (ToyEncoder(), KnownEncoder())] == [
         "softset(weights=none)",
         "softset",
     ]

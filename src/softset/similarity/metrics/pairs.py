@@ -9,7 +9,7 @@ import numpy as np
 
 from softset.algebra.arrays import unit_rows
 from softset.algebra.rank import tolerance
-from softset.encoders.tokensets import TokenSets
+from softset.encoders.tokensets import TokenSets, offsets_from_counts
 from softset.errors import InputError, NotFiniteError
 from softset.similarity.idf import Idf
 from softset.similarity.kernels.gram import PairRows
@@ -47,13 +47,10 @@ class PairSide(NamedTuple):
             return
         first, last = int(self.starts.min()), int((self.starts + self.counts).max())
         dense = last - first <= 2 * int(self.counts.sum())  # one call for all rows, even if some are not needed
-        measured = _row_norms(self.sets.vectors[first:last]) if dense else None
+        vectors = self.sets.vectors[first:last]
+        norms_of = _row_norms(vectors).__getitem__ if dense else lambda rows: _row_norms(vectors[rows])
         for start, stop, begin in self.runs():
-            norms[begin : begin + stop - start] = (
-                _row_norms(self.sets.vectors[start:stop])
-                if measured is None
-                else measured[start - first : stop - first]
-            )
+            norms[begin : begin + stop - start] = norms_of(slice(start - first, stop - first))
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +94,7 @@ class Pairs:
         left = np.arange(len(candidates)) if left is None else left
         right = np.arange(len(references)) if right is None else right
         counts = np.stack([candidates.counts[left], references.counts[right]], axis=1)
-        offsets = np.concatenate([[0], np.cumsum(counts)])
+        offsets = offsets_from_counts(counts)
         sides = (
             PairSide(candidates, left, candidates.offsets[:-1][left], counts[:, 0], offsets[0:-1:2]),
             PairSide(references, right, references.offsets[:-1][right], counts[:, 1], offsets[1:-1:2]),
@@ -118,7 +115,7 @@ class Pairs:
             norms[extreme] = _row_norms(rescaled[extreme])
         nonzero = None if norms.all() else norms > 0
         if nonzero is not None:
-            offsets = np.concatenate([[0], np.cumsum(nonzero)])[offsets]
+            offsets = offsets_from_counts(nonzero)[offsets]
             norms, lengths = norms[nonzero], lengths[nonzero]
         return cls(sides, offsets, norms, lengths, nonzero, rescaled, idf, moment)
 
@@ -251,8 +248,7 @@ class Pairs:
         first = np.empty_like(rows)
         first[order] = order[begins][np.cumsum(begins) - 1]
         is_first = first == rows
-        offsets = np.concatenate([[0], np.cumsum(is_first)])[self.offsets]
-        return DistinctRows(np.flatnonzero(is_first), first, offsets)
+        return DistinctRows(np.flatnonzero(is_first), first, offsets_from_counts(is_first)[self.offsets])
 
 
 class DistinctRows(NamedTuple):
