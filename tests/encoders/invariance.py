@@ -34,7 +34,7 @@ LISTS = st.lists(TEXTS, min_size=1, max_size=9)
 
 
 def assert_same_alone(encoder: Encoder, alone: Encoder, texts: list[str], atol: float) -> None:
-    """Compare a batch with each of its texts encoded by itself, in everything that a set has."""
+    """Compare all parts of a batch's sets with those of each text encoded alone."""
     sets = encoder.encode(texts)
     assert len(sets) == len(texts)
     for index, text in enumerate(texts):
@@ -56,7 +56,7 @@ def assert_close(a: TokenSets, b: TokenSets, atol: float) -> None:
 
 
 def assert_spans_are_in_the_text(sets: TokenSets, texts: list[str]) -> None:
-    """See that spans lie inside, in order, without space at their ends, and spell the tokens where these are ASCII."""
+    """Check that spans are inside the text, sorted and without outer spaces, and that they spell ASCII tokens."""
     assert sets.spans is not None and sets.tokens is not None
     for index, text in enumerate(texts):
         spans = sets.spans[int(sets.offsets[index]) : int(sets.offsets[index + 1])]

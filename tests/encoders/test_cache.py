@@ -25,7 +25,7 @@ TEXTS = ["a red book", "", "größer 日本", "7 pens, 42 pens", "a red book "]
 
 
 class Letters(TextEncoder):
-    """One vector a character; remembers what it was asked for."""
+    """An encoder with one vector per character, which records its calls."""
 
     signature, dimensions = "", 3
 
@@ -81,7 +81,7 @@ def assert_same(sets, other):
 
 
 def run(folder, statement, *values):
-    """Do something to the database behind the cache's back."""
+    """Run a statement on the database of the cache."""
     with closing(sqlite3.connect(folder / "cache.sqlite")) as db, db:
         return db.execute(statement, values).fetchall()
 
@@ -518,7 +518,7 @@ def test_a_killed_writer_leaves_complete_blocks(tmp_path, deleted):
         writer.kill()
         writer.join(60)
     assert (tmp_path / "cache.sqlite-journal").stat().st_size > 0  # half of a block is on the disk
-    if deleted:  # as a message says; what lies beside it must not harm the next one
+    if deleted:  # as the error message advises; leftover files must not harm the next cache
         (tmp_path / "cache.sqlite").unlink()
     letters = Letters()
     encoder = CachedEncoder(letters, tmp_path)

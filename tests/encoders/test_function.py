@@ -16,12 +16,12 @@ TEXTS = ["a red book", "", "pens", "a red book"]
 
 
 def words(texts):
-    """One vector a word: its length, and where it stands."""
+    """Return one vector per word: its length and its position."""
     return [[[len(word), position] for position, word in enumerate(text.split())] for text in texts]
 
 
 class Counting:
-    """Remembers what it was called with."""
+    """A function that records its calls."""
 
     def __init__(self, function=words):
         self.function, self.calls = function, []

@@ -27,7 +27,7 @@ TEXTS = [f"{'red book ' * (number % 5 + 4)}{number}" for number in range(1500)] 
 
 
 class Counted(TableNetwork):
-    """A table that counts the tokens it is asked for."""
+    """A table that counts the tokens it looks up."""
 
     asked = 0
 
@@ -50,7 +50,7 @@ def encoder(tmp_path: Path, network: Counted) -> Callable[..., ContextualEncoder
 
 @contextmanager
 def at_most(times: float, size_of: Callable[[], int]):
-    """Fail if what is allocated inside is ever more than so many times a size, which may be known afterwards only."""
+    """Fail if the peak of allocated memory exceeds a multiple of a size, which is computed at the end."""
     tracemalloc.start()
     try:
         yield

@@ -100,7 +100,7 @@ def test_words_are_the_means_of_their_tokens(minilm: softset.Encoder) -> None:
 
 
 class TestLongTexts:
-    """What does not fit is windowed, cut or refused, and never lost silently."""
+    """A text that is too long is split into windows, cut or refused, never cut silently."""
 
     def test_windows_cover_the_whole_text(self, minilm: softset.Encoder) -> None:
         whole = minilm.encode([LONG, "short"])

@@ -122,7 +122,7 @@ def test_the_checksum_changes_with_the_weights(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("make", [onnx_model, model2vec])
 def test_checksums_in_a_foreign_manifest_are_not_trusted(tmp_path: Path, make) -> None:
-    """Whoever hands a folder on could note the sums of another model in it."""
+    """The author of a folder could write the checksums of another model into it."""
     folder = make(tmp_path / "m")
     MANIFEST.write(folder, {"kind": "any"})
     before = checksum(folder)

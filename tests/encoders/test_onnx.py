@@ -33,7 +33,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def renamed(folder: Path, old: bytes, new: bytes) -> None:
-    """Give a name in the graph another one of the same length, which needs no understanding of the file."""
+    """Replace a name in the graph by another one of the same length, without parsing the file."""
     assert len(old) == len(new)
     file = folder / "model.onnx"
     content = file.read_bytes()
@@ -241,7 +241,7 @@ def test_a_single_long_text_uses_all_threads(monkeypatch: pytest.MonkeyPatch) ->
     alone = encoder.encode(["red " * 300])
     assert opened == [1, 2]
     encoder.encode(["red " * 300])
-    assert opened == [1, 2]  # and opened once
+    assert opened == [1, 2]  # opened only once
     single = load_encoder("minilm", layer=1, threads=1)
     assert (single.encode(["red " * 300]).vectors == alone.vectors).all()  # to the last digit
     assert opened == [1, 2, 1]

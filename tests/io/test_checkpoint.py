@@ -1,4 +1,4 @@
-"""Interrupted runs can be continued, whatever moment they were interrupted at."""
+"""Runs can be continued after an interruption at any moment."""
 
 import json
 import subprocess

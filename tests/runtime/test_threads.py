@@ -14,7 +14,7 @@ from softset.runtime.threads import in_threads, on_one_thread, own_threads, para
 
 
 def blas_threads() -> set[int]:
-    """Return what NumPy's own library has; SciPy and torch bring others, which do no work here."""
+    """Return the number of threads of NumPy's BLAS library, without those of SciPy and torch."""
     ours = [
         library for library in threadpool_info() if library["user_api"] == "blas" and "numpy" in library["filepath"]
     ]
@@ -37,7 +37,7 @@ def test_one_thread_inside_and_the_previous_number_outside() -> None:
 
 
 def test_overlapping_callers_restore_the_number_of_threads() -> None:
-    """The first leaves while the second is inside; the second must not restore what it found on entering."""
+    """The first caller leaves before the second, which must not restore the number that it had at its start."""
     first_in, second_in, first_out = Event(), Event(), Event()
 
     @on_one_thread
@@ -96,7 +96,7 @@ def test_libraries_that_are_loaded_later_are_limited_too() -> None:
 
 
 def workers(jobs: int = 8) -> int:
-    """Return how many threads `in_threads` takes in here."""
+    """Return the number of threads that `in_threads` uses."""
 
     def waiting(_: int) -> int:
         sleep(0.01)
@@ -146,7 +146,7 @@ def test_parallel_map_keeps_the_order_and_ends_with_the_first_error(threads: int
 
 
 def test_parallel_map_holds_no_more_than_a_few() -> None:
-    """Of a long list of jobs, only those that are under way and one more are begun before their results are taken."""
+    """At most one more job than threads is started before its result is requested."""
     begun: list[int] = []
     results = parallel_map(lambda job: begun.append(job) or job, range(1_000), threads=2)
     assert next(results) == 0

@@ -24,7 +24,7 @@ potato, window democracy, spoon gravity, tiger spreadsheet, cloud divorce"""
 
 
 def test_similar_pairs_have_higher_cosines() -> None:
-    """A known order of kinds: the first ten pairs are nearer than the last ten, each one."""
+    """Each of the first ten pairs is more similar than each of the last ten."""
     words = load_words().normalised()
     cosines = [float(words[a] @ words[b]) for a, b in (pair.split() for pair in PAIRS.split(","))]
     assert min(cosines[:10]) > max(cosines[-10:])

@@ -27,7 +27,7 @@ def text_file(path: Path, n: int = 50, d: int = 4, seed: int = 0) -> Path:
 
 
 def is_mapped(array: np.ndarray) -> bool:
-    """Tell whether an array, or what it is a view of, lies in a file."""
+    """Tell whether an array, or the array it is a view of, is memory-mapped."""
     return isinstance(array, np.memmap) or (array.base is not None and is_mapped(array.base))
 
 

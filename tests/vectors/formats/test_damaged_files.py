@@ -130,14 +130,14 @@ def test_any_bytes(folder: Path, head: bytes, content: bytes) -> None:
 @pytest.mark.parametrize("byte", b' \n"\\[{,1\0a')
 @pytest.mark.parametrize("head", [b"", b"1 2\n", b"a 1\n"])
 def test_long_runs_of_one_byte(head: bytes, byte: int, folder: Path) -> None:
-    """Two megabytes of anything, more than any line may have, are read in the time that two megabytes take."""
+    """Two megabytes of one byte, longer than any line may be, are read in linear time."""
     path = folder / "vectors.dat"
     path.write_bytes(head + bytes([byte]) * 2_100_000)
     check(path, skip_bad=True)
 
 
 def test_long_words_do_not_accumulate_in_memory(folder: Path) -> None:
-    """A file of a few bytes that unpacks to lines just under the limit, over and over: no block holds many of them."""
+    """A small archive with many lines just under the limit: no block holds many of them."""
     path = folder / "vectors.dat"
     member = gz(b"a 1 0.5\n" + b"0" * 2**20)
     path.write_bytes(member * 400)
