@@ -28,7 +28,7 @@ def config(folder: Path, **facts) -> None:
 
 
 def onnx_model(folder: Path, rows: np.ndarray | None = None, *, place: str = "", data: str | None = None) -> Path:
-    """Fill a folder with a model of one layer; its ONNX file is in the subfolder `place`, and its weights are in the file `data`."""
+    """Fill a folder with a model of one layer, its ONNX file in `place`, and its weights in the file `data`."""
     (folder / place).mkdir(parents=True)
     save_tokenizer(folder)
     config(folder, model_type="bert", max_position_embeddings=8)
