@@ -79,11 +79,10 @@ class BaseSet(SoftSet):
             object.__setattr__(self, name, value)
         return self
 
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"a {type(self).__name__} is immutable: {name} cannot be set")
+    def __setattr__(self, name: str, value: object = None) -> None:
+        raise AttributeError(f"a {type(self).__name__} is immutable: {name} cannot be changed")
 
-    def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"a {type(self).__name__} is immutable: {name} cannot be deleted")
+    __delattr__ = __setattr__
 
     def __setstate__(self, state: tuple[None, dict[str, Any]]) -> None:
         for name, value in state[1].items():  # pickle gives the slots as the second part
@@ -118,7 +117,7 @@ class BaseSet(SoftSet):
         """
         return sqrt(self.trace / self.ambient)
 
-    # What a set type defines
+    # Defined by each set type
 
     @classmethod
     def empty(cls, d: int, *, like: Array = None) -> Self:
@@ -146,7 +145,7 @@ class BaseSet(SoftSet):
         """Return the set that a file holds."""
         raise NotImplementedError
 
-    # What both types share
+    # Shared by both set types
 
     @classmethod
     def whole(cls, d: int, *, like: Array = None) -> Self:

@@ -113,7 +113,7 @@ def _closest_pairs(A: Array, B: Array, count: int) -> tuple[Array, Array]:
 
 
 def _normalised(rows: Array) -> Array:
-    """Return projections of unit rows at length 1; none of them is near zero."""
+    """Scale rows to length 1; no row is near zero."""
     return rows / namespace(rows).linalg.vector_norm(rows, axis=-1, keepdims=True)
 
 

@@ -103,7 +103,7 @@ def _facts(encoder: Encoder) -> dict[str, str]:
 
 
 def read_texts(cands: Any, refs: Any) -> tuple[list[str], list[Any], list[str]]:
-    """Return the candidates, their references as they are grouped, and all references in one list."""
+    """Return the candidates, their references grouped as given, and all references in one list."""
     cands, refs = (texts.tolist() if hasattr(texts, "tolist") else texts for texts in (cands, refs))
     candidates, references = list(iter_items(cands, "candidates")), list(iter_items(refs, "references"))
     checked = read_input(candidates, references)

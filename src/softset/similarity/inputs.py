@@ -1,7 +1,8 @@
 """Check the input of score calls, and bring it into one form: texts or token sets, and which of them are pairs."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -77,15 +78,18 @@ def read_input(candidates: Any, references: Any, first: int = 0) -> ScoringInput
     return ScoringInput(left, right, np.arange(n), np.arange(n), np.arange(n))
 
 
-def read_side(items: Any, noun: str, first: int = 0) -> TextsOrSets:
-    """Return texts as a list, and arrays as token sets; `noun` and `first` name an item in error messages."""
+def read_side(items: Any, noun: str, first: int = 0, labels: Iterable[str] | None = None) -> TextsOrSets:
+    """Return texts as a list, and arrays as token sets.
+
+    Error messages name an item by its label, or by `noun` and its index, counted from `first`.
+    """
     if isinstance(items, TokenSets):
         return items
     rows = list(iter_items(items, f"{noun}s"))
     if rows and all(_is_array(row) for row in rows):
         return _token_sets(rows, noun)
-    for index, row in enumerate(rows, first):
-        check_text(row, f"{noun} {index}")
+    for row, label in zip(rows, labels or (f"{noun} {index}" for index in count(first)), strict=False):
+        check_text(row, label)
     return rows
 
 
@@ -133,12 +137,7 @@ def _from_lists(left: TextsOrSets, references: Sequence[Any], first: int) -> Sco
             raise InputError(f"candidate {index} has no reference: give at least one")
     owner = np.repeat(np.arange(n), [len(reference) for reference in references])
     flat = [item for reference in references for item in reference]
-    right: TextsOrSets = flat
-    if all(_is_array(item) for item in flat):
-        right = _token_sets(flat, "reference")
-    else:
-        for index, item in zip(owner.tolist(), flat, strict=True):
-            check_text(item, f"a reference of candidate {first + index}")
+    right = read_side(flat, "reference", labels=[f"a reference of candidate {first + index}" for index in owner])
     return ScoringInput(left, right, np.arange(n), np.arange(len(flat)), owner)
 
 
@@ -148,9 +147,9 @@ def check_count(name: str, value: Any, smallest: int) -> None:
         raise InputError(f"{name} is {value!r}, but a whole number of at least {smallest} was expected")
 
 
-def _check_counts(candidates: int, others: int, noun: str, rest: str = "") -> None:
+def _check_counts(candidates: int, others: int, noun: str, where: str = "") -> None:
     if candidates != others:
         raise ShapeError(
-            f"{there_are(candidates, 'candidate')} but {counted(others, noun)}{rest}: give one for each candidate, in "
+            f"{there_are(candidates, 'candidate')} but {counted(others, noun)}{where}: give one for each candidate, in "
             "the same order"
         )

@@ -192,7 +192,7 @@ class _GramKernel:
         return np.asarray(exists & self._is_sure(traces, counts, limit))
 
     def _indices(self, sides: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return, for all rows of some sides, the indices of the side, of the row in it, and in the results."""
+        """Return three indices of each row of some sides: its side, its row in the side, its place in the results."""
         stack, row = np.nonzero(np.arange(size) < self.counts[sides][:, None])
         return stack, row, self.offsets[sides[stack]] + row
 
