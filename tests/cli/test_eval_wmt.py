@@ -11,8 +11,7 @@ import softset
 from softset.evaluation.data import DataFolder
 from softset.evaluation.methods import ScoringMethod
 from softset.evaluation.tables import ResultTable
-from softset.evaluation.translations import TranslationEvaluation, all_parts
-from softset.evaluation.translations_data import read_pair
+from softset.evaluation.translations import TranslationEvaluation, all_parts, read_pair
 from tests.evaluation.translation_cases import real_data, write_pair
 
 QUICK = ("--model", "words", "--metric", "bertscore", "--metric", "softset,average", "--samples", "40")

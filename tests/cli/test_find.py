@@ -98,7 +98,10 @@ def test_options_reach_the_search(run, home: Path) -> None:
         (["vectors", "info", "absent"], "there are no word vectors and no folder named 'absent'"),
         (["vectors", "remove", "../x"], "there are no imported word vectors named '../x'"),
         (["index", "absent.txt", "--out", "c"], "absent.txt: No such file or directory"),
-        (["index", "absent.txt", "--out", "c", "--model", "bert"], "there is no encoder 'bert' (known are"),
+        (
+            ["index", "absent.txt", "--out", "c", "--model", "bert"],
+            "there is no installed model or folder 'bert'",
+        ),
         (["add", "absent", "more.txt"], "absent is not a collection"),
         (["delete", "absent", "1"], "absent is not a collection"),
     ],

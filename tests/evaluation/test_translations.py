@@ -17,13 +17,15 @@ from softset.evaluation.significance import estimates
 from softset.evaluation.translations import (
     CHRF,
     METRICS,
+    LanguagePair,
     TranslationEvaluation,
     all_parts,
+    choose_pairs,
+    read_pair,
     score_translations,
     sentence_chrf,
     tau_statistic,
 )
-from softset.evaluation.translations_data import LanguagePair, choose_pairs, read_pair
 from tests.evaluation.translation_cases import JUDGEMENTS, REFERENCES, TRANSLATIONS, real_data, write_pair
 
 WORDS = softset.load_encoder("words")

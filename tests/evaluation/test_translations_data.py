@@ -5,7 +5,7 @@ import pytest
 
 from softset.errors import FileError, InputError
 from softset.evaluation.data import DataFolder
-from softset.evaluation.translations_data import choose_pairs, read_pair
+from softset.evaluation.translations import choose_pairs, read_pair
 from tests.evaluation.translation_cases import HEADER, JUDGEMENTS, REFERENCES, TRANSLATIONS, real_data, write_pair
 
 

@@ -47,4 +47,4 @@ def demo() -> None:
     click.echo(f"\nThe membership of each token of {pairs[0][0]!r} in {pairs[0][1]!r}:\n")
     click.echo("  ".join(f"{token} {membership:.2f}" for token, membership in memberships))
     click.echo(f"\nsoftset explain {pairs[0][0]!r} {pairs[0][1]!r} shows the details.")
-    click.echo("\nTo call softset: .venv/bin/softset --help, or first activate the environment: . .venv/bin/activate")
+    click.echo("softset --help lists the commands.")

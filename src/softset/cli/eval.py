@@ -205,8 +205,15 @@ def wmt(pairs: tuple[str, ...], metrics: tuple[str, ...], transport: bool, share
 
     from softset.evaluation.data import DataFolder
     from softset.evaluation.methods import choose_methods
-    from softset.evaluation.translations import CHRF, METRICS, TranslationEvaluation, all_parts, sentence_chrf
-    from softset.evaluation.translations_data import choose_pairs, read_pair
+    from softset.evaluation.translations import (
+        CHRF,
+        METRICS,
+        TranslationEvaluation,
+        all_parts,
+        choose_pairs,
+        read_pair,
+        sentence_chrf,
+    )
 
     methods = all_parts(choose_methods(metrics or METRICS, transport=transport, note=note))
     folder = DataFolder(shared.data)

@@ -4,8 +4,9 @@ Passes over all files first find the vectors of the examples, and a sample of it
 scores every item.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
+from operator import methodcaller
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -70,41 +71,36 @@ class VectorBlock(VectorSource):
     def take(self, indices: Sequence[int] | np.ndarray) -> np.ndarray:
         return self._vectors[np.asarray(indices, dtype=np.int64)]
 
-    def select(self, positions: np.ndarray, scores: np.ndarray | None = None) -> Matches:
+    def _select(self, positions: np.ndarray, scores: np.ndarray | None = None) -> Matches:
         """Return the items at positions in the block."""
         ids = [self.ids[position] for position in positions.tolist()]
         scores = np.zeros(len(positions)) if scores is None else scores
         return Matches(self.indices[positions], ids, self.take(positions), scores)
 
+    # The passes over all blocks
 
-# The three passes. A pass is a function from a block to a list of matches; most have one element, `_best` one per plan.
+    def with_ids(self, ids: frozenset[str]) -> list[Matches]:
+        """Return the items that have one of the ids."""
+        return [self._select(np.flatnonzero([name in ids for name in self.ids]))]
 
-Pass = Callable[[VectorBlock], list[Matches]]
+    def at_indices(self, indices: np.ndarray) -> list[Matches]:
+        """Return the items at indices among all items."""
+        return [self._select(np.flatnonzero(np.isin(self.indices, indices)))]
 
-
-def _with_ids(block: VectorBlock, ids: frozenset[str]) -> list[Matches]:
-    positions = [position for position, name in enumerate(block.ids) if name in ids]
-    return [block.select(np.array(positions, dtype=np.int64))]
-
-
-def _at_indices(block: VectorBlock, indices: np.ndarray) -> list[Matches]:
-    return [block.select(np.flatnonzero(np.isin(block.indices, indices)))]
-
-
-def _best(block: VectorBlock, plans: Sequence[Plan], top: int, excluded: Sequence[frozenset[int]]) -> list[Matches]:
-    local = [frozenset(np.flatnonzero(np.isin(block.indices, list(indices))).tolist()) for indices in excluded]
-    rankings = search(block, plans, top, excluded=local)
-    return [block.select(ranking.indices, ranking.scores) for ranking in rankings]
+    def best(self, plans: Sequence[Plan], top: int, excluded: Sequence[frozenset[int]]) -> list[Matches]:
+        """Return the best items of each plan."""
+        local = [frozenset(np.flatnonzero(np.isin(self.indices, list(indices))).tolist()) for indices in excluded]
+        return [self._select(ranking.indices, ranking.scores) for ranking in search(self, plans, top, excluded=local)]
 
 
 _read_vectors = partial(read_blocks, block=VECTORS_PER_BLOCK, max_bytes=MAX_BLOCK_BYTES)
 
 
 class _SearchWorker:
-    """A Ray actor that reads spans and applies a pass to each of their blocks."""
+    """A Ray actor that reads spans and calls a method of each of their blocks, a pass, with its arguments."""
 
-    def __init__(self, run_pass: Pass, columns: VectorColumns, dimensions: int) -> None:
-        self.run_pass, self.columns, self.dimensions = run_pass, columns, dimensions
+    def __init__(self, columns: VectorColumns, dimensions: int, method: str, *arguments: Any) -> None:
+        self.columns, self.dimensions, self.run_pass = columns, dimensions, methodcaller(method, *arguments)
 
     def run(self, span: BlockSpan) -> list[list[Matches]] | str:
         """Return the matches in each block, or the message of the error that ended the span."""
@@ -181,10 +177,10 @@ class ParquetCollection(IdCollection):
     def __len__(self) -> int:
         return self._size
 
-    def _run(self, run_pass: Pass) -> Iterator[list[Matches]]:
-        """Apply a pass to all blocks and yield the matches of each."""
-        arguments = (run_pass, self._columns, self.dimensions)
-        for result in map_spans(self._ray, _SearchWorker, self._spans, self._workers, *arguments):
+    def _run(self, method: str, *arguments: Any) -> Iterator[list[Matches]]:
+        """Call a method of all blocks and yield the matches of each."""
+        settings = (self._columns, self.dimensions, method, *arguments)
+        for result in map_spans(self._ray, _SearchWorker, self._spans, self._workers, *settings):
             if isinstance(result, str):
                 raise FileError(result)
             yield from result
@@ -192,7 +188,7 @@ class ParquetCollection(IdCollection):
     def _vectors_at(self, indices: np.ndarray) -> np.ndarray:
         """Return the vectors (k, d) of the items at sorted indices; rows without a vector are zero."""
         rows = np.zeros((len(indices), self.dimensions), dtype=np.float32)
-        for [matches] in self._run(partial(_at_indices, indices=indices)):
+        for [matches] in self._run("at_indices", indices):
             rows[np.searchsorted(indices, matches.indices)] = matches.vectors
         return rows
 
@@ -226,7 +222,7 @@ class ParquetCollection(IdCollection):
     def resolve_ids(self, ids: Sequence[str]) -> dict[str, Resolved]:
         """Return the vectors of those ids that items have, by one pass."""
         resolved: dict[str, Resolved] = {}
-        for [matches] in self._run(partial(_with_ids, ids=frozenset(ids))):
+        for [matches] in self._run("with_ids", frozenset(ids)):
             for name, index, row in zip(matches.ids, matches.indices.tolist(), matches.vectors, strict=True):
                 resolved.setdefault(name, Resolved(row, "exact match", (index,)))
         return resolved
@@ -238,7 +234,7 @@ class ParquetCollection(IdCollection):
         if stop is not None:
             raise InputError("restrict_vocab is for word vectors: name fewer files")
         self._hits = {}
-        blocks = list(self._run(partial(_best, plans=plans, top=top, excluded=excluded)))
+        blocks = list(self._run("best", plans, top, excluded))
         return [self._merge(parts, top) for parts in zip(*blocks, strict=True)]
 
     def _merge(self, parts: Sequence[Matches], top: int) -> Ranking:
