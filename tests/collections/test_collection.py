@@ -30,22 +30,22 @@ def make(folder: Path, n: int = 100) -> Collection:
     return Collection.create(folder / "c.softset", items(0, n), vectors=VECTORS[:n])
 
 
-def found(one: Collection, query: str = "{i1, i2} | i3", **options) -> list[str]:
-    return [hit.id for hit in one.find(query, top=500, **options)]
+def hit_ids(collection: Collection, query: str = "{i1, i2} | i3", **options) -> list[str]:
+    return [hit.id for hit in collection.find(query, top=500, **options)]
 
 
 def test_search_finds_what_word_vectors_find(tmp_path: Path) -> None:
     from softset import WordVectors
 
     words = WordVectors.of([f"i{n}" for n in range(100)], VECTORS[:100])
-    ours, theirs = (
+    result, expected = (
         make(tmp_path).find("{i1, i2} & ~i3", top=50),
         words.find("{i1, i2} & ~i3", top=50, preprocessing="none"),
     )
-    assert [hit.id for hit in ours] == [hit.id for hit in theirs]
-    assert ours[0].text == f"text {ours[0].id[1:]}" and ours[0].metadata == {"n": int(ours[0].id[1:])}
-    assert ours.signature.startswith("collection:c.softset@") and "|items:100|d:8|encoder:none|" in ours.signature
-    assert f"text {ours[0].id[1:]}" in str(ours)
+    assert [hit.id for hit in result] == [hit.id for hit in expected]
+    assert result[0].text == f"text {result[0].id[1:]}" and result[0].metadata == {"n": int(result[0].id[1:])}
+    assert result.signature.startswith("collection:c.softset@") and "|items:100|d:8|encoder:none|" in result.signature
+    assert f"text {result[0].id[1:]}" in str(result)
 
 
 def test_items_may_be_added_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,23 +54,23 @@ def test_items_may_be_added_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyP
     (tmp_path / "parts").mkdir()
     parts = make(tmp_path / "parts", 100)
     parts = parts.add(items(100, 101), vectors=VECTORS[100:101]).add(items(101, 300), vectors=VECTORS[101:])
-    assert found(parts) == found(whole) and parts.size == 300
+    assert hit_ids(parts) == hit_ids(whole) and parts.size == 300
     assert np.array_equal(parts.rows(95, 105), VECTORS[95:105])
 
 
 def test_delete_and_add_again(tmp_path: Path) -> None:
     c = make(tmp_path)
     c = c.delete(["i5", "i50"])
-    assert c.size == 98 and not {"i5", "i50"} & set(found(c))
-    with pytest.raises(UnknownWordError, match="'i5' is no id here"):
+    assert c.size == 98 and not {"i5", "i50"} & set(hit_ids(c))
+    with pytest.raises(UnknownWordError, match="'i5' is not an id of these items"):
         c.find("i5")
     with pytest.raises(UnknownWordError, match="no item with the id 'i5': nothing was deleted"):
         c.delete(["i6", "i5"])
-    assert "i6" in found(Collection.open(c.folder))
-    with pytest.raises(InputError, match="an item with the id 'i6' already: delete it first"):
+    assert "i6" in hit_ids(Collection.open(c.folder))
+    with pytest.raises(InputError, match="already has an item with the id 'i6': delete it first"):
         c.add([Item("i6", "")], vectors=VECTORS[:1])
     c = c.add([Item("i5", "new")], vectors=VECTORS[200:201])
-    assert c.size == 99 and found(c, "i5", include_examples=True)[0] == "i5"
+    assert c.size == 99 and hit_ids(c, "i5", include_examples=True)[0] == "i5"
     assert c.find("i5", include_examples=True)[0].text == "new"
 
 
@@ -83,15 +83,15 @@ def test_encoder_reads_texts(tmp_path: Path) -> None:
     )
     assert [hit.id for hit in c.find('"aaaaab"')] == ["1", "3", "2"]
     assert c.find('"aaaaab"').plan.leaves[0].resolved[0].resolved_as == "as a text, by toy"
-    with pytest.raises(UnknownWordError, match="the encoder toy has no vector for it"):
+    with pytest.raises(UnknownWordError, match="the model toy has no vector for it"):
         c.find("xyz")
     assert c.add([Item("4", "bbbbb")]).size == 4
 
 
 @pytest.mark.parametrize(
-    ("things", "options", "kind", "sentence"),
+    ("invalid_items", "options", "error", "message"),
     [
-        (items(0, 3), {"vectors": VECTORS[:2]}, ShapeError, "2 vectors were given for 3 or more items"),
+        (items(0, 3), {"vectors": VECTORS[:2]}, ShapeError, "2 vectors were given for at least 3 items"),
         (items(0, 2), {"vectors": VECTORS[:3]}, ShapeError, "3 vectors were given for 2 items"),
         (items(0, 2), {}, InputError, "items need vectors: give vectors, or an encoder"),
         (items(0, 2), {"vectors": VECTORS[0]}, ShapeError, r"must be numbers of shape \(n, d\), but float32 \(8,\)"),
@@ -106,14 +106,14 @@ def test_encoder_reads_texts(tmp_path: Path) -> None:
         ([], {"vectors": VECTORS[:0]}, FileError, "there is no word with a vector in it|nothing was stored"),
     ],
 )
-def test_bad_items_leave_nothing_behind(things, options, kind, sentence, tmp_path: Path) -> None:
-    with pytest.raises(kind, match=sentence):
-        Collection.create(tmp_path / "c", things, **options)
+def test_bad_items_leave_nothing_behind(invalid_items, options, error, message, tmp_path: Path) -> None:
+    with pytest.raises(error, match=message):
+        Collection.create(tmp_path / "c", invalid_items, **options)
     assert list(tmp_path.iterdir()) == []
     before = make(tmp_path)
-    with pytest.raises((kind, InputError)):
-        before.add(things, **options)
-    assert found(Collection.open(before.folder)) == found(before)
+    with pytest.raises((error, InputError)):
+        before.add(invalid_items, **options)
+    assert hit_ids(Collection.open(before.folder)) == hit_ids(before)
     assert len([p for p in before.folder.iterdir() if p.is_dir()]) == 1
 
 
@@ -162,7 +162,7 @@ def test_collection_survives_a_killed_writer(tmp_path: Path) -> None:
         writer.wait()
         writer.stdout.close()
         opened = Collection.open(c.folder)
-        ids = {opened.item(place).id for place in range(len(opened)) if place not in opened.hidden}
+        ids = {opened.item(index).id for index in range(len(opened)) if index not in opened.hidden}
         assert ids >= {f"i{n}" for n in range(100)}
         assert (len(ids) - 100) % 49 in (0, 1) and (
             len(ids) - 100
@@ -229,7 +229,7 @@ def test_many_additions_make_few_segments(tmp_path: Path) -> None:
         [i for i in items(0, 110) if i.id in c],
         vectors=[VECTORS[n] for n in range(110) if f"i{n}" in c],
     )
-    assert found(c) == found(whole)
+    assert hit_ids(c) == hit_ids(whole)
     with pytest.raises(UnknownWordError):
         c.resolve("i50")
 
@@ -266,14 +266,14 @@ def test_an_object_sees_its_own_changes(tmp_path: Path) -> None:
     pytest.importorskip("faiss")
     vectors = np.concatenate([np.eye(8, dtype="f4"), -np.eye(8, dtype="f4")])
     collection = Collection.create(tmp_path / "c", items(0, 8), vectors=vectors[:8])
-    others = {"sample": collection.sample, "checksum": collection.checksum, "norms": collection.norms}
-    assert found(collection, "i1", approximate=True) == found(collection, "i1")
+    checksum, _, _ = collection.checksum, collection.sample, collection.norms  # which are cached
+    assert hit_ids(collection, "i1", approximate=True) == hit_ids(collection, "i1")
     assert collection.add(items(8, 9), vectors=vectors[1:2]) is collection
-    assert (collection.size, len(collection.norms)) == (9, 9) and collection.checksum != others["checksum"]
-    assert found(collection, "i1")[0] == "i8" == found(collection, "i1", approximate=True)[0]
+    assert (collection.size, len(collection.norms)) == (9, 9) and collection.checksum != checksum
+    assert hit_ids(collection, "i1")[0] == "i8" == hit_ids(collection, "i1", approximate=True)[0]
     assert collection.sample[1].max() == 8
     collection.delete(["i8"])
     assert collection.size == 8 and "i8" not in collection
-    assert "i8" not in found(collection, "i1") + found(collection, "i1", approximate=True)
+    assert "i8" not in hit_ids(collection, "i1") + hit_ids(collection, "i1", approximate=True)
     collection.replace(items(20, 22), vectors=vectors[:2])
-    assert collection.size == 2 and found(collection, "~i20") == ["i21"]
+    assert collection.size == 2 and hit_ids(collection, "~i20") == ["i21"]

@@ -40,7 +40,7 @@ def test_columns_by_name(tmp_path: Path) -> None:
     assert list(read_items(path, text_column="abstract", id_column="isbn")) == [Item("1", "long", {"title": "A"})]
     assert next(read_items(path, text_column="title", first=5)).id == "5"
     with pytest.raises(
-        FileError, match=r"a\.tsv, line 2: there is nothing in column 'year'; columns here: isbn, title, abstract"
+        FileError, match=r"a\.tsv, line 2: the column 'year' is missing or empty; columns: isbn, title, abstract"
     ):
         list(read_items(path, text_column="year"))
 
@@ -51,15 +51,15 @@ def test_columns_by_name(tmp_path: Path) -> None:
         ("a.txt", b"red\nbl\xffue\n", "line 2: byte 2 is not UTF-8"),
         ("a.tsv", "id\ttext\nx\ty\tz\n", "line 2: 3 columns, but the header has 2"),
         ("a.tsv", "", "is empty: a header line"),
-        ("a.tsv", "id\ttext\n", "holds no item: at least one is needed"),
-        ("a.txt", "\n \n", "holds no item: at least one is needed"),
+        ("a.tsv", "id\ttext\n", "has no items: give at least one"),
+        ("a.txt", "\n \n", "has no items: give at least one"),
         ("a.csv", 'id,text\nx,"open\n', "line 2: unexpected end of data"),
         ("a.jsonl", '{"text": "a"}\n{"text"\n', "line 2: not JSON"),
         ("a.jsonl", "[1]\n", "line 1: a JSON object is needed, but a list was found"),
-        ("a.csv", "sku,title\n1,red\n", "line 2: there is no column 'text'; columns here: sku, title; name one"),
+        ("a.csv", "sku,title\n1,red\n", "line 2: there is no column 'text'; columns: sku, title; name one"),
         ("a.csv", "id,text,text\n1,red,x\n", "names a column twice in its header"),
-        ("a.jsonl", "{}\n", "line 1: there is no column 'text'; columns here: none; name one"),
-        ("a.jsonl", '{"text": null}\n', "line 1: there is nothing in column 'text'"),
+        ("a.jsonl", "{}\n", "line 1: there is no column 'text'; columns: none; name one"),
+        ("a.jsonl", '{"text": null}\n', "line 1: the column 'text' is missing or empty"),
     ],
 )
 def test_broken_files_name_the_line(tmp_path: Path, name: str, content: str | bytes, sentence: str) -> None:

@@ -74,7 +74,7 @@ def test_thresholds_of_many_items_are_estimated_from_a_sample(two_processes, fol
 
 def test_errors_of_a_search_over_parquet_files(two_processes, folder: Path, tmp_path: Path) -> None:
     shards = ParquetCollection(two_processes, str(folder / "*.parquet"))
-    with pytest.raises(UnknownWordError, match="'nothing' is no id here, and there is no encoder to read it"):
+    with pytest.raises(UnknownWordError, match="'nothing' is not an id of these items, and there is no model"):
         shards.find("nothing")
     with pytest.raises(InputError, match="restrict_vocab is for word vectors"):
         shards.find("w1", restrict_vocab=5)

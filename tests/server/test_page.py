@@ -302,13 +302,13 @@ def test_copied_commands_give_the_shown_results(opened: OpenPage, tmp_path: Path
     page.wait_for_timeout(400)
     assert command[:2] == ["softset", "find"]
     assert shown_hits(page, "#results") == expected_hits(command_output("find", "--json", *command[2:]))
-    asked = shlex.split(opened.copied("curl", "sets"))
-    answer = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
-    assert shown_hits(page, "#results") == expected_hits(json.loads(answer))
+    curl = shlex.split(opened.copied("curl", "sets"))
+    response = subprocess.run(curl, capture_output=True, text=True, check=True).stdout
+    assert shown_hits(page, "#results") == expected_hits(json.loads(response))
     script = tmp_path / "copied.py"
     script.write_text(opened.copied("python", "sets"))
-    ran = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True)
-    assert [line.split()[1] for line in ran.stdout.splitlines()] == [name for name, _ in shown_hits(page, "#results")]
+    run = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True)
+    assert [line.split()[1] for line in run.stdout.splitlines()] == [name for name, _ in shown_hits(page, "#results")]
 
 
 def test_sentences_equal_the_command_line(opened: OpenPage, tmp_path: Path) -> None:

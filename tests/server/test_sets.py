@@ -60,11 +60,11 @@ def test_membership_equals_the_command_line(client: TestClient, command) -> None
 
 
 def test_map_has_the_sets_and_the_items(client: TestClient) -> None:
-    shown = client.post("/v1/map", json={"query": QUERY, "top": 4}).json()
+    projection = client.post("/v1/map", json={"query": QUERY, "top": 4}).json()
     result = client.post("/v1/find", json={"query": QUERY, "top": 4}).json()
-    assert [entry["name"] for entry in shown["sets"]] == ["{red, blue, green}", "{apple, peach, banana}"]
-    assert [entry["name"] for entry in shown["items"]] == [hit["id"] for hit in result["results"]]
-    assert 0 < shown["explained_variance"] < 1
+    assert [entry["name"] for entry in projection["sets"]] == ["{red, blue, green}", "{apple, peach, banana}"]
+    assert [entry["name"] for entry in projection["items"]] == [hit["id"] for hit in result["results"]]
+    assert 0 < projection["explained_variance"] < 1
 
 
 def test_named_sets_and_skipped_words(client: TestClient) -> None:

@@ -34,7 +34,7 @@ def send(url: str, path: str, content: object = None, timeout: float = 60) -> tu
 
 
 def test_running_requests_are_finished_at_shutdown(home) -> None:
-    for how in (signal.SIGTERM, signal.SIGINT):
+    for number in (signal.SIGTERM, signal.SIGINT):
         with ServerProcess() as process, ThreadPoolExecutor(1) as pool:
             send(process.url, "/v1/score", {"candidates": ["warm"], "references": ["up"]})
             texts = [f"sentence {n} has a few more words than that" for n in range(500)]
@@ -42,7 +42,7 @@ def test_running_requests_are_finished_at_shutdown(home) -> None:
             response = pool.submit(send, process.url, "/v1/score", body)
             while not send(process.url, "/v1/health")[1]["requests_in_progress"]:
                 time.sleep(0.01)
-            output = process.stop(how)
+            output = process.stop(number)
             status, result = response.result(60)
             assert process.process.returncode == 0, output
             assert status == 200 and result["pairs"] == 500
@@ -145,10 +145,10 @@ def test_short_text_is_not_delayed_by_long_ones(server: ServerProcess) -> None:
 
 def test_a_used_port_gets_a_one_line_error(server: ServerProcess) -> None:
     port = str(urlsplit(server.url).port)
-    tried = subprocess.run(
+    refused = subprocess.run(
         [sys.executable, "-m", "softset", "serve", "--port", port], capture_output=True, text=True, timeout=60
     )
-    assert tried.returncode == 2 and tried.stderr.count("\n") == 1 and "choose another --port" in tried.stderr
+    assert refused.returncode == 2 and refused.stderr.count("\n") == 1 and "choose another --port" in refused.stderr
 
 
 def test_a_missing_model_can_be_restored(home, tmp_path: Path) -> None:
@@ -172,10 +172,10 @@ WATCHED = """
 import sys
 from pathlib import Path
 
-def watch(event, given):
+def watch(event, arguments):
     if event in ("socket.connect", "socket.sendto", "socket.sendmsg", "socket.getaddrinfo", "socket.gethostbyname"):
         with open({log!r}, "a") as file:
-            file.write(f"{{event}} {{given[1:] if event == 'socket.connect' else given}}\\n")
+            file.write(f"{{event}} {{arguments[1:] if event == 'socket.connect' else arguments}}\\n")
 
 sys.addaudithook(watch)
 from softset.cli import main

@@ -80,7 +80,7 @@ def test_complements_cannot_be_searched_in_a_store(store: Store) -> None:
     for query in ("~i1", "i1 | ~i2"):
         with pytest.raises(InputError, match=r"holds nearly everything.*a store returns only nearest neighbours"):
             StoreCollection(store).find(query)
-    with pytest.raises(UnknownWordError, match="'nothing' is no id here"):
+    with pytest.raises(UnknownWordError, match="'nothing' is not an id of these items"):
         StoreCollection(store).find("nothing")
     with pytest.raises(InputError, match="restrict_vocab is for word vectors"):
         StoreCollection(store).find("i1", restrict_vocab=5)

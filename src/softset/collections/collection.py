@@ -138,7 +138,7 @@ class Collection(IdCollection):
 
     def _check_new(self, item: Item) -> Item:
         if item.id in self:
-            raise InputError(f"there is an item with the id {item.id!r} already: delete it first")
+            raise InputError(f"the collection already has an item with the id {item.id!r}: delete it first")
         return item
 
     def _commit(self, added: str) -> None:

@@ -37,10 +37,10 @@ class IdCollection(SearchableSource):
         resolved = self.resolve_many([text]).get(text)
         if resolved is not None:
             return resolved
-        reason = "there is no encoder to read it as a text"
+        reason = "there is no model to encode it as a text"
         if self._embed is not None:
-            reason = f"the encoder {self.encoder} has no vector for it"
-        raise UnknownWordError(f"{text!r} is no id here, and {reason}")
+            reason = f"the model {self.encoder} has no vector for it"
+        raise UnknownWordError(f"{text!r} is not an id of these items, and {reason}")
 
     def resolve_many(self, texts: Iterable[str]) -> dict[str, Resolved]:
         """Return the vectors of those ids and texts that have one; all texts are encoded in one batch."""
@@ -64,12 +64,10 @@ def recorded_encoder(
             encoders are loaded.
         load: the function that loads an encoder by its name, if `model` is None.
     """
-    if model is None:
-        return text_encoder(recorded, load)[0]
     name = _split_checksum(recorded)[0]
-    if _split_checksum(model)[0] != name:
+    if model is not None and _split_checksum(model)[0] != name:
         raise InputError(f"the items were encoded with {name!r}, but {model!r} was given: give the same name")
-    return text_encoder(recorded)[0]
+    return text_encoder(recorded, load if model is None else load_encoder)[0]
 
 
 def text_encoder(name: str, load: Callable[[str], Encoder] = load_encoder) -> tuple[Embed | None, str]:

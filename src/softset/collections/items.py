@@ -60,17 +60,17 @@ def _make_items(
         text_key = text_column or _default_text_column(record, id_key)
         columns = ", ".join(map(str, record)) or "none"
         if text_key is None:
-            problem = f"there is no column 'text'; columns here: {columns}; name one (--text-field)"
+            problem = f"there is no column 'text'; columns: {columns}; name one (--text-field)"
             raise FileError(f"{source}, line {line}: {problem}")
         for key in (id_key, text_key):
             if key is not None and record.get(key) is None:
-                raise FileError(f"{source}, line {line}: there is nothing in column {key!r}; columns here: {columns}")
+                raise FileError(f"{source}, line {line}: the column {key!r} is missing or empty; columns: {columns}")
         metadata = {key: value for key, value in record.items() if key not in (id_key, text_key)}
         item = Item(str(record[id_key] if id_key else row), str(record[text_key]), metadata)
         _check_writable(item, f"{source}, line {line}")
         yield item
     if row < first:
-        raise FileError(f"{source} holds no item: at least one is needed")
+        raise FileError(f"{source} has no items: give at least one")
 
 
 def _default_text_column(record: dict[str, Any], id_key: str | None) -> str | None:

@@ -133,7 +133,7 @@ def _pair_with_array(items: Iterable[Item], vectors: np.ndarray) -> Iterator[tup
     count = 0
     for count, item in enumerate(items, 1):
         if count > len(vectors):
-            raise ShapeError(f"{len(vectors)} vectors were given for {count} or more items: give one for each")
+            raise ShapeError(f"{len(vectors)} vectors were given for at least {count} items: give one vector for each")
         yield item, vectors[count - 1]
     if count != len(vectors):
-        raise ShapeError(f"{len(vectors)} vectors were given for {count} items: give one for each")
+        raise ShapeError(f"{len(vectors)} vectors were given for {count} items: give one vector for each")

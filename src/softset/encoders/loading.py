@@ -2,7 +2,6 @@
 
 import errno
 import os
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
@@ -50,7 +49,7 @@ class LoadOptions:
 
     def reject(self, subject: str, *names: str) -> None:
         """Raise InputError if one of these options was given, because it would have no effect."""
-        given = {
+        is_set = {
             "layer": self.layer not in ("last", -1),
             "device": self.device is not None,
             "dtype": self.dtype is not None,
@@ -59,7 +58,7 @@ class LoadOptions:
             "max_length": self.pipeline.max_length is not None,
         }
         for name in names:
-            if given[name]:
+            if is_set[name]:
                 raise InputError(f"{subject} has no option {name}: leave {name} out")
 
 
@@ -111,7 +110,7 @@ def load_encoder(
     pipeline = PipelineOptions(special_tokens, unit, overflow, max_length, batch_tokens)
     options = LoadOptions(pipeline, check_layer(layer), thread_count(threads), device, dtype)
     if cache is not None and not isinstance(cache, str | os.PathLike):
-        raise InputError(f"cache is {cache!r}, but the path of a folder was wanted")
+        raise InputError(f"cache is {cache!r}, but the path of a folder was expected")
     for label, path in (("model", model), ("cache", cache)):
         if isinstance(path, str | os.PathLike):
             _check_path(label, str(path))
@@ -152,13 +151,10 @@ yourself (--model, in Python encoder=)
 
 def _check_path(label: str, path: str) -> None:
     """Reject a path that no file can have, with a clearer message than that of the system."""
-    too_long = (
-        len(path) > MAX_PATH_CHARACTERS or max(map(len, path.encode(errors="replace").split(b"/"))) > MAX_NAME_BYTES
-    )
+    longest_name = max(map(len, path.encode(errors="replace").split(b"/")))
+    too_long = len(path) > MAX_PATH_CHARACTERS or longest_name > MAX_NAME_BYTES
     if not path or too_long or "\0" in path or any("\ud800" <= character < "\udc80" for character in path):
-        raise InputError(
-            f"the {label} {excerpt(path)} is empty, too long or has a character that no file name can have"
-        )
+        raise InputError(f"the {label} {excerpt(path)} is empty, too long or has an invalid character")
 
 
 def _open_name(name: str, options: LoadOptions) -> Encoder:
@@ -183,7 +179,7 @@ def _open_path(path: Path, options: LoadOptions) -> Encoder:
         return _open_folder(path, path.resolve().name, options)
     if path.exists():
         raise InputError(
-            f"{path} is a file, but the folder of a model was wanted (word vectors: import them with softset vectors "
+            f"{path} is a file, but the folder of a model was expected (word vectors: import them with softset vectors "
             "import, then use words:NAME)"
         )
     raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
@@ -201,23 +197,20 @@ def _open_folder(folder: Path, name: str, options: LoadOptions) -> Encoder:
     """Open the folder of a model according to its files."""
     if (folder / "vectors.npy").is_file():
         return _open_words(folder, options)
-    return OPENERS[model_kind(folder)](folder, f"{name}@{checksum(folder)}", options)
+    kind, identity = model_kind(folder), f"{name}@{checksum(folder)}"
+    if kind == "transformers":
+        return _open_transformers(folder, identity, options)
+    if kind == "model2vec":
+        from softset.encoders.static import open_model2vec
 
-
-def _open_onnx(folder: Path, identity: str, options: LoadOptions) -> Encoder:
+        options.reject("a model2vec model", "layer", "device", "dtype")
+        return open_model2vec(folder, identity, options.pipeline, options.threads)
     from softset.encoders.onnx import open_onnx
 
     options.reject("an ONNX model", "device", "dtype")
     trusted = folder == model_folder(BUNDLED)
     tokenizer, network = open_onnx(folder, identity, layer=options.layer, threads=options.threads, trusted=trusted)
     return ContextualEncoder(tokenizer, network, options.pipeline, moments=find_moments(folder))
-
-
-def _open_model2vec(folder: Path, identity: str, options: LoadOptions) -> Encoder:
-    from softset.encoders.static import open_model2vec
-
-    options.reject("a model2vec model", "layer", "device", "dtype")
-    return open_model2vec(folder, identity, options.pipeline, options.threads)
 
 
 def _open_transformers(source: Path | str, identity: str | None, options: LoadOptions) -> Encoder:
@@ -229,13 +222,6 @@ def _open_transformers(source: Path | str, identity: str | None, options: LoadOp
     return ContextualEncoder(tokenizer, network, options.pipeline)
 
 
-OPENERS: dict[str, Callable[[Path, str, LoadOptions], Encoder]] = {
-    "onnx": _open_onnx,
-    "model2vec": _open_model2vec,
-    "transformers": _open_transformers,
-}
-
-
 def _open_hub(name: str, options: LoadOptions) -> Encoder:
     """Open a hub model through transformers and its download cache."""
     try:
@@ -243,7 +229,7 @@ def _open_hub(name: str, options: LoadOptions) -> Encoder:
     except (FileError, MissingExtraError) as error:
         known = ", ".join([BUNDLED, "words", *dict(REGISTRY.items())])
         raise InputError(
-            f"there is no encoder {name!r} (known are {known}, and folders), and as a hub name: {error}"
+            f"there is no installed model or folder {name!r} (installed: {known}), and no such hub model: {error}"
         ) from error
 
 

@@ -121,7 +121,8 @@ class RequestGuard:
                 body = await self._receive_all(receive)
             body.decode()
         except TimeoutError:
-            raise RequestError(HTTPStatus.REQUEST_TIMEOUT, "the request was not complete in time") from None
+            detail = f"the body did not arrive within {self.limits.timeout:g} s"
+            raise RequestError(HTTPStatus.REQUEST_TIMEOUT, detail) from None
         except UnicodeDecodeError as error:
             raise RequestError(HTTPStatus.BAD_REQUEST, f"the body is not UTF-8 at byte {error.start}") from None
         return body

@@ -14,14 +14,14 @@ def _check_encodable(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise ValueError(f"the surrogate at character {error.start} has no counterpart") from None
+        raise ValueError(f"character {error.start} is a lone surrogate, which is not valid text") from None
     return text
 
 
 def _check_size(value: Any) -> Any:
     limit = MAX_OBJECT_KEYS if isinstance(value, dict) else MAX_LIST_ITEMS
     if isinstance(value, dict | list) and len(value) > limit:
-        raise ValueError(f"{len(value):,} elements are too many, the limit is {limit:,}")
+        raise ValueError(f"{len(value):,} elements were given, but the limit is {limit:,}")
     return value
 
 

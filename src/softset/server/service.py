@@ -2,9 +2,11 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
+from inspect import get_annotations
 from typing import Any
 
+from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -34,6 +36,18 @@ class Service:
         """Threads for one search: 1 if several requests run, since the total throughput is then higher."""
         return 1 if self.pool.in_progress > 1 else self._threads
 
+    def add_post(
+        self, routes: APIRouter, path: str, work: Callable[["Service", Any], Any], response: Any, status: int = 200
+    ) -> None:
+        """Add a POST route that calls `work` with this service and the body, whose type `work` declares."""
+
+        async def endpoint(body: Any, request: Request) -> Response:
+            return await self.respond(request, lambda: work(self, body), status)
+
+        endpoint.__annotations__["body"] = get_annotations(work)["body"]
+        endpoint.__name__, endpoint.__doc__ = work.__name__, work.__doc__
+        routes.post(path, response_model=response, status_code=status)(endpoint)
+
     async def respond(self, request: Request, work: Callable[[], Any], status: int = 200) -> Response:
         """Run a function in a worker thread and return its result as JSON."""
 
@@ -45,13 +59,6 @@ class Service:
     def check_seconds(self, seconds: float) -> None:
         """Raise an error if the estimated time of a request exceeds the timeout."""
         self.limits.check("seconds of computation (estimated)", "timeout", round(seconds, 1))
-
-    def check_queries(self, queries: Sequence[str], sets: Mapping[str, Sequence[str]]) -> None:
-        """Raise an error if queries and named sets are too large."""
-        examples = [example for members in sets.values() for example in members]
-        self.limits.check("queries", "texts", len(queries))
-        self.limits.check("examples in named sets", "texts", len(examples))
-        self.limits.check("characters in queries and named sets", "query", sum(map(len, (*queries, *examples))))
 
     async def purge_regularly(self) -> None:
         """Delete expired temporary collections until cancelled."""

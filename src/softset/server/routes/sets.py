@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter
 
 from softset.errors import SoftsetError
 from softset.search.find import PlanOptions, SearchableSource
@@ -20,60 +20,52 @@ BATCH = 128  # queries that are searched in one pass
 def set_routes(service: Service) -> APIRouter:
     """Return the routes for set queries."""
     routes = APIRouter(prefix="/v1", tags=["sets"])
-
-    def checked_source(body: SetRequest, queries: list[str]) -> SearchableSource:
-        """Return the source that a request searches, after a check of its queries against the limits."""
-        sets = body.sets or {}
-        service.check_queries(queries, sets)
-        source = service.resources.source(body.vectors, body.collection)
-        service.check_seconds(search_seconds(queries, sets, body.logic, source))
-        return source
-
-    @routes.post("/find", response_model=FindResponse | list[FindResponse | QueryErrorResponse])
-    async def find(body: FindRequest, request: Request) -> Response:
-        """Find the words or items with the highest membership in a query, as `softset find --json` does.
-
-        For a list of queries, the response is a list. A query that fails has its error in that list.
-        """
-
-        def work() -> Any:
-            queries = body.query if isinstance(body.query, list) else [body.query]
-            source = checked_source(body, queries)
-            cost = len(queries) * body.top * (EXPLAIN_COST if body.explain else 1)
-            service.limits.check("results (an explained one counts as ten)", "cells", cost)
-            options = {**body.options(), "threads": service.search_threads}
-            if not isinstance(body.query, list):
-                return source.find(body.query, **options).to_dict(percentile=body.percentile)
-            batches = (queries[start : start + BATCH] for start in range(0, len(queries), BATCH))
-            results = [result for batch in batches for result in _find_each(source, batch, options)]
-            return [
-                result if isinstance(result, dict) else result.to_dict(percentile=body.percentile) for result in results
-            ]
-
-        return await service.respond(request, work)
-
-    @routes.post("/membership", response_model=MembershipResponse)
-    async def membership(body: MembershipRequest, request: Request) -> Response:
-        """Compute the membership of words or texts in a query, as `softset membership --json` does."""
-
-        def work() -> Any:
-            service.limits.check("texts", "texts", len(body.texts))
-            options = {**body.options(), "threads": service.search_threads}
-            return checked_source(body, [body.query]).membership(body.query, body.texts, **options).to_dict()
-
-        return await service.respond(request, work)
-
-    @routes.post("/map", response_model=MapResponse)
-    async def map_(body: MapRequest, request: Request) -> Response:
-        """Project the sets and the best items of a query to two dimensions."""
-
-        def work() -> Any:
-            options = {**body.options("explain"), "threads": service.search_threads}
-            return checked_source(body, [body.query]).map(body.query, **options).to_dict()
-
-        return await service.respond(request, work)
-
+    service.add_post(routes, "/find", find, FindResponse | list[FindResponse | QueryErrorResponse])
+    service.add_post(routes, "/membership", membership, MembershipResponse)
+    service.add_post(routes, "/map", map_, MapResponse)
     return routes
+
+
+def find(service: Service, body: FindRequest) -> Any:
+    """Find the words or items with the highest membership in a query, as `softset find --json` does.
+
+    For a list of queries, the response is a list. A query that fails has its error in that list.
+    """
+    queries = body.query if isinstance(body.query, list) else [body.query]
+    source = _checked_source(service, body, queries)
+    cost = len(queries) * body.top * (EXPLAIN_COST if body.explain else 1)
+    service.limits.check("results (an explained one counts as ten)", "cells", cost)
+    options = {**body.options(), "threads": service.search_threads}
+    if not isinstance(body.query, list):
+        return source.find(body.query, **options).to_dict(percentile=body.percentile)
+    batches = (queries[start : start + BATCH] for start in range(0, len(queries), BATCH))
+    results = [result for batch in batches for result in _find_each(source, batch, options)]
+    return [result if isinstance(result, dict) else result.to_dict(percentile=body.percentile) for result in results]
+
+
+def membership(service: Service, body: MembershipRequest) -> Any:
+    """Compute the membership of words or texts in a query, as `softset membership --json` does."""
+    service.limits.check("texts", "texts", len(body.texts))
+    options = {**body.options(), "threads": service.search_threads}
+    return _checked_source(service, body, [body.query]).membership(body.query, body.texts, **options).to_dict()
+
+
+def map_(service: Service, body: MapRequest) -> Any:
+    """Project the sets and the best items of a query to two dimensions."""
+    options = {**body.options("explain"), "threads": service.search_threads}
+    return _checked_source(service, body, [body.query]).map(body.query, **options).to_dict()
+
+
+def _checked_source(service: Service, body: SetRequest, queries: list[str]) -> SearchableSource:
+    """Return the source that a request searches, after a check of its queries and named sets against the limits."""
+    limits, sets = service.limits, body.sets or {}
+    examples = [example for members in sets.values() for example in members]
+    limits.check("queries", "texts", len(queries))
+    limits.check("examples in named sets", "texts", len(examples))
+    limits.check("characters in queries and named sets", "query", sum(map(len, (*queries, *examples))))
+    source = service.resources.source(body.vectors, body.collection)
+    service.check_seconds(search_seconds(queries, sets, body.logic, source))
+    return source
 
 
 def _find_each(
