@@ -24,7 +24,7 @@ OPEN_UNIT_RANGE = click.FloatRange(0, 1, min_open=True, max_open=True)
 @opt.SAMPLES
 @opt.option("--swaps", type=click.IntRange(1), default=10000)
 @opt.seed(12345)
-@opt.option("--confidence", type=OPEN_UNIT_RANGE, default=0.95)
+@opt.option("--confidence", type=OPEN_UNIT_RANGE, default=0.95, help="Confidence level of the intervals.")
 @opt.JSON
 @opt.option("--latex", "as_latex", is_flag=True)
 def compare(

@@ -23,7 +23,7 @@ NOTES = {
 @click.argument("texts", type=opt.TEXT_FILE)
 @opt.option("--out", required=True, type=click.Path(), help="Output: a new folder, or a .safetensors file.")
 @opt.encoder_options
-@opt.option("--float16", is_flag=True)
+@opt.option("--float16", is_flag=True, help="Store vectors in half precision.")
 @opt.JSON
 def encode(texts: str, out: str, float16: bool, as_json: bool, model: str, **options: Any) -> None:
     """Encode each line of the file TEXTS as a set of token vectors; `softset.TokenSets.open` reads the output.

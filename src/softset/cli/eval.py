@@ -15,7 +15,7 @@ dataset_options = opt.add_options(
     opt.option("--dataset", "datasets", multiple=True),
     opt.option("--text-form", type=click.Choice(["raw", "tokenised"]), default="raw"),
 )
-TRANSPORT = opt.option("--transport", is_flag=True)
+TRANSPORT = opt.option("--transport", is_flag=True, help="Include the slow metrics wmd and wrd in --metric all.")
 VECTORS = opt.option(
     "--vectors",
     "names",
@@ -42,7 +42,7 @@ def eval() -> None:  # noqa: A001 (the verb's name)
 @dataset_options
 @opt.metrics(note="  [default: all]")
 @TRANSPORT
-@opt.option("--all-correlations", is_flag=True)
+@opt.option("--all-correlations", is_flag=True, help="Also compute Pearson's r and the mean over sub-datasets.")
 @opt.option("--table", type=click.Choice(["1", "6"]), default="1")
 @opt.option("--paper-code", type=click.IntRange(1), metavar="BATCH")
 @opt.encoder_options
@@ -109,7 +109,7 @@ def _read_sts(shared: EvalOptions, options: dict[str, Any], limit: int | None) -
 
 @eval.command(short_help="Evaluate on word sets: expansion, union, intersection, difference.")
 @VECTORS
-@opt.option("--split", type=click.Choice(["test", "val", "train"]), default="test")
+@opt.option("--split", type=click.Choice(["test", "val", "train"]), default="test", help="Split of the data.")
 @opt.option("--method", "patterns", multiple=True)
 @opt.option("--against")
 @opt.option("--column", "columns", type=click.Choice(COLUMNS), multiple=True)
@@ -286,8 +286,8 @@ def words(names: tuple[str, ...], shared: EvalOptions) -> None:
 
 
 @eval.command(short_help="Draw figure 1 of the paper from two tables.")
-@opt.option("--sts-table", type=click.Path(), required=True)
-@opt.option("--sets-table", type=click.Path(), required=True)
+@opt.option("--sts-table", type=click.Path(), required=True, help="File sts.json of `softset eval sts --out`.")
+@opt.option("--sets-table", type=click.Path(), required=True, help="File sets.json of `softset eval sets --out`.")
 @opt.option("--out", type=click.Path(), required=True, help="Output file: .png, .svg or .pdf.")
 def figure(sts_table: str, sets_table: str, out: str) -> None:
     """Draw figure 1 of the paper: single vectors compared with subspaces, for text similarity and set retrieval.

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 DATA = opt.option("--data", type=click.Path())
 OUTPUTS = (
     opt.option("--json", "form", flag_value="json", help="Print JSON."),
-    opt.option("--markdown", "form", flag_value="markdown"),
+    opt.option("--markdown", "form", flag_value="markdown", help="Print a Markdown table."),
     opt.option("--latex", "form", flag_value="latex"),
-    opt.option("--plot", type=click.Path()),
+    opt.option("--plot", type=click.Path(), help="Write a chart to a .png, .svg or .pdf file."),
     opt.option("--out", type=click.Path(), help="Output folder for the table as .json and .md."),
 )
 

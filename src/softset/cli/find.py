@@ -18,17 +18,17 @@ QUERY_BATCH = 256  # queries that are searched together
 @click.command(short_help="Find the words or items that belong to a query.")
 @click.argument("query", nargs=-1)
 @opt.TOP
-@opt.option("--min-score", type=float, default=0.0)
+@opt.option("--min-score", type=float, default=0.0, help="Minimum membership of a result, from 0 to 1.")
 @opt.query_options
 @opt.source_options
 @opt.option("--restrict-vocab", type=click.IntRange(1), metavar="N")
 @opt.option("--queries", type=click.File(encoding="utf-8-sig"))
-@opt.option("--plan", is_flag=True)
-@opt.option("--approximate", is_flag=True)
+@opt.option("--plan", is_flag=True, help="Show how the query is parsed and resolved, without searching.")
+@opt.option("--approximate", is_flag=True, help="Use an approximate index, which is faster for many items.")
 @opt.option("--recall-check", is_flag=True)
 @opt.THREADS
 @opt.INCLUDE_EXAMPLES
-@opt.option("--percentile", is_flag=True)
+@opt.option("--percentile", is_flag=True, help="Show the percentage of items that rank below each result.")
 @opt.JSON
 @opt.option("--tsv", "as_tsv", is_flag=True)
 def find(

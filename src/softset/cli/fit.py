@@ -44,7 +44,7 @@ def idf(texts: str, out: str, model: str, **options: Any) -> None:
 @click.argument("texts", type=opt.TEXT_FILE)
 @OUT
 @opt.METRIC
-@opt.option("--rounds", type=int, default=4)
+@opt.option("--rounds", type=int, default=4, help="Number of random partners for each text.")
 @opt.seed(0)
 @opt.encoder_options
 def calibration(texts: str, out: str, model: str, **options: Any) -> None:

@@ -16,12 +16,12 @@ INPUT = opt.option("--input", "pattern", required=True)
 OUT = opt.option("--out", required=True, type=click.Path(), help="Output folder.")
 ID_FIELD = opt.option("--id-field", default="id", help="Column with the ids.")
 cluster_options = opt.add_options(
-    opt.option("--workers", type=int, default=2),
-    opt.option("--address"),
+    opt.option("--workers", type=int, default=2, help="Number of worker processes."),
+    opt.option("--address", help="Address of a Ray cluster, HOST:PORT or auto.  [default: start one on this machine]"),
 )
 block_options = opt.add_options(
-    opt.option("--block-size", "block", type=int, default=4096),
-    opt.option("--drop", is_flag=True),
+    opt.option("--block-size", "block", type=int, default=4096, help="Number of rows in one output file."),
+    opt.option("--drop", is_flag=True, help="Delete results in --out whose rows are no longer in the input."),
 )
 
 
@@ -42,8 +42,8 @@ def jobs() -> None:
 @OUT
 @cluster_options
 @ID_FIELD
-@opt.option("--candidate-field", default="candidate")
-@opt.option("--reference-field", default="reference")
+@opt.option("--candidate-field", default="candidate", help="Column with the candidates.")
+@opt.option("--reference-field", default="reference", help="Column with the references: texts, or lists of texts.")
 @block_options
 @opt.METRIC
 @opt.scorer_options
@@ -124,7 +124,7 @@ def index(
 @opt.TOP
 @cluster_options
 @ID_FIELD
-@opt.option("--vector-field", default="vector")
+@opt.option("--vector-field", default="vector", help="Column with the vectors.")
 @opt.option("--model", help="Model that encodes the examples of the query.  [default: none; the examples are ids]")
 @opt.INCLUDE_EXAMPLES
 @opt.query_options

@@ -46,7 +46,7 @@ def metrics(*default: str, note: str = "") -> Decorator:
 
 def seed(default: int) -> Decorator:
     """Return the option --seed with a default."""
-    return option("--seed", type=click.IntRange(0), default=default)
+    return option("--seed", type=click.IntRange(0), default=default, help="Random seed.")
 
 
 def add_remove(group: click.Group, noun: str, registry: Callable[[], Any]) -> None:
@@ -62,33 +62,33 @@ def add_remove(group: click.Group, noun: str, registry: Callable[[], Any]) -> No
 
 
 JSON = option("--json", "as_json", is_flag=True, help="Print JSON.")
-TOP = option("--top", type=int, default=10)
-INCLUDE_EXAMPLES = option("--include-examples", is_flag=True)
+TOP = option("--top", type=int, default=10, help="Number of items to print.")
+INCLUDE_EXAMPLES = option("--include-examples", is_flag=True, help="Include the query's examples in the results.")
 THREADS = option(
     "--threads", type=click.IntRange(1), help="Number of threads.  [default: $OMP_NUM_THREADS, or all cores]"
 )
-SAMPLES = option("--samples", type=click.IntRange(1), default=1000)
-METRIC = option("--metric", default="softset")
+SAMPLES = option("--samples", type=click.IntRange(1), default=1000, help="Number of bootstrap samples.")
+METRIC = option("--metric", default="softset", help="Metric, such as 'subspace(weights=l2)'.")
 CANDIDATES = option("-c", "--candidates", type=TEXT_FILE, required=True)
 REFERENCES = option(*("-r", "--references"), type=TEXT_FILE, multiple=True, required=True)
 ID_FIELD = option("--id-field", help="Column or field with the ids.  [default: id, or the row number]")
 TEXT_FIELD = option("--text-field", help="Column or field with the texts.  [default: text]")
-NAME = option("--name", required=True)
+NAME = option("--name", required=True, help="Name for the import, which other commands then use.")
 REPLACE = option("--replace", is_flag=True, help="Replace existing data of the same name.")
-VERIFY = option("--verify", is_flag=True)
+VERIFY = option("--verify", is_flag=True, help="Check every file against its SHA-256 checksum.")
 
 # The arguments of `softset.load_encoder`.
 _encoder_options = (
     option("--model", default="minilm", help=f"{MODEL}."),
     option("--layer", default="last"),
     option("--unit", type=click.Choice(["token", "word"]), default="token"),
-    option("--special-tokens", is_flag=True),
+    option("--special-tokens", is_flag=True, help="Include special tokens such as [CLS] in the sets."),
     option("--overflow", type=OVERFLOW, default="window"),
     option("--max-length", type=int),
     option("--batch-tokens", type=int, default=512),
-    option("--device"),
-    option("--dtype"),
-    option("--cache", type=PATH),
+    option("--device", help="Device for torch models, such as cuda.  [default: the best available]"),
+    option("--dtype", help="Data type for torch models: float32, bfloat16 or float16.  [default: float32]"),
+    option("--cache", type=PATH, help="Folder in which encoded texts are cached.  [default: no cache]"),
 )
 encoder_options = add_options(*_encoder_options, THREADS)
 worker_options = add_options(
@@ -129,7 +129,7 @@ query_options = add_options(
     option("--preprocessing"),
     option("--named-sets", type=PATH),
     option("--skip-unknown", is_flag=True),
-    option("--explain", is_flag=True),
+    option("--explain", is_flag=True, help="Show the membership in each set and the nearest examples."),
 )
 
 COLLECTION_MODEL = option(

@@ -21,13 +21,13 @@ NUMBERS = ("precision", "recall", "score")
 @click.command(short_help="Score texts against references.")
 @opt.CANDIDATES
 @opt.REFERENCES
-@opt.option("--inline", is_flag=True)
+@opt.option("--inline", is_flag=True, help="Read the values of -c and -r as texts, not as file names.")
 @opt.METRIC
 @opt.scorer_options
 @opt.encoder_options
-@opt.option("--jsonl", "as_jsonl", is_flag=True)
+@opt.option("--jsonl", "as_jsonl", is_flag=True, help="Print one JSON object per pair, line by line.")
 @opt.option("--json", "as_json", is_flag=True, help="Print one JSON object with the means and all pairs.")
-@opt.option("--only-summary", is_flag=True)
+@opt.option("--only-summary", is_flag=True, help="Print only the mean scores.")
 @opt.option(
     "--out",
     type=click.Path(),

@@ -22,9 +22,9 @@ def _limit(limit: Field[Any]) -> opt.Decorator:
 
 
 @click.command(short_help="Serve the web page and the HTTP API.")
-@opt.option("--host", default=Settings.host)
-@opt.option("--port", default=Settings.port)
-@opt.option("--key-file", type=click.Path())
+@opt.option("--host", default=Settings.host, help="Address to listen on.")
+@opt.option("--port", default=Settings.port, help="Port to listen on; 0 chooses a free one.")
+@opt.option("--key-file", type=click.Path(), help="File with the API key.  [default: $SOFTSET_API_KEY, or no key]")
 @opt.option("--collection", "collections", multiple=True, help="Collection: a folder, or NAME=FOLDER; repeat for more.")
 @opt.option(
     "--vectors", multiple=True, help="Word vectors: NAME or NAME=FOLDER; repeat for more.  [default: all installed]"
@@ -35,7 +35,7 @@ def _limit(limit: Field[Any]) -> opt.Decorator:
 @opt.option("--host-name", "hosts", multiple=True)
 @opt.THREADS
 @opt.add_options(*(_limit(limit) for limit in fields(ServerLimits)))
-@opt.option("--quiet", is_flag=True)
+@opt.option("--quiet", is_flag=True, help="Print only warnings and errors.")
 def serve(
     key_file: str | None,
     collections: tuple[str, ...],

@@ -27,10 +27,10 @@ def vectors() -> None:
 @vectors.command("import", short_help="Import word vectors.")
 @click.argument("file", type=click.Path())
 @opt.NAME
-@opt.option("--words", type=click.Path())
-@opt.option("--format")
-@opt.option("--member")
-@opt.option("--skip-bad", is_flag=True)
+@opt.option("--words", type=click.Path(), help="File with one word per line, for a .npy or .safetensors file.")
+@opt.option("--format", help="Format: text, word2vec-binary, npy, safetensors or model2vec.  [default: detected]")
+@opt.option("--member", help="File to read from an archive with several files.")
+@opt.option("--skip-bad", is_flag=True, help="Skip malformed and repeated lines, and report their number.")
 @opt.REPLACE
 def import_(file: str, name: str, **options: Any) -> None:
     """Import the word vectors in FILE: convert them once, so that they open in milliseconds.
