@@ -3,7 +3,7 @@
 The names are fixed when the server starts: a request can neither name a path nor start a download.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from http import HTTPStatus
 from typing import Any, TypeVar
@@ -24,7 +24,7 @@ from softset.server.problems import RequestError
 from softset.server.settings import Settings
 from softset.server.temporary_collections import TemporaryCollections
 from softset.vectors.registry import BUNDLED as BUNDLED_WORDS
-from softset.vectors.registry import REGISTRY, vectors_folder
+from softset.vectors.registry import REGISTRY
 
 MAX_FLOATS_IN_MEMORY = 1 << 26  # 256 MB: smaller quantized vectors are converted to float32 once
 Place = TypeVar("Place")
@@ -35,9 +35,9 @@ class Resources:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self.vectors = dict(_installed_vectors() if settings.vectors is None else settings.vectors)
-        self.models = dict(_installed_models() if settings.models is None else settings.models)
-        self.collections = dict(settings.collections)
+        self.vectors = {name: name for name in _installed_vectors()} if settings.vectors is None else settings.vectors
+        self.models = {name: name for name in _installed_models()} if settings.models is None else settings.models
+        self.collections = settings.collections
         self.temporary = TemporaryCollections(settings.limits)
         self._words: LoadOnceCache[WordVectors] = LoadOnceCache(max(len(self.vectors), 1))
         self._encoders: LoadOnceCache[LimitedEncoder] = LoadOnceCache(settings.limits.loaded_models)
@@ -130,13 +130,10 @@ def _look_up(message: str, name: str | None, known: Mapping[str, Place]) -> tupl
     raise RequestError(HTTPStatus.NOT_FOUND, f"{message} {name[:100]!r}; known names: {names}")
 
 
-def _installed_vectors() -> Iterator[tuple[str, str]]:
-    """Yield the names and folders of the bundled and the imported word vectors."""
-    yield BUNDLED_WORDS, str(vectors_folder())
-    for name, folder in REGISTRY.items():
-        if folder is not None:
-            yield name, str(folder)
+def _installed_vectors() -> list[str]:
+    """Return the names of the bundled and the imported word vectors."""
+    return [BUNDLED_WORDS, *(name for name, folder in REGISTRY.items() if folder is not None)]
 
 
-def _installed_models() -> Iterator[tuple[str, str]]:
-    return ((row["name"], row["name"]) for row in list_models() if "problem" not in row)
+def _installed_models() -> list[str]:
+    return [row["name"] for row in list_models() if "problem" not in row]

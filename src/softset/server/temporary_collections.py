@@ -42,7 +42,8 @@ class TemporaryCollections:
         self._limits = limits
         _delete_orphans()
         self.folder = Path(tempfile.gettempdir(), f"{PREFIX}{secrets.token_hex(8)}")
-        self._folder_lock = open_locked(_lock_path(self.folder))  # tells other servers that this one runs
+        self._lock_path = self.folder.with_suffix(LOCK_SUFFIX)
+        self._folder_lock = open_locked(self._lock_path)  # tells other servers that this one runs
         self.folder.mkdir(mode=0o700)
         self._uploads: OrderedDict[str, _Upload] = OrderedDict()  # least recently used first
         self._lock = Lock()
@@ -106,7 +107,7 @@ class TemporaryCollections:
     def close(self) -> None:
         """Delete all collections."""
         shutil.rmtree(self.folder, ignore_errors=True)
-        _lock_path(self.folder).unlink(missing_ok=True)
+        self._lock_path.unlink(missing_ok=True)
         if self._folder_lock is not None:
             self._folder_lock.close()
 
@@ -136,10 +137,6 @@ class TemporaryCollections:
 def _not_found() -> RequestError:
     message = "there is no temporary collection with this name, or it has expired: upload its lines again"
     return RequestError(HTTPStatus.NOT_FOUND, message)
-
-
-def _lock_path(folder: Path) -> Path:
-    return folder.with_suffix(LOCK_SUFFIX)
 
 
 def _delete_orphans() -> None:
