@@ -61,7 +61,7 @@ WRITTEN_BY = {
 # Functions that write one file by one call of write_atomically or write_tensors, as `Idf.save` does.
 ATOMIC_FILES = (
     "cli.explain:explain", "evaluation.plots:_write",
-    "similarity.calibration:Calibration.save", "similarity.explain.data:Explanation.save_png",
+    "similarity.rescaling:Calibration.save", "similarity.explain.data:Explanation.save_png",
     "similarity.idf:Idf.save",
 )  # fmt: skip
 NOT_KILLED = {

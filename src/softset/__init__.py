@@ -24,9 +24,9 @@ if TYPE_CHECKING:  # the same names as in _MODULES, for type checkers; tests/tes
     from softset.errors import SoftsetError as SoftsetError
     from softset.search.words import WordVectors as WordVectors
     from softset.search.words import load_words as load_words
-    from softset.similarity.calibration import Calibration as Calibration
     from softset.similarity.idf import Idf as Idf
     from softset.similarity.metrics.registry import metric as metric
+    from softset.similarity.rescaling import Calibration as Calibration
     from softset.similarity.scorer import Scorer as Scorer
     from softset.similarity.scorer import pairwise as pairwise
     from softset.similarity.scorer import score as score
@@ -35,7 +35,7 @@ if TYPE_CHECKING:  # the same names as in _MODULES, for type checkers; tests/tes
 __version__ = "0.6.0"
 
 _MODULES = {
-    "Calibration": "softset.similarity.calibration",
+    "Calibration": "softset.similarity.rescaling",
     "Encoder": "softset.encoders.base",
     "GradedSubspace": "softset.algebra",
     "Idf": "softset.similarity.idf",

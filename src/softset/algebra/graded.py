@@ -6,17 +6,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from softset.algebra import graded_logic, lattice
-from softset.algebra.arrays import (
-    Array,
-    as_rows,
-    as_weights,
-    detach,
-    moved_to,
-    namespace,
-    traces_gradient,
-    transpose,
-    unit_rows,
-)
+from softset.algebra.arrays import Array, as_rows, as_weights, detach, namespace, traces_gradient, transpose, unit_rows
 from softset.algebra.base import BaseSet, SoftSet
 from softset.algebra.graded_logic import DifferentiableForm, Spectrum, grade_cut
 from softset.algebra.membership import MeasuredRows, norm_ratio
@@ -137,7 +127,7 @@ class GradedSubspace(BaseSet):
 
     def _moved_to(self, rows: Array) -> Self:
         form = self._form and self._form.moved_to(rows)
-        return self._of(moved_to(rows, self._frame), moved_to(rows, self._grades), self._rest, rows.dtype, form)
+        return self._of(*self._spectrum().moved_to(rows), rows.dtype, form)
 
     # Properties
 

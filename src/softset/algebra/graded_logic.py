@@ -31,6 +31,10 @@ class Spectrum(NamedTuple):
         directions = xp.astype(self.directions, dtype, copy=False)
         return Spectrum(directions, xp.astype(self.grades, dtype, copy=False), self.rest)
 
+    def moved_to(self, rows: Array) -> "Spectrum":
+        """Return the spectrum in the library and on the device of `rows`."""
+        return Spectrum(moved_to(rows, self.directions), moved_to(rows, self.grades), self.rest)
+
     def matrix(self, power: float = 1.0) -> Array:
         """Return the matrix (j, j), or its square root for the power 0.5."""
         grades, rest = self.grades**power, self.rest**power

@@ -55,7 +55,7 @@ def calibration(texts: str, out: str, model: str, **options: Any) -> None:
       softset fit calibration corpus.txt --metric bertscore --out level.json
       softset score -c system.txt -r reference.txt --metric bertscore --rescale level.json
     """
-    from softset.similarity.calibration import Calibration
+    from softset.similarity.rescaling import Calibration
 
     fitted = Calibration.fit(list(TextFile(texts)), model=model, **options)
     fitted.save(out)

@@ -153,8 +153,8 @@ source_options = add_options(
 
 def read_scorer_options(*, rescale: str | None, idf: str | None, **options: Any) -> dict[str, Any]:
     """Return the arguments of `Scorer` for the scorer and encoder options; files are read."""
-    from softset.similarity.calibration import Calibration
     from softset.similarity.idf import Idf
+    from softset.similarity.rescaling import Calibration
 
     return {
         "rescale": rescale if rescale in (None, "chance") else Calibration.load(str(rescale)),

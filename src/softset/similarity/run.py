@@ -18,12 +18,11 @@ from softset.encoders.texts import distinct_indices
 from softset.encoders.tokensets import TokenSets, hash_texts
 from softset.errors import AmbientError, InputError
 from softset.runtime.threads import in_threads
-from softset.similarity.calibration import Calibration
 from softset.similarity.idf import Idf, encoder_signature, tokenizer_of
 from softset.similarity.inputs import ScoringInput, TextsOrSets
 from softset.similarity.metrics.base import PRF, Metric
 from softset.similarity.metrics.pairs import Pairs, block_slices, unpaired
-from softset.similarity.rescaling import Rescale, chance_levels, pair_levels, rescale_scores
+from softset.similarity.rescaling import Calibration, Rescale, chance_levels, pair_levels, rescale_scores
 from softset.similarity.scores import ScoreMatrix, Scores
 
 TEXT_PAIRS = 1_024  # pairs of texts that are encoded together: 60 MB of vectors for sentences of 20 tokens

@@ -133,12 +133,16 @@ class MembershipMetric(WeightedMetric):
         """Return the unit rows of unpaired sets, where each set begins, and the weights of the rows."""
         return sets.units, sets.offsets[::2], self.token_weights(sets).astype(sets.units.dtype)
 
-    @abstractmethod
     def links(self, rows: np.ndarray, others: np.ndarray, cut: float) -> np.ndarray:
         """Return (k, l): the contribution of each of l other unit rows to the membership of each of k unit rows.
 
-        `cut` is the sine up to which a row counts as dependent on others.
+        It is the share in the squared membership. `cut` is the sine up to which a row counts as dependent on others.
         """
+        return membership_contributions(rows, others, self._ridge_of(len(others)), cut)
+
+    def _ridge_of(self, k: int) -> float:  # noqa: ARG002 (used by metrics of graded sets)
+        """Return the ridge on the Gram matrix of a set of k rows."""
+        return 0.0
 
     def token_weights(self, pairs: Pairs) -> np.ndarray:
         """Return the weight of each row in the mean over its set, (rows,)."""

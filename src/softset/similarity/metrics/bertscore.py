@@ -11,14 +11,7 @@ from softset.algebra import Subspace
 from softset.algebra.graded import SMALLEST_APERTURE
 from softset.similarity.kernels.all_pairs import mean_max_cosine, mean_membership, set_factors
 from softset.similarity.kernels.gram import memberships
-from softset.similarity.metrics.base import (
-    PRF,
-    MembershipMetric,
-    SimilarityMetric,
-    SumMetric,
-    check_number,
-    membership_contributions,
-)
+from softset.similarity.metrics.base import PRF, MembershipMetric, SimilarityMetric, SumMetric, check_number
 from softset.similarity.metrics.pairs import DistinctRows, Pairs
 
 MAX_COSINES = 1 << 24  # computed at once: two texts of 4,096 tokens; longer texts are split to bound the memory
@@ -89,9 +82,8 @@ class SubspaceBertScore(MembershipMetric):
         sizes = np.repeat(pairs.counts, pairs.counts)[distinct.indices]
         return np.asarray(self.aperture**-2 * sizes / distinct.copies)
 
-    def links(self, rows: np.ndarray, others: np.ndarray, cut: float) -> np.ndarray:
-        """Return the share of each other row in the squared membership."""
-        return membership_contributions(rows, others, self.aperture**-2 * len(others), cut)
+    def _ridge_of(self, k: int) -> float:
+        return k * self.aperture**-2
 
     def set_factors(self, pairs: Pairs) -> tuple[np.ndarray, np.ndarray]:
         """Return the factors of all sets: see `kernels.all_pairs.set_factors`."""

@@ -324,16 +324,11 @@ def unpaired(sets: TokenSets, others: TokenSets, idf: Idf | None = None, moment:
 
 
 def pair_blocks(
-    candidates: TokenSets,
-    references: TokenSets,
-    left: np.ndarray,
-    right: np.ndarray,
-    idf: Idf | None,
-    moment: np.ndarray | None = None,
+    A: TokenSets, B: TokenSets, left: np.ndarray, right: np.ndarray, idf: Idf | None, moment: np.ndarray | None = None
 ) -> Iterator[tuple[slice, Pairs]]:
-    """Yield the pairs in blocks of bounded size, each with its slice."""
-    for rows in block_slices(candidates, references, left, right):
-        yield rows, Pairs.of(candidates, references, left[rows], right[rows], idf, moment)
+    """Yield the pairs of A[left[i]] and B[right[i]] in blocks of bounded size, each with its slice."""
+    for rows in block_slices(A, B, left, right):
+        yield rows, Pairs.of(A, B, left[rows], right[rows], idf, moment)
 
 
 def block_slices(candidates: TokenSets, references: TokenSets, left: np.ndarray, right: np.ndarray) -> Iterator[slice]:

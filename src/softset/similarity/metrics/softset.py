@@ -14,7 +14,7 @@ import numpy as np
 
 from softset.similarity.kernels.all_pairs import expected_min, set_factors
 from softset.similarity.kernels.gram import relative_memberships
-from softset.similarity.metrics.base import PRF, MembershipMetric, ScoreKind, check_number, membership_contributions
+from softset.similarity.metrics.base import PRF, MembershipMetric, ScoreKind, check_number
 from softset.similarity.metrics.pairs import Pairs
 from softset.similarity.metrics.weights import Weights, token_weights
 
@@ -105,6 +105,5 @@ class SoftsetScore(MembershipMetric):
             in_own[start:stop] = np.sqrt(np.maximum(np.einsum("ij,ij->j", projections, projections), MIN_SQUARE))
         return in_own
 
-    def links(self, rows: np.ndarray, others: np.ndarray, cut: float) -> np.ndarray:
-        """Return the share of each other row in the squared membership."""
-        return membership_contributions(rows, others, self.ridge, cut)
+    def _ridge_of(self, k: int) -> float:  # noqa: ARG002 (the ridge is the same for sets of all sizes)
+        return self.ridge
