@@ -10,7 +10,7 @@ import numpy as np
 from softset.encoders.tokensets import TokenSets
 from softset.errors import InputError
 from softset.similarity.metrics import METRICS, Metric, metric
-from softset.similarity.metrics.transport import Wmd, Wrd, require_transport
+from softset.similarity.metrics.prior_work import Wmd, Wrd, require_transport
 from softset.similarity.rescaling import check_rescale
 
 BASELINE = "bertscore"
