@@ -8,7 +8,7 @@ from scipy import stats
 
 import softset
 from softset.evaluation.tables import ResultTable
-from tests.evaluation.sts_cases import WORDS, plain_folder, real_folder
+from tests.evaluation.sts_cases import BAD_OPTIONS, WORDS, plain_folder, real_folder
 
 FEW = ("--model", "words", "--metric", "softset,subspace+chance R,average", "--samples", "50")
 
@@ -123,18 +123,7 @@ def test_plot(run, data, home) -> None:
     assert code == 0 and "wrote bars.png" in err and (home / "bars.png").read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (("--data", "nowhere"), "nowhere is not a folder"),
-        (("--dataset", "STS11"), "there is no dataset 'STS11'"),
-        (("--metric", "cosine"), "there is no metric 'cosine'"),
-        (("--metric", "bertscore+chance"), "has no closed form"),
-        (("--resume",), "--resume needs --out"),
-        (("--limit", "0"), "0 is not in the range"),
-        (("--plot", "bars.gif"), "not a .png, .svg or .pdf file"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "sentence"), BAD_OPTIONS)
 def test_bad_input_gives_one_sentence(run, data, arguments, sentence) -> None:
     options = arguments if "--data" in arguments else ("--data", data, *arguments)
     code, out, err = run("eval", "lengths", "--model", "words", *options)

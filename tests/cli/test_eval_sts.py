@@ -5,7 +5,7 @@ import json
 import pytest
 
 from softset.evaluation.tables import ResultTable
-from tests.evaluation.sts_cases import plain_folder, real_folder, senteval_folder
+from tests.evaluation.sts_cases import BAD_OPTIONS, plain_folder, real_folder, senteval_folder
 
 FEW = ("--model", "words", "--metric", "bertscore,softset,subspace P,average", "--samples", "50")
 
@@ -113,16 +113,11 @@ def test_plot(run, data, home) -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("--data", "nowhere"), "nowhere is not a folder"),
-        (("--dataset", "STS11"), "there is no dataset 'STS11'"),
-        (("--metric", "cosine"), "there is no metric 'cosine'"),
-        (("--metric", "average+chance"), "has no closed form"),
-        (("--resume",), "--resume needs --out"),
+        *BAD_OPTIONS,
         (("--table", "6", "--dataset", "STS12,STS13"), "--table 6 is for one dataset"),
         (("--table", "6", "--layer", "4"), "leave out --layer"),
         (("--table", "6", "--model", "words"), "has no option layer"),
         (("--model", "words", "--paper-code", "8"), "--paper-code needs a model"),
-        (("--plot", "bars.gif"), "not a .png, .svg or .pdf file"),
     ],
 )
 def test_bad_input_gives_one_sentence(run, data, arguments, sentence) -> None:

@@ -3,6 +3,7 @@
 import random
 from pathlib import Path
 
+from softset.encoders.base import TextEncoder
 from softset.evaluation.sts_data import SENTEVAL_PARTS as PARTS
 from softset.evaluation.sts_data import SICK_COLUMNS
 from tests.integrations.sts import PLACES
@@ -13,6 +14,18 @@ WORDS = (
 ).split()
 FILES = ["STS12", "STS13", "STS14", "STS15", "STS16", "STSB-train", "STSB-dev", "STSB-test", "SICK-train"]
 FILES += ["SICK-trial", "SICK-test"]
+
+# Options that `eval sts` and `eval lengths` refuse, with a part of the sentence that says why.
+BAD_OPTIONS = [
+    (("--data", "nowhere"), "nowhere is not a folder"),
+    (("--dataset", "STS11"), "there is no dataset 'STS11'"),
+    (("--metric", "cosine"), "there is no metric 'cosine'"),
+    (("--metric", "average+chance"), "has no closed form"),
+    (("--metric", "bertscore+chance"), "has no closed form"),
+    (("--resume",), "--resume needs --out"),
+    (("--limit", "0"), "0 is not in the range"),
+    (("--plot", "bars.gif"), "not a .png, .svg or .pdf file"),
+]
 
 Pair = tuple[str, str, str]  # score, and both sentences
 
@@ -71,6 +84,20 @@ def senteval_folder(folder: Path) -> Path:
         lines = [f"main\tMSRvid\t2012\t{number}\t{row[0]}\t{row[1]}\t{row[2]}\tmore" for number, row in enumerate(rows)]
         (tasks / "STS" / "STSBenchmark" / f"sts-{split}.csv").write_text("\n".join(lines) + "\n")
     return folder
+
+
+class CountingEncoder(TextEncoder):
+    """An encoder that remembers the texts it has encoded."""
+
+    signature, dimensions = "", 0  # set for each encoder
+
+    def __init__(self, encoder) -> None:
+        self.encoder, self.seen = encoder, []
+        self.signature, self.dimensions = encoder.signature, encoder.dimensions
+
+    def _encode(self, texts, progress):
+        self.seen.extend(texts)
+        return self.encoder.encode(texts, progress=progress)
 
 
 def real_folder() -> Path | None:

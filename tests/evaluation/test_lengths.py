@@ -18,7 +18,7 @@ from softset.evaluation.methods import ScoringMethod
 from softset.evaluation.significance import bootstrap
 from softset.evaluation.sts_data import SentencePairs
 from softset.similarity.scorer import Scorer
-from tests.evaluation.sts_cases import WORDS
+from tests.evaluation.sts_cases import WORDS, CountingEncoder
 
 ENCODER = softset.load_encoder("words")
 
@@ -184,19 +184,11 @@ def test_limit_applies_to_each_sample() -> None:
 
 
 def test_each_sentence_is_encoded_once() -> None:
-    seen: list[str] = []
-
-    class Counting(TextEncoder):
-        signature, dimensions = ENCODER.signature, ENCODER.dimensions
-
-        def _encode(self, texts, progress):
-            seen.extend(texts)
-            return ENCODER.encode(texts, progress=progress)
-
-    table = run("average", "tfidf", encoder=Counting(), limit=9).table(DATASETS)
+    encoder = CountingEncoder(ENCODER)
+    table = run("average", "tfidf", encoder=encoder, limit=9).table(DATASETS)
     kinds = [draw(DATASETS, limit=9) for draw in (unrelated_pairs, similar_pairs)]
     needed = {text for kind in kinds for text in (*kind.candidates, *kind.references)}
-    assert sorted(seen) == sorted([*needed, "a"]) and table.methods == ["average", "tfidf"]
+    assert sorted(encoder.seen) == sorted([*needed, "a"]) and table.methods == ["average", "tfidf"]
 
 
 def test_empty_sample_and_unsupported_methods_are_reported() -> None:

@@ -8,7 +8,6 @@ import pytest
 from scipy import stats
 
 import softset
-from softset.encoders.base import TextEncoder
 from softset.errors import InputError, MissingExtraError
 from softset.evaluation.data import DataFolder
 from softset.evaluation.methods import ALL, ScoringMethod, choose_methods, usable_methods
@@ -16,7 +15,7 @@ from softset.evaluation.sts import StsEvaluation, compare_layers, padded_blocks,
 from softset.evaluation.sts_data import SentencePairs, read_datasets
 from softset.io.checkpoint import checkpoint
 from softset.similarity.scorer import Scorer
-from tests.evaluation.sts_cases import plain_folder
+from tests.evaluation.sts_cases import CountingEncoder, plain_folder
 
 WORDS = softset.load_encoder("words")
 
@@ -102,17 +101,9 @@ def test_resumed_run_gives_the_same_table(datasets, tmp_path) -> None:
 
 
 def test_each_sentence_is_encoded_once(datasets) -> None:
-    seen: list[str] = []
-
-    class Counting(TextEncoder):
-        signature, dimensions = WORDS.signature, WORDS.dimensions
-
-        def _encode(self, texts, progress):
-            seen.extend(texts)
-            return WORDS.encode(texts, progress=progress)
-
-    run("bertscore", "subspace", "tfidf", encoder=Counting()).table(datasets[:1])
-    assert sorted(seen) == sorted([*datasets[0].distinct_texts[0], "a"])
+    encoder = CountingEncoder(WORDS)
+    run("bertscore", "subspace", "tfidf", encoder=encoder).table(datasets[:1])
+    assert sorted(encoder.seen) == sorted([*datasets[0].distinct_texts[0], "a"])
 
 
 def test_lists_of_methods() -> None:

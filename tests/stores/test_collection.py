@@ -42,6 +42,18 @@ def test_rounds_end_at_the_limit_of_the_database() -> None:
     assert store.searches == [200, 300]
 
 
+def test_a_round_is_not_repeated_at_the_limit_of_the_database() -> None:
+    store = CoarseStore()
+    store.max_neighbours = NEIGHBOURS
+    StoreCollection(store).find("{i1, i2} | {i3}", 20, logic="product")
+    assert store.searches == [NEIGHBOURS]
+
+
+@pytest.mark.parametrize("query", ["i5", "{i5} | {i6}"])
+def test_a_filter_may_let_one_item_through(query: str) -> None:
+    assert [hit.id for hit in StoreCollection(ExactStore(), where="1").find(query)] == ["i0"]
+
+
 def test_one_centroid_needs_one_search() -> None:
     """The neighbours that the threshold needs are enough for the results."""
     store = ExactStore()

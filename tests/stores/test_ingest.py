@@ -81,7 +81,6 @@ def test_an_address_names_the_class_the_database_and_the_collection(monkeypatch:
     monkeypatch.setitem(addresses.STORES, "named", NamedStore)
     store = create_store("named://http://host:1/#a#books", 2, "none")
     assert store.opened == ("http://host:1/#a", "books", 2, "none")
-    assert addresses.is_address("named://x#y") and not addresses.is_address("named:x") and not addresses.is_address("x")
     with pytest.raises(ShapeError, match="'books' has vectors of 2 dimensions, but these have 3"):
         create_store("named://x#books", 3, "none")
     with pytest.raises(InputError, match="'books' was made with none, not with words"):

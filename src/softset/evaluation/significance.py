@@ -58,17 +58,6 @@ def check_draws(draws: int, seed: int, name: str = "samples") -> None:
         raise InputError(f"seed is {seed!r}: give a whole number from 0 up")
 
 
-def check_confidence(confidence: float) -> None:
-    """Raise InputError for a confidence level outside (0, 1).
-
-    >>> check_confidence(95)
-    Traceback (most recent call last):
-    softset.errors.InputError: confidence is 95: give a number between 0 and 1, such as 0.95
-    """
-    if not isinstance(confidence, int | float) or not 0 < confidence < 1:
-        raise InputError(f"confidence is {confidence!r}: give a number between 0 and 1, such as 0.95")
-
-
 def bootstrap(statistic: Statistic, n: int, *, samples: int, seed: int, stream: str = "") -> Floats:
     """Return the values (k, samples) of a statistic when n segments are drawn with replacement.
 
@@ -123,7 +112,8 @@ def estimates(
     >>> round(better.value, 3), round(better.low, 2), round(better.high, 2), round(better.p, 3), base.p
     (0.575, 0.33, 0.85, 0.007, None)
     """
-    check_confidence(confidence)
+    if not isinstance(confidence, int | float) or not 0 < confidence < 1:
+        raise InputError(f"confidence is {confidence!r}: give a number between 0 and 1, such as 0.95")
     draws = bootstrap(statistic, n, samples=samples, seed=seed, stream=stream)
     values = statistic(np.ones((n, 1)))[:, 0]
     outside = int(samples * (1 - confidence) / 2 + 1e-9)  # (1 - .9) / 2 is .0499999...

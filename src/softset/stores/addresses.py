@@ -12,15 +12,6 @@ from softset.stores.milvus import MilvusStore
 STORES: dict[str, Any] = {"milvus": MilvusStore, "lance": LanceStore}
 
 
-def is_address(text: str) -> bool:
-    """Tell whether a text is the address of a store, not the path of a folder.
-
-    >>> is_address("milvus:///data/books.db#books"), is_address("books.softset")
-    (True, False)
-    """
-    return text.partition("://")[0] in STORES and "://" in text
-
-
 def _parse(address: str) -> tuple[Any, str, str]:
     """Return the class of a store, the location of its database, and the name of the collection."""
     scheme, _, location = address.partition("://")
