@@ -89,7 +89,7 @@ def test_idf_counts_unknown_tokens_and_every_text(encoder: MatchingEncoder) -> N
 def test_idf_is_counted_in_batches(encoder: MatchingEncoder, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [f"line {n} of \u4f60" for n in range(7)]
     whole, sizes = Idf.fit(texts, model=encoder), []
-    monkeypatch.setattr("softset.similarity.idf.TEXTS_PER_BLOCK", 3)
-    encode = encoder.encode
+    encode, stream = encoder.encode, encoder.stream
     monkeypatch.setattr(encoder, "encode", lambda batch: sizes.append(len(batch)) or encode(batch))
+    monkeypatch.setattr(encoder, "stream", lambda texts: stream(texts, block=3))
     assert Idf.fit(texts, model=encoder).checksum == whole.checksum and sizes == [3, 3, 1]

@@ -10,7 +10,7 @@ from typing import Any, TypedDict
 
 import numpy as np
 
-from softset.encoders.base import Encoder, Progress
+from softset.encoders.base import Encoder, Progress, TextEncoder
 from softset.encoders.loading import load_encoder
 from softset.encoders.models import BUNDLED
 from softset.encoders.signature import format_signature, parse_signature
@@ -205,7 +205,7 @@ class SpecialToken(str):
     __slots__ = ()
 
 
-class MatchingEncoder:
+class MatchingEncoder(TextEncoder):
     """An encoder whose sets include special and unknown tokens; a text without other tokens is an empty set.
 
     >>> import softset
@@ -236,12 +236,14 @@ class MatchingEncoder:
 
     def encode(self, texts: Sequence[str], *, progress: Progress | None = None) -> TokenSets:
         """Return the sets of texts; surrounding spaces are removed, because some tokenizers add them to a word."""
-        sets = self.encoder.encode([text.strip() for text in texts], progress=progress)
+        return super().encode([text.strip() for text in texts], progress=progress)
+
+    def _encode(self, texts: Sequence[str], progress: Progress | None) -> TokenSets:
+        sets = self.encoder.encode(texts, progress=progress)
         return replace(_with_special_tokens(sets, self.special_tokens), signature=self.signature)
 
-    def embed(self, texts: Sequence[str], *, progress: Progress | None = None) -> np.ndarray:
-        """Return the encoder's pooled vectors."""
-        return self.encoder.embed(texts, progress=progress)
+    def _embed(self, texts: Sequence[str]) -> np.ndarray:
+        return self.encoder.embed(texts)
 
 
 def _with_special_tokens(sets: TokenSets, special_tokens: frozenset[str]) -> TokenSets:

@@ -4,18 +4,17 @@ import hashlib
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
-from itertools import islice
 from math import log
 from typing import Any, Unpack
 
 import numpy as np
 
-from softset.encoders.base import TEXTS_PER_BLOCK, Encoder
+from softset.encoders.base import TextEncoder
 from softset.encoders.loading import EncoderOptions, load_encoder
 from softset.encoders.signature import format_signature, parse_signature
-from softset.encoders.texts import check_texts, iter_items
+from softset.encoders.texts import check_texts
 from softset.encoders.tokensets import TokenSets
 from softset.errors import FileError, InputError
 from softset.io.atomic import write_atomically
@@ -52,8 +51,12 @@ class Idf:
         >>> softset.Idf.fit(["A red book.", "A pen."])
         Idf(2 texts, 5 tokens)
         """
-        batches = [texts] if isinstance(texts, TokenSets) else _batches(texts, load_encoder(model, **options))
-        idf = cls.count(batches)
+        if isinstance(texts, TokenSets):
+            parts: Iterable[TokenSets] = [texts]
+        else:
+            encoder = load_encoder(model, **options)
+            parts = encoder.stream(texts) if isinstance(encoder, TextEncoder) else [encoder.encode(check_texts(texts))]
+        idf = cls.count(parts)
         if not idf.documents:
             raise InputError("idf needs at least one text to be fitted on")
         return idf
@@ -127,14 +130,6 @@ class Idf:
 
     def __repr__(self) -> str:
         return f"Idf({counted(self.documents, 'text')}, {counted(len(self.counts), 'token')})"
-
-
-def _batches(texts: Iterable[str], encoder: Encoder) -> Iterator[TokenSets]:
-    """Yield the token sets of texts; memory holds one batch."""
-    iterator, done = iter_items(texts, "texts"), 0
-    while batch := check_texts(islice(iterator, TEXTS_PER_BLOCK), done):
-        yield encoder.encode(batch)
-        done += len(batch)
 
 
 def _is_count(value: Any, limit: int) -> bool:
