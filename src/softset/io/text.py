@@ -1,8 +1,9 @@
-"""Short helpers for messages: printable text, counted nouns, the first line of an error, unknown options."""
+"""Short helpers for messages: printable text, counted nouns, errors of libraries, unknown options."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
-from softset.errors import InputError
+from softset.errors import FileError, InputError, SoftsetError
 
 
 def printable(text: str) -> str:
@@ -16,6 +17,17 @@ def printable(text: str) -> str:
 def first_line(error: BaseException) -> str:
     """Return the first line of an error's message, or the name of its class if the message is empty."""
     return (str(error).strip() or type(error).__name__).splitlines()[0]
+
+
+@contextmanager
+def translate_errors(problem: str, advice: str) -> Iterator[None]:
+    """Turn any error of a library into a FileError of one sentence; the libraries have no common error class."""
+    try:
+        yield
+    except (SoftsetError, MemoryError):
+        raise
+    except Exception as error:
+        raise FileError(f"{problem} ({first_line(error)[:300]}): {advice}") from error
 
 
 def counted(n: int, noun: str) -> str:

@@ -63,7 +63,7 @@ def test_invalid_rows_are_reported_or_skipped(content: bytes, reason: str, sente
         (b"1 2\na " + ONE + b"b " + ONE, "says 1 rows of 2 numbers, but more bytes follow"),
         (b"1 2\na " + ONE + b"\n\n", "but more bytes follow"),
         (b"1 2\n" + b"\0" * 1_200, "has no space in 1,200 bytes of row 1, but a word has at most 1,000"),
-        (b"1 2\n" + b"\0" * 1_200 + b" " + ONE, "has no space in 1,200 bytes of row 1"),
+        (b"1 2\n" + b"\0" * 1_200 + b" " + ONE, "row 1 has a word of more than 1,000 bytes"),
         (b"50000001 2\n\0\0\0", "says 50,000,001 rows, but 1 to 50,000,000 are supported"),
         (b"5 65537\n\0\0\0", "has vectors of 65,537 dimensions"),
     ],

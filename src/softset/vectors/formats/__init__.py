@@ -88,7 +88,7 @@ def _detect_format(name: str, head: bytes) -> str:
     if head[257:262] == b"ustar":
         raise FileError(f"{name} is a tar archive: extract it first, and read the file of vectors")
     line, _, rows = head.partition(b"\n")
-    if parse_header(name, line) and not _is_text(rows):
+    if parse_header(line) and not _is_text(rows):
         return "word2vec-binary"
     if _is_text(head):
         return "text"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from softset.errors import FileError
 from softset.io.arrays import Tensor, map_tensors, read_array
-from softset.vectors.formats.checks import Block, RowChecker, VectorStream, check_dimensions, rows_per_block
-from softset.vectors.formats.streams import FileStream, open_stream
+from softset.vectors.formats.checks import Block, RowChecker, VectorStream, rows_per_block
+from softset.vectors.formats.streams import open_stream
 
 MAX_SAFETENSORS_HEADER = 100_000_000  # the limit of the safetensors library
 WORD_SUFFIXES = (".txt", ".words", ".vocab")
@@ -42,10 +42,9 @@ def _with_words(
         raise FileError(f"{path} holds an array of shape {shape}, but shape (words, dimensions) was expected")
     if table.values.dtype.kind not in "fiu":
         raise FileError(f"{path} holds {table.type} values, but real numbers such as float32 were expected")
-    check_dimensions(str(path), shape[1])
-    stream = open_stream(_find_words_file(path) if words is None else words)
-    checker = RowChecker(str(path), skip_bad=skip_bad, words_name=stream.name)
-    return checker.stream(kind, shape[1], shape[0], _blocks(path, table, stream, checker))
+    words = _find_words_file(path) if words is None else words
+    checker = RowChecker(str(path), skip_bad=skip_bad, words_name=os.fspath(words))
+    return checker.stream(kind, shape[1], shape[0], _blocks(path, table, words, checker))
 
 
 def _find_words_file(path: Path) -> Path:
@@ -58,14 +57,14 @@ def _find_words_file(path: Path) -> Path:
     )
 
 
-def _blocks(path: Path, table: Tensor, stream: FileStream, checker: RowChecker) -> Iterator[Block]:
+def _blocks(path: Path, table: Tensor, words: str | os.PathLike[str], checker: RowChecker) -> Iterator[Block]:
     rows, dimensions = table.values.shape
     size, count = rows_per_block(dimensions), 0
-    with stream:
-        words = (line.removesuffix(b"\r") for _, line in stream.lines())
-        while count < rows and (block_words := list(islice(words, min(size, rows - count)))):
+    with open_stream(words) as stream:
+        lines = (line.removesuffix(b"\r") for _, line in stream.lines())
+        while count < rows and (block_words := list(islice(lines, min(size, rows - count)))):
             start, count = count, count + len(block_words)
             yield checker.check(range(start + 1, count + 1), block_words, table.take(slice(start, count)))
-        count += sum(1 for _ in words)
+        count += sum(1 for _ in lines)
     if count != rows:
-        raise FileError(f"{stream.name} has {count:,} words, but {path} has {rows:,} rows; each row needs one word")
+        raise FileError(f"{words} has {count:,} words, but {path} has {rows:,} rows; each row needs one word")

@@ -14,7 +14,7 @@ from softset.vectors.formats.text import parse_header
 def read_binary(stream: FileStream, *, skip_bad: bool) -> VectorStream:
     """Read the rows of a binary file; there may be a line feed before each word, as the original program writes."""
     line, line_feed, _ = stream.peek(64)[:64].partition(b"\n")
-    header = parse_header(stream.name, line) if line_feed else None
+    header = parse_header(line) if line_feed else None
     if not header:
         raise FileError(
             f"{stream.name} begins with {quoted(line)}, but a binary word2vec file begins with a line of two numbers: "
@@ -42,24 +42,19 @@ def _rows(stream: FileStream, count: int, dimensions: int) -> Iterator[tuple[byt
     data, start, size = b"", 0, 4 * dimensions
     for row in range(1, count + 1):
         while (space := data.find(b" ", start)) < 0 or space + 1 + size > len(data):
-            _check_word(stream.name, row, (space if space >= 0 else len(data)) - start)
+            if space < 0 and len(data) - start > MAX_WORD_BYTES + 1:
+                raise FileError(
+                    f"{stream.name} has no space in {len(data) - start:,} bytes of row {row:,}, but a word has at most "
+                    f"{MAX_WORD_BYTES:,} bytes; is this a binary word2vec file?"
+                )
             chunk = stream.read(CHUNK_BYTES)
             if not chunk:
                 raise FileError(f"{stream.name} ends inside row {row:,} of {count:,}: download it again")
             data, start = data[start:] + chunk, 0
-        _check_word(stream.name, row, space - start)
         yield data[start:space].removeprefix(b"\n"), data[space + 1 : space + 1 + size]
         start = space + 1 + size
     if (data[start:] or stream.read(1)) not in (b"", b"\n") or stream.read(1):
         raise FileError(
             f"the header of {stream.name} says {count:,} rows of {dimensions:,} numbers, but more bytes follow; "
             "download the file again, or correct the header"
-        )
-
-
-def _check_word(name: str, row: int, size: int) -> None:
-    if size > MAX_WORD_BYTES + 1:
-        raise FileError(
-            f"{name} has no space in {size:,} bytes of row {row:,}, but a word has at most {MAX_WORD_BYTES:,} bytes; "
-            "is this a binary word2vec file?"
         )

@@ -1,7 +1,7 @@
 """The stream of words and vectors that every reader returns, and the checks that every row must pass."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,11 +54,18 @@ class RowChecker:
         self._seen: dict[str, int] = {}  # the line or row number of each word
 
     def stream(self, kind: str, dimensions: int, rows: int | None, blocks: Iterator[Block]) -> VectorStream:
-        """Return the stream of all blocks that are not empty."""
+        """Return the stream of all blocks that are not empty; reject impossible numbers of rows and dimensions."""
+        if not 1 <= dimensions <= MAX_DIMENSIONS:
+            raise FileError(
+                f"{self._name} has vectors of {dimensions:,} dimensions, but 1 to {MAX_DIMENSIONS:,} are supported; "
+                "is this a file of words and vectors?"
+            )
+        if rows is not None and not 1 <= rows <= MAX_ROWS:
+            raise FileError(f"the header of {self._name} says {rows:,} rows, but 1 to {MAX_ROWS:,} are supported")
         return VectorStream(kind, dimensions, rows, filter(lambda block: block[0], blocks), self.skipped)
 
     def check(
-        self, numbers: Sequence[int], words: Sequence[bytes], vectors: np.ndarray, faults: Mapping[int, Fault] = {}
+        self, numbers: Sequence[int], words: Sequence[bytes], vectors: np.ndarray, faults: Sequence[Fault | None] = ()
     ) -> Block:
         """Return the valid rows (b, d) of a block as float32 with their words.
 
@@ -70,7 +77,8 @@ class RowChecker:
         texts: list[str] = []
         positions: list[int] = []
         for position, (number, word) in enumerate(zip(numbers, words, strict=True)):
-            fault = faults.get(position) or self._find_fault(number, word, finite=bool(finite[position]))
+            fault = faults[position] if faults else None
+            fault = fault or self._find_fault(number, word, finite=bool(finite[position]))
             if fault is None:
                 texts.append(word.decode())
                 positions.append(position)
@@ -86,10 +94,7 @@ class RowChecker:
     def _find_fault(self, number: int, word: bytes, *, finite: bool) -> Fault | None:
         label = f"{self._word_label} {number}"
         if len(word) > MAX_WORD_BYTES:
-            raise FileError(
-                f"{label} has a word of {len(word):,} bytes, but the limit is {MAX_WORD_BYTES:,}: is this a file of "
-                "words and vectors?"
-            )
+            raise FileError(f"{label} has a word of more than {MAX_WORD_BYTES:,} bytes: is this a file of vectors?")
         try:
             text = word.decode()
         except UnicodeDecodeError:
@@ -107,15 +112,6 @@ class RowChecker:
 def rows_per_block(dimensions: int) -> int:
     """Return the number of rows that readers put into a block."""
     return max(1, min(BLOCK_ROWS, BLOCK_NUMBERS // dimensions))
-
-
-def check_dimensions(name: str, dimensions: int) -> None:
-    """Raise FileError for an impossible number of dimensions."""
-    if not 1 <= dimensions <= MAX_DIMENSIONS:
-        raise FileError(
-            f"{name} has vectors of {dimensions:,} dimensions, but 1 to {MAX_DIMENSIONS:,} are supported; "
-            "is this a file of words and vectors?"
-        )
 
 
 def quoted(word: bytes) -> str:

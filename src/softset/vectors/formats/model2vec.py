@@ -10,8 +10,8 @@ import numpy as np
 from softset.errors import FileError
 from softset.io.arrays import Tensor, map_tensors
 from softset.io.json_files import read_limited
-from softset.io.text import first_line
-from softset.vectors.formats.checks import Block, RowChecker, VectorStream, check_dimensions, rows_per_block
+from softset.io.text import translate_errors
+from softset.vectors.formats.checks import Block, RowChecker, VectorStream, rows_per_block
 from softset.vectors.formats.streams import check_decoded_size
 
 Tokens = list[tuple[int, str]]  # token ids and tokens
@@ -29,7 +29,6 @@ def read_model2vec(folder: Path, *, skip_bad: bool) -> VectorStream:
     if not tokens:
         raise FileError(f"{folder / 'tokenizer.json'} has no token that is a word")
     vectors = _read_rows(model, np.array([token_id for token_id, _ in tokens]))
-    check_dimensions(str(model), vectors.shape[1])
     checker = RowChecker(str(model), skip_bad=skip_bad, unit="token")
     return checker.stream("model2vec", vectors.shape[1], len(tokens), _blocks(tokens, vectors, checker))
 
@@ -96,12 +95,8 @@ def open_tokenizer(path: Path) -> Any:
     """Return the tokenizer of a tokenizer.json."""
     from tokenizers import Tokenizer
 
-    try:
+    with translate_errors(f"{path} is not a valid tokenizer", "save the model again"):
         return Tokenizer.from_buffer(read_limited(path))
-    except FileError:
-        raise
-    except Exception as error:  # the library raises nothing more specific
-        raise FileError(f"{path} is not a valid tokenizer ({first_line(error)[:200]}): save the model again") from error
 
 
 def _words(tokenizer: Any) -> Tokens:
@@ -117,17 +112,13 @@ def _words(tokenizer: Any) -> Tokens:
     if isinstance(tokenizer.decoder, decoders.ByteLevel):  # "ĠcafÃ©" is " café"; a part of a character is not a word
         decoded = [(token_id, tokenizer.decoder.decode([token])) for token_id, token in tokens]
         tokens = [(token_id, token) for token_id, token in decoded if "\ufffd" not in token]
-    # A WordPiece vocabulary marks only continuations ("##ing"); "Ġ" is an ordinary letter there.
+    # A WordPiece vocabulary marks only continuations ("##ing"); "Ġ" is an ordinary letter there. Of a word that exists
+    # with and without the mark of a word's start, the marked token is used.
     if not isinstance(tokenizer.model, models.WordPiece):
-        tokens = _strip_word_starts(tokens)
+        marked = {token[1:] for _, token in tokens if token.startswith(WORD_STARTS)}
+        tokens = [
+            (token_id, token[1:] if token.startswith(WORD_STARTS) else token)
+            for token_id, token in tokens
+            if token.startswith(WORD_STARTS) or token not in marked
+        ]
     return [(token_id, token) for token_id, token in tokens if token.strip() and not token.startswith("##")]
-
-
-def _strip_word_starts(tokens: Tokens) -> Tokens:
-    """Remove the mark of a word's start; tokens without it are omitted if the same word exists with it."""
-    marked = {token[1:] for _, token in tokens if token.startswith(WORD_STARTS)}
-    return [
-        (token_id, token[1:] if token.startswith(WORD_STARTS) else token)
-        for token_id, token in tokens
-        if token.startswith(WORD_STARTS) or token not in marked
-    ]

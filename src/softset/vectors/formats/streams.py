@@ -73,10 +73,8 @@ class FileStream(io.BufferedReader):
         """Yield the line numbers, from 1, and the lines without their line feed."""
         if self.peek(3)[:3] == b"\xef\xbb\xbf":  # the byte order mark that some editors write before UTF-8
             self.read(3)
-        number = 0
-        while line := self.readline(MAX_LINE_BYTES + 2):
-            number += 1
-            line = line.removesuffix(b"\n")
+        for number, whole in enumerate(iter(lambda: self.readline(MAX_LINE_BYTES + 2), b""), 1):
+            line = whole.removesuffix(b"\n")
             if len(line) > MAX_LINE_BYTES:
                 raise FileError(
                     f"{self.name}, line {number} is longer than {MAX_LINE_BYTES:,} bytes: is this a text file?"

@@ -2,19 +2,20 @@
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import chain, islice
 
 import numpy as np
 
 from softset.errors import FileError
 from softset.vectors.formats import checks
-from softset.vectors.formats.checks import Block, Fault, RowChecker, VectorStream, check_dimensions, quoted
+from softset.vectors.formats.checks import Block, Fault, RowChecker, VectorStream, quoted
 from softset.vectors.formats.streams import FileStream
 
 Line = tuple[int, bytes]  # the line number and the line
+Row = tuple[int, bytes, list[float], Fault | None]  # the line number, the word, its numbers
 HEADER = re.compile(rb"[ \t]*([0-9]{1,18})[ \t]+([0-9]{1,18})\s*")
 LINES_AHEAD = 16  # lines that are inspected to find the number of dimensions
-BATCH_BYTES = 8 << 20
 
 
 def read_text(stream: FileStream, *, skip_bad: bool) -> VectorStream:
@@ -23,7 +24,7 @@ def read_text(stream: FileStream, *, skip_bad: bool) -> VectorStream:
     first = next(lines, None)
     if first is None:
         raise FileError(f"{stream.name} is empty, but lines with a word and its numbers were expected")
-    header = parse_header(stream.name, first[1])
+    header = parse_header(first[1])
     if header:
         dimensions = header[1]
         expected = f"the header says {dimensions}"
@@ -37,16 +38,10 @@ def read_text(stream: FileStream, *, skip_bad: bool) -> VectorStream:
     return checker.stream("text", dimensions, rows, blocks)
 
 
-def parse_header(name: str, line: bytes) -> tuple[int, int] | None:
+def parse_header(line: bytes) -> tuple[int, int] | None:
     """Return the numbers of rows and dimensions from a header line, or None if the line is not a header."""
     match = HEADER.fullmatch(line)
-    if not match:
-        return None
-    rows, dimensions = int(match[1]), int(match[2])
-    check_dimensions(name, dimensions)
-    if not 1 <= rows <= checks.MAX_ROWS:
-        raise FileError(f"the header of {name} says {rows:,} rows, but 1 to {checks.MAX_ROWS:,} are supported")
-    return rows, dimensions
+    return (int(match[1]), int(match[2])) if match else None
 
 
 def _count_dimensions(name: str, lines: list[Line]) -> tuple[int, int]:
@@ -55,7 +50,6 @@ def _count_dimensions(name: str, lines: list[Line]) -> tuple[int, int]:
     dimensions = len(line.split()) - 1
     if not dimensions:
         raise FileError(f"{name}, line {number} is {quoted(line)}, but a word and its numbers were expected")
-    check_dimensions(name, dimensions)
     return dimensions, number
 
 
@@ -75,20 +69,12 @@ def _is_number(field: bytes) -> bool:
 def _blocks(
     stream: FileStream, lines: Iterator[Line], rows: int | None, dimensions: int, expected: str, checker: RowChecker
 ) -> Iterator[Block]:
+    count, size, counted_lines = 0, checks.rows_per_block(dimensions), islice(lines, rows)
     with stream:
-        count = 0
-        for batch in _batches(islice(lines, rows), checks.rows_per_block(dimensions)):
-            words, values, faults = [], [], {}
-            for position, (number, line) in enumerate(batch):
-                try:
-                    word, numbers = _parse_line(line, dimensions)
-                except ValueError:
-                    faults[position] = _find_fault(f"{stream.name}, line {number}", line, dimensions, expected)
-                    word, numbers = b"", [0.0] * dimensions
-                words.append(word)
-                values.append(numbers)
-            count += len(batch)
-            yield checker.check([number for number, _ in batch], words, np.array(values), faults)
+        while block := [_parse_line(stream.name, line, dimensions, expected) for line in islice(counted_lines, size)]:
+            count += len(block)
+            numbers, words, values, faults = zip(*block, strict=True)
+            yield checker.check(numbers, words, np.array(values), faults)
         count += sum(1 for _ in lines)
         if rows is not None and count != rows:
             raise FileError(
@@ -97,30 +83,18 @@ def _blocks(
             )
 
 
-def _batches(lines: Iterator[Line], size: int) -> Iterator[list[Line]]:
-    """Yield lists of up to `size` lines; very long lines make shorter lists, to limit memory."""
-    batch: list[Line] = []
-    batch_bytes = 0
-    for line in lines:
-        batch.append(line)
-        batch_bytes += len(line[1])
-        if len(batch) >= size or batch_bytes >= BATCH_BYTES:
-            yield batch
-            batch, batch_bytes = [], 0
-    if batch:
-        yield batch
-
-
-def _parse_line(line: bytes, dimensions: int) -> tuple[bytes, list[float]]:
-    """Return the word and its numbers; ValueError if the line is not valid."""
+def _parse_line(name: str, numbered: Line, dimensions: int, expected: str) -> Row:
+    """Return the line number, the word, its numbers, and the fault of the line or None."""
+    number, line = numbered
     word, *fields = line.rsplit(None, dimensions)
     # A word with spaces may not end with numbers, as on a line with too many of them: ". . ." and "catch 22 again" are
     # words, but "of 0.1" is not.
-    if len(fields) != dimensions or ((b" " in word or b"\t" in word) and _has_only_numbers_after_word(word)):
-        raise ValueError("wrong number of fields")
-    if b"_" in line and any(b"_" in field for field in fields):
-        raise ValueError("underscore in a number")
-    return word, list(map(float, fields))
+    valid = len(fields) == dimensions and not ((b" " in word or b"\t" in word) and _has_only_numbers_after_word(word))
+    if valid and not (b"_" in line and any(b"_" in field for field in fields)):
+        with suppress(ValueError):
+            # A word that is too long is rejected later; the rest of it would only take memory.
+            return number, word[: checks.MAX_WORD_BYTES + 1], list(map(float, fields)), None
+    return number, b"", [0.0] * dimensions, _find_fault(f"{name}, line {number}", line, dimensions, expected)
 
 
 def _find_fault(place: str, line: bytes, dimensions: int, expected: str) -> Fault:
