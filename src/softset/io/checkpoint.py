@@ -79,8 +79,7 @@ class PartFolder:
     def locked(self, made_by: Mapping[str, Any]) -> Iterator[None]:
         """Start a run or continue one; no other process can write to the folder meanwhile.
 
-        Args:
-            made_by: what the parts depend on, such as the signature of a metric and the checksums of the input.
+        The parts depend on `made_by`, such as the signature of a metric and the checksums of the input.
         """
         self._check(made_by)
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -130,12 +129,10 @@ class PartFolder:
 def checkpoint(
     folder: str | os.PathLike[str] | None, made_by: Mapping[str, Any], *, resume: bool = False
 ) -> Iterator[PartFolder | None]:
-    """Keep the finished parts of a run in a folder until the block ends without an error.
+    """Keep the finished parts of a run in a folder, if one is given, until the block ends without an error.
 
-    Args:
-        folder: None keeps no parts.
-        made_by: what the parts depend on; a run is continued only if it is the same.
-        resume: continue an interrupted run; otherwise its folder is an error.
+    With `resume` an interrupted run is continued, if the parts depend on the same `made_by`; otherwise its folder is an
+    error.
     """
     if folder is None:
         yield None
@@ -159,12 +156,7 @@ def load_or_compute(parts: PartFolder | None, key: str, compute: Callable[[], An
 
 
 class ResumableRows:
-    """The finished rows of a `resumable_file`.
-
-    Attributes:
-        rows: the number of finished rows.
-        counts: totals over these rows, as given to `append`.
-    """
+    """The finished rows of a `resumable_file`: their number `rows`, and `counts`, the totals given to `append`."""
 
     def __init__(self, parts: PartFolder) -> None:
         self._parts = parts

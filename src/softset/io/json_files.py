@@ -20,31 +20,21 @@ def read_limited(path: str | os.PathLike[str]) -> bytes:
 
 
 def read_json(
-    path: str | os.PathLike[str],
-    kind: str | None = None,
-    *,
-    remedy: str = "save it again",
-    missing_ok: bool = False,
+    path: str | os.PathLike[str], kind: str | None = None, *, remedy: str = "save it again", missing_ok: bool = False
 ) -> dict[str, Any]:
-    """Return the JSON object that a file holds.
+    """Return the JSON object that a file holds; raise FileError if it is too large, is not JSON, or is of another kind.
 
-    Args:
-        path: the file.
-        kind: the value that the key "softset" must have; None accepts any JSON object.
-        remedy: what to do about a damaged file; the end of the error message.
-        missing_ok: return an empty object if the file does not exist, instead of raising FileNotFoundError.
-
-    Raises:
-        FileError: the file is too large, is not JSON, or holds another kind of object.
+    With a `kind`, the key "softset" must have this value. The error message ends with the `remedy` for a damaged file.
+    With `missing_ok`, a file that does not exist is an empty object.
     """
     try:
-        content = json.loads(read_limited(path))
-    except FileError:
-        raise
+        data = read_limited(path)
     except FileNotFoundError:
         if missing_ok:
             return {}
         raise
+    try:
+        content = json.loads(data)
     except (ValueError, RecursionError) as error:
         raise FileError(f"{path} is not a complete JSON file ({error}): {remedy}") from error
     if not isinstance(content, dict):

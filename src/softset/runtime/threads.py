@@ -11,15 +11,15 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import lru_cache, wraps
+from functools import lru_cache
 from threading import Lock
-from typing import ParamSpec, TypeVar
+from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
 from softset.errors import InputError
 
-Parameters = ParamSpec("Parameters")
+Function = TypeVar("Function", bound=Callable[..., Any])
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 
@@ -52,10 +52,7 @@ def _one_blas_thread() -> Iterator[int]:
 
 @lru_cache(1)
 def _blas_libraries(modules: int) -> ThreadpoolController:  # noqa: ARG001 (the key of the cache)
-    """Return a controller of the loaded BLAS libraries.
-
-    The search takes a millisecond, so it is repeated only after an import: `modules` is the number of imported modules.
-    """
+    """Return a controller of the loaded BLAS libraries; the search takes 1 ms, so only an import repeats it."""
     return ThreadpoolController().select(user_api="blas")
 
 
@@ -102,15 +99,9 @@ def parallel_map(function: Callable[[Job], Result], jobs: Iterable[Job], threads
                 future.cancel()
 
 
-def on_one_thread(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+def on_one_thread(function: Function) -> Function:
     """Limit BLAS to one thread within a function, which on a busy machine is many times as fast."""
-
-    @wraps(function)
-    def limited(*arguments: Parameters.args, **options: Parameters.kwargs) -> Result:
-        with _one_blas_thread():
-            return function(*arguments, **options)
-
-    return limited
+    return _one_blas_thread()(function)
 
 
 def thread_count(threads: int | None) -> int:

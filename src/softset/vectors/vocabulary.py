@@ -158,7 +158,7 @@ class Vocabulary:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, words={len(self)}, dimensions={self.dimensions})"
 
-    def __getitem__(self, text: str | Sequence[str]) -> np.ndarray:
+    def __getitem__(self, text: str | Iterable[str]) -> np.ndarray:
         """Return the vector (d,) of a word or phrase, or the vectors (k, d) of several."""
         if isinstance(text, str):
             return self.vector(self.match(text))
@@ -297,7 +297,7 @@ class Vocabulary:
         >>> Vocabulary.of(["red", "blue"], [[1, 0, 0], [0, 1, 0]]).span(["red", "blue"])
         Subspace(dim=2, ambient=3)
         """
-        return Subspace.span(self[_as_list(texts)])
+        return Subspace.span(np.atleast_2d(self[texts]))
 
     def graded(self, texts: Iterable[str], *, aperture: float = 2.0, weights: Any = None) -> GradedSubspace:
         """Return the graded set of the given words.
@@ -305,8 +305,4 @@ class Vocabulary:
         >>> Vocabulary.of(["red", "blue"], [[1, 0, 0], [0, 1, 0]]).graded(["red", "blue"])
         GradedSubspace(dim=2, ambient=3, trace=1.33)
         """
-        return GradedSubspace.of(self[_as_list(texts)], aperture=aperture, weights=weights)
-
-
-def _as_list(texts: Iterable[str]) -> list[str]:
-    return [texts] if isinstance(texts, str) else list(texts)
+        return GradedSubspace.of(np.atleast_2d(self[texts]), aperture=aperture, weights=weights)

@@ -24,23 +24,10 @@ UNSPACED = (
 INNER_PUNCTUATION = "['\u2019\\-]"  # apostrophes and hyphens
 
 
-def _marks() -> str:
-    """Return all combining marks as the content of a regular expression's character class."""
-    codes = (code for start, stop in MARK_RANGES for code in range(start, stop))
-    ranges: list[list[int]] = []
-    for code in codes:
-        if unicodedata.category(chr(code))[0] != "M":
-            continue
-        if ranges and ranges[-1][1] == code - 1:
-            ranges[-1][1] = code
-        else:
-            ranges.append([code, code])
-    return "".join(f"{chr(first)}-{chr(last)}" for first, last in ranges)
-
-
 # Marks that belong to the preceding letter and that Python's \w does not match: combining accents, and the vowel signs
 # of Hebrew, Arabic, Syriac, Thaana, Tibetan and the Indic scripts.
-MARKS = _marks() + INDIC + JOINERS
+COMBINING = (chr(code) for codes in MARK_RANGES for code in range(*codes) if unicodedata.category(chr(code))[0] == "M")
+MARKS = "".join(COMBINING) + INDIC + JOINERS
 
 
 def _word_pattern(condition: str = "") -> re.Pattern[str]:
