@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,7 @@ from softset.encoders.model_management import import_model, verify_model
 from softset.errors import InputError
 from softset.evaluation.tables import ResultRow, ResultTable
 from softset.io.checkpoint import resumable_file
+from softset.jobs.embedding import build_collection
 from softset.vectors import registry
 from softset.vectors.registry import import_vectors, vectors_folder
 from softset.vectors.storage import MANIFEST
@@ -38,7 +40,7 @@ WRITTEN_BY = {
     ),
     "removal of vectors": ("io.registry:ImportRegistry.remove",),
     "import of a model": ("encoders.model_management:_copy_files",),
-    "word vectors": ("vectors.vocabulary:Vocabulary.save", "vectors.preprocessing:write_whitening"),
+    "word vectors": ("vectors.vocabulary:Vocabulary.save",),
     "build of a collection": (
         "collections.collection:Collection.create", "collections.collection:_write_manifest",
         "collections.segment:write_segment", "collections.segment:_write_blocks",
@@ -65,8 +67,7 @@ ATOMIC_FILES = (
     "similarity.idf:Idf.save",
 )  # fmt: skip
 NOT_KILLED = {
-    "cli.collections:_create_collection": "deletes a collection that it created and refuses",
-    "encoders.model_management:import_model": "downloads to a folder that a later import deletes",
+    "encoders.model_management:_local_folder": "downloads to a folder that a later import deletes",
     "jobs.cluster:_silenced": "opens the null device",
     "jobs.run:_JobWorker._block": "a part of a PartFolder, on Ray; tests/jobs ends workers",
     "jobs.run:_delete_outdated": "deletes parts whose input has changed; tests/jobs",
@@ -252,8 +253,22 @@ def _deletions(folder: Path) -> Writer:
 
 
 def _replacements(folder: Path) -> Writer:
+    """Replace all items, with pyarrow by `build_collection`, as `softset jobs index --replace` does."""
+    vectors = folder / "vectors"
+    if find_spec("pyarrow") is not None:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        items = _items(0, NEW)
+        columns = {"id": [item.id for item in items], "text": [item.text for item in items]}
+        vectors.mkdir()
+        pq.write_table(pa.table({**columns, "vector": list(_rows(NEW, 3))}), vectors / "part-0.parquet")
+
     def replace_items(books: Collection) -> None:
-        books.replace(_items(0, NEW), vectors=_rows(NEW, 3))
+        if vectors.exists():
+            build_collection(vectors, books.folder, model="none", replace=True)
+        else:
+            books.replace(_items(0, NEW), vectors=_rows(NEW, 3))
 
     return _changes("replacement of a collection", folder, OLD, replace_items, repeatable=True)
 

@@ -62,8 +62,8 @@ class Letters(TextEncoder):
             self.signature,
         )
 
-    def _pool(self, sets):
-        return sets.means() * 2
+    def _embed(self, texts):
+        return self._encode(texts, None).means() * 2
 
 
 def assert_same(sets, other):

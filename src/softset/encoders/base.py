@@ -114,11 +114,7 @@ class TextEncoder(Encoder):
 
     def _embed(self, texts: Sequence[str]) -> np.ndarray:
         """Return the pooled vectors of a block of distinct texts."""
-        return self._pool(self._encode(texts, None))
-
-    def _pool(self, sets: TokenSets) -> np.ndarray:
-        """Return the mean vector of each set."""
-        return sets.means()
+        return self._encode(texts, None).means()
 
 
 class WrappedEncoder:
@@ -145,28 +141,21 @@ class WrappedEncoder:
 
 
 def concatenate_blocks(blocks: Iterable[TokenSets]) -> TokenSets:
-    """Concatenate token sets that a generator yields; memory holds the result and one block."""
-    vectors, special_vectors, others = RowBuffer(), RowBuffer(), []
+    """Concatenate token sets that a generator yields; memory holds the vectors of the result and of one block."""
+    vectors, others = RowBuffer(), []
     for block in blocks:
         if (d := vectors.rows.shape[1]) not in (0, block.dimensions):
             raise AmbientError(f"token sets with different dimensions ({d} and {block.dimensions}) cannot be joined")
         vectors.add(block.vectors)
-        if block.special is not None:
-            special_vectors.add(block.special.vectors)
         others.append(_without_vectors(block))
-    sets = TokenSets.concatenate(others)
-    special = None if sets.special is None else replace(sets.special, vectors=special_vectors.rows)
-    return replace(sets, vectors=vectors.rows, special=special)
+    return replace(TokenSets.concatenate(others), vectors=vectors.rows)
 
 
 def _repeat(sets: TokenSets, order: np.ndarray) -> TokenSets:
     """Return the texts in an order with repeats; memory holds the vectors once."""
-    special = None if sets.special is None else _repeat(sets.special, order)
-    repeated = replace(_without_vectors(sets), special=None).take(order)
-    return replace(repeated, vectors=repeat_groups(sets.vectors, sets.offsets, order), special=special)
+    others = _without_vectors(sets).take(order)
+    return replace(others, vectors=repeat_groups(sets.vectors, sets.offsets, order))
 
 
 def _without_vectors(sets: TokenSets) -> TokenSets:
-    """Return the token sets with vectors of dimension 0."""
-    special = None if sets.special is None else _without_vectors(sets.special)
-    return replace(sets, vectors=np.empty((len(sets.vectors), 0), dtype=sets.vectors.dtype), special=special)
+    return replace(sets, vectors=np.empty((len(sets.vectors), 0), dtype=sets.vectors.dtype))

@@ -30,9 +30,6 @@ def split_windows(n: int, size: int, *, causal: bool = False) -> Iterator[Window
     Two neighbours divide their overlap in the middle, so that each token comes from the window where it has more
     context. In a `causal` model, where a token sees only the tokens before it, the earlier window has more context for
     the whole overlap.
-
-    >>> [(w.start, w.stop, w.begin, w.end) for w in split_windows(12, 8)]
-    [(0, 8, 0, 6), (4, 12, 6, 12)]
     """
     step = max(size - size // OVERLAP, 1)
     starts = [*range(0, max(n - size, 0), step), max(n - size, 0)]
@@ -44,9 +41,7 @@ def split_windows(n: int, size: int, *, causal: bool = False) -> Iterator[Window
         begin = end
 
 
-def group_by_length(
-    lengths: Sequence[int] | np.ndarray, max_tokens: int, max_sequences: int | None = None
-) -> Iterator[np.ndarray]:
+def group_by_length(lengths: Sequence[int] | np.ndarray, max_tokens: int) -> Iterator[np.ndarray]:
     """Yield the indices of sequences in batches of at most `max_tokens` padded tokens, shortest sequences first.
 
     A batch has at least one sequence, even if that sequence alone is longer than `max_tokens`.
@@ -54,19 +49,13 @@ def group_by_length(
     order = np.argsort(lengths, kind="stable")
     start = 0
     for stop in range(1, len(order) + 1):
-        last = stop == len(order)
-        full = not last and (stop + 1 - start) * int(lengths[order[stop]]) > max_tokens
-        if last or full or (max_sequences is not None and stop - start >= max_sequences):
+        if stop == len(order) or (stop + 1 - start) * int(lengths[order[stop]]) > max_tokens:
             yield order[start:stop]
             start = stop
 
 
-def parallel_batch_tokens(tokens: int, max_tokens: int) -> int:
-    """Return the tokens per batch that give at least 32 batches, within 64 and `max_tokens`.
-
-    The result does not depend on the number of threads: the composition of a batch can change the last digit of a
-    vector.
-    """
+def tokens_per_batch(tokens: int, max_tokens: int) -> int:
+    """Return the tokens per batch that give at least 32 batches, within 64 and `max_tokens`."""
     return min(max_tokens, max(MIN_BATCH_TOKENS, -(-tokens // MIN_BATCHES)))
 
 

@@ -17,7 +17,6 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from softset.encoders.base import TEXTS_PER_BLOCK, Encoder, Progress, TextEncoder, WrappedEncoder, concatenate_blocks
-from softset.encoders.texts import check_texts, distinct_indices
 from softset.encoders.tokensets import TokenSets
 from softset.encoders.tokensets_file import arrays_from_sets, sets_from_arrays
 from softset.errors import FileError, InputError
@@ -69,16 +68,14 @@ class CachedEncoder(WrappedEncoder, TextEncoder):
     def _encode(self, texts: Sequence[str], progress: Progress | None) -> TokenSets:
         return self._cached("sets", texts, self.encoder.encode, progress)
 
-    def embed(self, texts: Sequence[str], *, progress: Progress | None = None) -> np.ndarray:
-        """Return one pooled vector per text, (n, d), of the wrapped encoder; cached apart from the token sets."""
+    def _embed(self, texts: Sequence[str]) -> np.ndarray:
+        """Return the pooled vectors of the wrapped encoder, which are cached apart from the token sets."""
 
         def embed(block: Sequence[str], *, progress: Progress | None) -> TokenSets:
-            pooled, zeros = self.encoder.embed(block, progress=progress), np.zeros(len(block), dtype=np.int64)
-            return TokenSets(pooled, np.arange(len(block) + 1), None, None, None, zeros, zeros)
+            pooled = self.encoder.embed(block, progress=progress)
+            return TokenSets.from_arrays(pooled[:, None], dimensions=self.dimensions)
 
-        checked = check_texts(texts)
-        index = distinct_indices(checked)
-        return self._cached("pooled", list(index), embed, progress).vectors[[index[text] for text in checked]]
+        return self._cached("pooled", texts, embed, None).vectors
 
     def _cached(self, kind: str, texts: Sequence[str], encode: EncodeBlock, progress: Progress | None) -> TokenSets:
         """Return the token sets of distinct texts; memory holds the result and one block of entries."""
@@ -156,7 +153,8 @@ class _CacheFile:
                     entries[key] = sets
                     stale += [(now, key)] if used < now else []
             if stale or damaged:
-                with _transaction(db):
+                with db:  # commits, or rolls back on an error
+                    db.execute("BEGIN IMMEDIATE")
                     db.executemany("DELETE FROM texts WHERE key = ?", damaged)
                     db.executemany("UPDATE texts SET used = ? WHERE key = ?", stale)
         return entries, len(damaged)
@@ -164,7 +162,8 @@ class _CacheFile:
     def write(self, entries: Mapping[bytes, TokenSets]) -> None:
         """Store all entries or none, and delete the least recently used texts if the cache exceeds its limit."""
         packed = [(key, _pack(sets)) for key, sets in entries.items()]
-        with self._connect() as db, _transaction(db):
+        with self._connect() as db, db:
+            db.execute("BEGIN IMMEDIATE")
             now = (_last_use(db) // 2 + 1) * 2
             for key, data in packed:
                 if len(data) > min(self._limit, MAX_ROW_BYTES):
@@ -196,13 +195,6 @@ class _CacheFile:
         except (sqlite3.Error, ValueError, TypeError) as error:  # the last two: damaged names and numbers
             remedy = "check that its folder is writable and the disk has space, or delete this file"
             raise FileError(f"the cache {self._path} cannot be used ({error}): {remedy}") from error
-
-
-@contextmanager
-def _transaction(db: sqlite3.Connection) -> Iterator[None]:
-    with db:  # commits, or rolls back on an error
-        db.execute("BEGIN IMMEDIATE")
-        yield
 
 
 def _last_use(db: sqlite3.Connection) -> int:

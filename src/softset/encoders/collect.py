@@ -24,72 +24,64 @@ class RowCollector:
 
     def __init__(
         self,
-        texts: Sequence[TokenizedText],
+        texts: Sequence[str],
+        tokenized: Sequence[TokenizedText],
         windows: Sequence[Sequence[Window]],
         tokenizer: Tokenizer,
         dimensions: int,
         *,
         special_tokens: bool,
     ) -> None:
-        self._texts, self._windows, self._tokenizer = texts, windows, tokenizer
-        added = len(tokenizer.prefix) + len(tokenizer.suffix)
-        self._begins = np.cumsum([0, *(plan[-1].stop + added for plan in windows)], dtype=np.int64)
-        self._in_set = self._members(special_tokens)
+        self._tokenized, self._windows = tokenized, windows
+        self._before, self._after = (
+            string_array([name for _, name in special]) for special in (tokenizer.prefix, tokenizer.suffix)
+        )
+        described = [self._describe(*text, special_tokens) for text in zip(texts, tokenized, windows, strict=True)]
+        self._begins = np.cumsum([0, *(len(tokens) for tokens, _, _ in described)], dtype=np.int64)
+        no_rows = (string_array([]), np.zeros((0, 2), dtype=np.int32), np.zeros(0, dtype=bool))
+        self._tokens, self._spans, self._in_set = map(np.concatenate, zip(no_rows, *described, strict=True))
         self._target = np.where(self._in_set, np.cumsum(self._in_set), np.cumsum(~self._in_set)) - 1
         members = int(self._in_set.sum())
         self._vectors = np.empty((members, dimensions), dtype=np.float32)
         self._others = np.empty((len(self._in_set) - members, dimensions), dtype=np.float32)
 
-    def _members(self, special_tokens: bool) -> np.ndarray:
-        """Return which rows are in the set of their text; the set of a text without known tokens is empty."""
-        members = np.zeros(int(self._begins[-1]), dtype=bool)
-        first = len(self._tokenizer.prefix)
-        for index, (text, plan) in enumerate(zip(self._texts, self._windows, strict=True)):
-            rows = members[self._begins[index] : self._begins[index + 1]]
-            known = text.known[: plan[-1].stop]
-            rows[:] = special_tokens and bool(known.any())
-            rows[first : first + len(known)] = known
-        return members
+    def _describe(
+        self, text: str, tokenized: TokenizedText, plan: Sequence[Window], special_tokens: bool
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the tokens and spans of all rows of a text, and which are in its set: none if no token is known."""
+        n, before, after = plan[-1].stop, len(self._before), len(self._after)
+        spans = np.zeros((before + n + after, 2), dtype=np.int32)
+        spans[before : before + n], spans[before + n :] = tokenized.spans[:n], len(text)
+        known = tokenized.known[:n]
+        in_set = np.full(len(spans), special_tokens and bool(known.any()))
+        in_set[before : before + n] = known
+        return np.concatenate([self._before, tokenized.tokens[:n], self._after]), spans, in_set
 
     def add(self, index: int, window: Window, vectors: np.ndarray) -> None:
         """Copy the used rows of a window of text `index` from its vectors (L, d), special tokens included.
 
         Different windows fill different rows, so several threads may call this at the same time.
         """
-        plan, before = self._windows[index], len(self._tokenizer.prefix)
+        plan, before = self._windows[index], len(self._before)
         begin = 0 if window is plan[0] else before + window.begin
-        end = before + window.end + (len(self._tokenizer.suffix) if window is plan[-1] else 0)
+        end = before + window.end + (len(self._after) if window is plan[-1] else 0)
         rows = slice(int(self._begins[index]) + begin, int(self._begins[index]) + end)
         used = vectors[begin - window.start : end - window.start]
         in_set, target = self._in_set[rows], self._target[rows]
         self._vectors[target[in_set]] = used[in_set]
         self._others[target[~in_set]] = used[~in_set]
 
-    def token_sets(self, texts: Sequence[str], signature: str) -> TokenSets:
+    def token_sets(self, signature: str) -> TokenSets:
         """Return the token sets, after all windows were added."""
-        tokens, spans = self._describe_rows(texts)
-        lengths = [plan[-1].stop for plan in self._windows]
-        pairs = list(zip(self._texts, lengths, strict=True))
+        tokens, spans = self._tokens, self._spans
+        pairs = [(text, plan[-1].stop) for text, plan in zip(self._tokenized, self._windows, strict=True)]
         unknown = np.array([text.unknown[:n].sum() for text, n in pairs], dtype=np.int64)
         truncated = np.array([text.known[n:].sum() for text, n in pairs], dtype=np.int64)
-        zeros = np.zeros(len(texts), dtype=np.int64)
+        zeros = np.zeros(len(pairs), dtype=np.int64)
         inside, outside = self._in_set, ~self._in_set
         offsets, other_offsets = (np.concatenate([[0], np.cumsum(rows)])[self._begins] for rows in (inside, outside))
         special = TokenSets(self._others, other_offsets, tokens[outside], spans[outside], None, zeros, zeros, signature)
         return TokenSets(self._vectors, offsets, tokens[inside], spans[inside], special, truncated, unknown, signature)
-
-    def _describe_rows(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the tokens and spans of all rows; special tokens have empty spans at the start or end of the text."""
-        before = string_array([name for _, name in self._tokenizer.prefix])
-        after = string_array([name for _, name in self._tokenizer.suffix])
-        tokens, spans = np.empty(len(self._in_set), dtype=object), np.zeros((len(self._in_set), 2), dtype=np.int32)
-        for index, (text, tokenized) in enumerate(zip(texts, self._texts, strict=True)):
-            n = self._windows[index][-1].stop
-            first = int(self._begins[index]) + len(before)
-            names = np.concatenate([before, tokenized.tokens[:n], after])
-            tokens[first - len(before) : first + n + len(after)] = names
-            spans[first : first + n], spans[first + n : first + n + len(after)] = tokenized.spans[:n], len(text)
-        return tokens, spans
 
 
 def merge_words(sets: TokenSets, texts: Sequence[str]) -> TokenSets:
@@ -119,11 +111,7 @@ def merge_words(sets: TokenSets, texts: Sequence[str]) -> TokenSets:
 
 
 def _word_groups(text: str, spans: np.ndarray) -> list[tuple[int, int, int]]:
-    """Return the first sub-word, the beginning and the end of each word.
-
-    Sub-words of one character belong together. The span of a word covers all of it, even if the tokenizer skips an
-    accent.
-    """
+    """Return the first sub-word, the beginning and the end of each word, with accents that the tokenizer skips."""
     words = iter(SPACED_WORD.finditer(text))
     word = next(words, None)
     groups: list[tuple[int, int, int]] = []

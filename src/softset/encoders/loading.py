@@ -2,7 +2,6 @@
 
 import errno
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
@@ -35,31 +34,6 @@ class EncoderOptions(TypedDict, total=False):
     dtype: str | None
     cache: str | os.PathLike[str] | None
     cache_limit: int
-
-
-@dataclass(frozen=True)
-class LoadOptions:
-    """The options of `load_encoder`, after validation."""
-
-    pipeline: PipelineOptions
-    layer: Layer
-    threads: int
-    device: str | None
-    dtype: str | None
-
-    def reject(self, subject: str, *names: str) -> None:
-        """Raise InputError if one of these options was given, because it would have no effect."""
-        is_set = {
-            "layer": self.layer not in ("last", -1),
-            "device": self.device is not None,
-            "dtype": self.dtype is not None,
-            "special_tokens": self.pipeline.special_tokens,
-            "unit": self.pipeline.unit != "token",
-            "max_length": self.pipeline.max_length is not None,
-        }
-        for name in names:
-            if is_set[name]:
-                raise InputError(f"{subject} has no option {name}: leave {name} out")
 
 
 def load_encoder(
@@ -107,8 +81,17 @@ def load_encoder(
     >>> sets.tokens_of(0), sets.tokens_of(1)
     (['a', 'red', 'book', '.'], ['book', '##worm', '##s', '!'])
     """
-    pipeline = PipelineOptions(special_tokens, unit, overflow, max_length, batch_tokens)
-    options = LoadOptions(pipeline, check_layer(layer), thread_count(threads), device, dtype)
+    options = PipelineOptions(
+        special_tokens,
+        unit,
+        overflow,
+        max_length,
+        batch_tokens,
+        check_layer(layer),
+        thread_count(threads),
+        device,
+        dtype,
+    )
     if cache is not None and not isinstance(cache, str | os.PathLike):
         raise InputError(f"cache is {cache!r}, but the path of a folder was expected")
     for label, path in (("model", model), ("cache", cache)):
@@ -130,11 +113,6 @@ def load_installed(name: str, **options: Unpack[EncoderOptions]) -> Encoder:
 
     Collections name their encoder. A collection of another person must not choose which folder is opened or which model
     is downloaded, so the user has to name any other encoder.
-
-    >>> load_installed("roberta-large")
-    Traceback (most recent call last):
-    softset.errors.InputError: 'roberta-large' is neither a bundled nor an imported model: if you trust it, name it \
-yourself (--model, in Python encoder=)
     """
     kind, _, vectors = name.partition(":")
     if kind == "words":
@@ -157,7 +135,7 @@ def _check_path(label: str, path: str) -> None:
         raise InputError(f"the {label} {excerpt(path)} is empty, too long or has an invalid character")
 
 
-def _open_name(name: str, options: LoadOptions) -> Encoder:
+def _open_name(name: str, options: PipelineOptions) -> Encoder:
     kind, _, suffix = name.partition(":")
     if kind == "words":
         return _open_words(vectors_folder(suffix or BUNDLED_WORDS), options)
@@ -165,16 +143,24 @@ def _open_name(name: str, options: LoadOptions) -> Encoder:
         from softset.encoders.sentence_transformers import sentence_encoder
 
         options.reject("a sentence-transformers model by its name", "layer", "device", "dtype")
-        return sentence_encoder(suffix, options=options.pipeline)
+        return sentence_encoder(suffix, options=options)
     folder = model_folder(name)
     if folder is not None:
         return _open_folder(folder, name, options)
     if name.startswith(("/", "./", "../")) or Path(name).exists():  # no hub name begins like this
         return _open_path(Path(name), options)
-    return _open_hub(name, options)
+    from softset.encoders.transformers import open_transformers
+
+    try:
+        return open_transformers(name, None, options)
+    except (FileError, MissingExtraError) as error:
+        known = ", ".join([BUNDLED, "words", *dict(REGISTRY.items())])
+        raise InputError(
+            f"there is no installed model or folder {name!r} (installed: {known}), and no such hub model: {error}"
+        ) from error
 
 
-def _open_path(path: Path, options: LoadOptions) -> Encoder:
+def _open_path(path: Path, options: PipelineOptions) -> Encoder:
     if path.is_dir():
         return _open_folder(path, path.resolve().name, options)
     if path.exists():
@@ -185,7 +171,7 @@ def _open_path(path: Path, options: LoadOptions) -> Encoder:
     raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
 
 
-def _open_words(folder: Path, options: LoadOptions) -> Encoder:
+def _open_words(folder: Path, options: PipelineOptions) -> Encoder:
     from softset.encoders.static import WordsEncoder
     from softset.vectors.vocabulary import Vocabulary
 
@@ -193,47 +179,29 @@ def _open_words(folder: Path, options: LoadOptions) -> Encoder:
     return WordsEncoder(Vocabulary.open(folder), moments=find_moments(folder))
 
 
-def _open_folder(folder: Path, name: str, options: LoadOptions) -> Encoder:
+def _open_folder(folder: Path, name: str, options: PipelineOptions) -> Encoder:
     """Open the folder of a model according to its files."""
     if (folder / "vectors.npy").is_file():
         return _open_words(folder, options)
     kind, identity = model_kind(folder), f"{name}@{checksum(folder)}"
     if kind == "transformers":
-        return _open_transformers(folder, identity, options)
+        from softset.encoders.transformers import open_transformers
+
+        return open_transformers(folder, identity, options)
     if kind == "model2vec":
         from softset.encoders.static import open_model2vec
 
         options.reject("a model2vec model", "layer", "device", "dtype")
-        return open_model2vec(folder, identity, options.pipeline, options.threads)
+        return open_model2vec(folder, identity, options)
     from softset.encoders.onnx import open_onnx
 
     options.reject("an ONNX model", "device", "dtype")
     trusted = folder == model_folder(BUNDLED)
     tokenizer, network = open_onnx(folder, identity, layer=options.layer, threads=options.threads, trusted=trusted)
-    return ContextualEncoder(tokenizer, network, options.pipeline, moments=find_moments(folder))
+    return ContextualEncoder(tokenizer, network, options, moments=find_moments(folder))
 
 
-def _open_transformers(source: Path | str, identity: str | None, options: LoadOptions) -> Encoder:
-    from softset.encoders.transformers import open_transformers
-
-    tokenizer, network = open_transformers(
-        source, identity, layer=options.layer, threads=options.threads, device=options.device, dtype=options.dtype
-    )
-    return ContextualEncoder(tokenizer, network, options.pipeline)
-
-
-def _open_hub(name: str, options: LoadOptions) -> Encoder:
-    """Open a hub model through transformers and its download cache."""
-    try:
-        return _open_transformers(name, None, options)
-    except (FileError, MissingExtraError) as error:
-        known = ", ".join([BUNDLED, "words", *dict(REGISTRY.items())])
-        raise InputError(
-            f"there is no installed model or folder {name!r} (installed: {known}), and no such hub model: {error}"
-        ) from error
-
-
-def _wrap_object(model: Any, options: LoadOptions) -> Encoder:
+def _wrap_object(model: Any, options: PipelineOptions) -> Encoder:
     """Return an encoder of word vectors, a sentence-transformers model, an encoder or a function."""
     from softset.encoders.static import WordsEncoder
     from softset.vectors.vocabulary import Vocabulary
@@ -246,7 +214,7 @@ def _wrap_object(model: Any, options: LoadOptions) -> Encoder:
     if type(model).__module__.partition(".")[0] == "sentence_transformers":
         from softset.encoders.sentence_transformers import sentence_encoder
 
-        return sentence_encoder(model, options=options.pipeline)
+        return sentence_encoder(model, options=options)
     options.reject(label, "special_tokens", "unit", "max_length")
     if isinstance(model, TextEncoder | Encoder):
         return model

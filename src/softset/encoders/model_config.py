@@ -36,8 +36,7 @@ def max_sequence_length(config: Mapping[str, Any], tokenizer_limit: Any = None) 
 
 def resolve_layer(layer: Layer, last: int) -> int:
     """Return the number of a layer, from 0 (the embeddings) to `last`."""
-    number = -1 if (checked := check_layer(layer)) == "last" else checked
-    assert not isinstance(number, str)  # noqa: S101 (for the type checker: "last" is the only string)
+    number = check_layer(layer)
     if isinstance(number, float):
         if not 0 <= number <= 1:
             raise InputError(f"layer {layer} is a fraction, which must be from 0.0 to 1.0; whole numbers go to {last}")
@@ -47,11 +46,11 @@ def resolve_layer(layer: Layer, last: int) -> int:
     return number if number >= 0 else last + 1 + number
 
 
-def check_layer(layer: Any) -> int | float | str:
-    """Return a layer as a number or "last"; reject everything else before a model is opened."""
+def check_layer(layer: Any) -> int | float:
+    """Return a layer as a number, -1 for "last"; reject everything else before a model is opened."""
     if isinstance(layer, str):
         if layer == "last":
-            return layer
+            return -1
         with suppress(ValueError):
             return float(layer) if "." in layer else int(layer)
     elif not isinstance(layer, bool) and isinstance(layer, Real):

@@ -3,34 +3,23 @@
 import re
 import shutil
 import tempfile
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from softset.encoders import models
 from softset.encoders.base import Encoder, Progress
-from softset.encoders.library_errors import translate_errors
 from softset.encoders.loading import load_encoder
-from softset.encoders.models import (
-    BUNDLED,
-    KINDS,
-    MANIFEST,
-    REGISTRY,
-    TEXT_FILES,
-    model_files,
-    model_folder,
-    model_kind,
-    read_licence,
-)
+from softset.encoders.models import MANIFEST, REGISTRY, TEXT_FILES, model_files, model_folder, model_kind, read_licence
 from softset.encoders.signature import parse_signature
 from softset.errors import FileError, InputError, MissingExtraError, SoftsetError
 from softset.io.json_files import read_json
-from softset.io.text import printable
-from softset.vectors import registry
-from softset.vectors.storage import MANIFEST as WORDS_MANIFEST
-from softset.vectors.storage import open_vectors
+from softset.io.manifest import Manifest
+from softset.io.text import printable, translate_errors
+from softset.vectors import registry, storage
 
 SAMPLE = "A red book."
 HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
@@ -60,55 +49,49 @@ def import_model(
         progress: called with the number of copied bytes and of all bytes, after each file.
     """
     REGISTRY.check_name(name, replace=replace)
-    if kind is not None and kind not in KINDS:
-        raise InputError(f"the kind {kind!r} is not known: use {', '.join(KINDS)}")
-    path = Path(source)
-    if path.is_dir():
-        return _import(path, source, name, replace, kind, progress)
-    if path.exists():
-        raise FileError(f"{source} is not a folder: unpack an archive and give the folder of the model")
-    REGISTRY.root.mkdir(parents=True, exist_ok=True)
-    # With the name of an unfinished import, the registry deletes the folder even if this process is killed.
-    with tempfile.TemporaryDirectory(dir=REGISTRY.root, prefix=f"{name}@") as folder:
-        _download(source, Path(folder))
-        return _import(Path(folder), source, name, replace, kind, progress)
-
-
-def _download(name: str, folder: Path) -> None:
-    """Download the safe files of a model on the hub."""
-    if not HUB_NAME.fullmatch(name) or name.endswith((".whl", ".zip", ".gz")):
-        raise InputError(f"there is no folder {name}: give the folder of a model, or its hub name")
-    try:
-        from huggingface_hub import snapshot_download
-    except ImportError as error:
-        raise MissingExtraError(
-            f"there is no folder {name}, and a hub name needs huggingface_hub: pip install 'softset[torch]'"
-        ) from error
-    with translate_errors(f"there is no folder {name}, and the hub has no such model", "check the name"):
-        snapshot_download(name, local_dir=folder, allow_patterns=HUB_FILES, ignore_patterns=HUB_IGNORED)
-
-
-def _import(
-    source: Path, label: str, name: str, replace: bool, kind: str | None, progress: Progress | None
-) -> dict[str, Any]:
-    """Copy a model, try it, and register it under its name; `label` is the source in messages."""
-    with REGISTRY.create(name, replace=replace) as folder:
+    if kind is not None and kind not in models.KINDS:
+        raise InputError(f"the kind {kind!r} is not known: use {', '.join(models.KINDS)}")
+    with _local_folder(source, name) as path, REGISTRY.create(name, replace=replace) as folder:
         try:
-            kind = model_kind(source, kind)
-            _copy_files(source, kind, folder, progress)
+            kind = model_kind(path, kind)
+            _copy_files(path, kind, folder, progress)
             encoder = _try_encoder(folder)
         except SoftsetError as error:
             message = str(error)
-            for internal in (str(folder), folder.name, str(source)):
-                message = message.replace(internal, label)
+            for internal in (str(folder), folder.name, str(path)):
+                message = message.replace(internal, source)
             raise FileError(printable(" ".join(message.split()))) from error
-        origin = source.resolve().name if Path(label).is_dir() else label
+        origin = path.resolve().name if Path(source).is_dir() else source
         facts: dict[str, Any] = {"name": name, "kind": kind, "source": printable(origin)}
-        facts |= {"licence": read_licence(source), "dimensions": encoder.dimensions}
+        facts |= {"licence": read_licence(path), "dimensions": encoder.dimensions}
         facts["layers"] = getattr(encoder, "layer", None)
         facts = {key: value for key, value in facts.items() if value is not None}
         MANIFEST.write(folder, facts)
     return facts
+
+
+@contextmanager
+def _local_folder(source: str, name: str) -> Iterator[Path]:
+    """Yield the folder of a model; the safe files of a model on the hub are downloaded to a temporary folder."""
+    if Path(source).is_dir():
+        yield Path(source)
+        return
+    if Path(source).exists():
+        raise FileError(f"{source} is not a folder: unpack an archive and give the folder of the model")
+    if not HUB_NAME.fullmatch(source) or source.endswith((".whl", ".zip", ".gz")):
+        raise InputError(f"there is no folder {source}: give the folder of a model, or its hub name")
+    try:
+        from huggingface_hub import snapshot_download
+    except ImportError as error:
+        raise MissingExtraError(
+            f"there is no folder {source}, and a hub name needs huggingface_hub: pip install 'softset[torch]'"
+        ) from error
+    REGISTRY.root.mkdir(parents=True, exist_ok=True)
+    # With the name of an unfinished import, the registry deletes the folder even if this process is killed.
+    with tempfile.TemporaryDirectory(dir=REGISTRY.root, prefix=f"{name}@") as folder:
+        with translate_errors(f"there is no folder {source}, and the hub has no such model", "check the name"):
+            snapshot_download(source, local_dir=folder, allow_patterns=HUB_FILES, ignore_patterns=HUB_IGNORED)
+        yield Path(folder)
 
 
 def _copy_files(source: Path, kind: str, folder: Path, progress: Progress | None) -> None:
@@ -142,17 +125,29 @@ def _try_encoder(folder: Path) -> Encoder:
 
 def list_models() -> list[dict[str, Any]]:
     """Return the name, kind, dimensions, layers and bytes of every named model; damaged models have a `problem`."""
-    rows = [_row(BUNDLED, model_folder(BUNDLED), _model_facts), _row("words", registry.vectors_folder(), _words_facts)]
-    rows += [_row(name, folder, _model_facts) for name, folder in REGISTRY.items()]
-    return rows + [_row(f"words:{name}", folder, _words_facts) for name, folder in registry.REGISTRY.items()]
+    named = [(models.BUNDLED, model_folder(models.BUNDLED), MANIFEST)]
+    named += [("words", registry.vectors_folder(), storage.MANIFEST)]
+    named += [(name, folder, MANIFEST) for name, folder in REGISTRY.items()]
+    named += [(f"words:{name}", folder, storage.MANIFEST) for name, folder in registry.REGISTRY.items()]
+    return [_row(*model) for model in named]
 
 
-def _row(name: str, folder: Path | None, read_facts: Callable[[Path], dict[str, Any]]) -> dict[str, Any]:
+def _row(name: str, folder: Path | None, manifest: Manifest) -> dict[str, Any]:
     with suppress(SoftsetError, OSError):
         if folder is not None:
-            facts = read_facts(folder)
+            facts = _stored_facts(folder, manifest)
             return {"name": name, **{key: facts[key] for key in LISTED if facts.get(key) is not None}}
     return {"name": name, "problem": "broken: remove it, and import it again"}
+
+
+def _stored_facts(folder: Path, manifest: Manifest) -> dict[str, Any]:
+    """Return the facts of a folder's manifest, with the total number of bytes in place of the files."""
+    content = manifest.read(folder)
+    facts = {key: value for key, value in content.items() if key not in ("softset", "version", "files")}
+    facts["bytes"] = sum(int(file["bytes"]) for file in content["files"].values())
+    if manifest is storage.MANIFEST:
+        return {"kind": "words", "vectors": facts.pop("name", folder.name), **facts}
+    return facts
 
 
 def describe_model(name: str) -> dict[str, Any]:
@@ -160,11 +155,10 @@ def describe_model(name: str) -> dict[str, Any]:
 
     If its encoder cannot be opened (an extra may be missing), `problem` gives the reason and `signature` is None.
     """
-    folder, is_words = _find_model(name)
-    if is_words:
-        facts = _words_facts(folder)
-    elif model_folder(name) is not None or read_json(folder / "meta.json", missing_ok=True).get("softset"):
-        facts = _model_facts(folder)
+    folder, manifest = _find_model(name)
+    is_stored = manifest is storage.MANIFEST or model_folder(name) is not None
+    if is_stored or read_json(folder / "meta.json", missing_ok=True).get("softset"):
+        facts = _stored_facts(folder, manifest)
     else:
         kind = model_kind(folder)
         size = sum(path.stat().st_size for path in model_files(folder, kind).values())
@@ -176,15 +170,15 @@ def describe_model(name: str) -> dict[str, Any]:
 
 def verify_model(name: str) -> None:
     """Compare the SHA-256 of every file of a model with its manifest."""
-    folder, is_words = _find_model(name)
-    (WORDS_MANIFEST if is_words else MANIFEST).verify(folder)
+    folder, manifest = _find_model(name)
+    manifest.verify(folder)
 
 
-def _find_model(name: str) -> tuple[Path, bool]:
-    """Return the folder that `load_encoder` opens by this name, and whether it holds word vectors."""
+def _find_model(name: str) -> tuple[Path, Manifest]:
+    """Return the folder that `load_encoder` opens by this name, and the format of its manifest."""
     kind, _, vectors = name.partition(":")
     if kind == "words":
-        return registry.vectors_folder(vectors or None), True
+        return registry.vectors_folder(vectors or None), storage.MANIFEST
     registered = model_folder(name)
     folder = registered or Path(name)
     if registered is not None and not registered.is_dir():
@@ -192,23 +186,7 @@ def _find_model(name: str) -> tuple[Path, bool]:
     if not folder.is_dir():
         known = ", ".join(row["name"] for row in list_models())
         raise InputError(f"there is no model or folder named {name!r}; installed models: {known}")
-    return folder, (folder / "vectors.npy").is_file()
-
-
-def _words_facts(folder: Path) -> dict[str, Any]:
-    facts = _summarize(dict(open_vectors(folder).metadata))
-    return {"kind": "words", "vectors": facts.pop("name", folder.name), **facts}
-
-
-def _model_facts(folder: Path) -> dict[str, Any]:
-    return _summarize(MANIFEST.read(folder))
-
-
-def _summarize(manifest: dict[str, Any]) -> dict[str, Any]:
-    """Return the facts of a manifest, with the total number of bytes in place of the files."""
-    total = sum(int(file["bytes"]) for file in manifest["files"].values())
-    facts = {key: value for key, value in manifest.items() if key not in ("softset", "version", "files")}
-    return facts | {"bytes": total}
+    return folder, storage.MANIFEST if (folder / "vectors.npy").is_file() else MANIFEST
 
 
 def _encoder_facts(name: str) -> dict[str, Any]:

@@ -83,17 +83,13 @@ def checksum(folder: Path) -> str:
 
     Checksums in the manifest of an imported model are not computed again.
     """
-    recorded = read_json(folder / "meta.json", missing_ok=True).get("files", {}) if _is_managed(folder) else {}
+    path, bundled = folder.resolve(), bundled_folder(BUNDLED, MANIFEST.kind)
+    is_managed = path.parent == REGISTRY.root.resolve() or path == bundled.resolve()  # others may have any meta.json
+    recorded = read_json(folder / "meta.json", missing_ok=True).get("files", {}) if is_managed else {}
     texts = (path for path in sorted(folder.iterdir()) if CHECKED_FILES.fullmatch(path.name) and path.is_file())
     files = [*_weights(folder, model_kind(folder)), *texts]
     sums = [recorded.get(path.name, {}).get("sha256") or sha256(path) for path in files]
     return hashlib.sha256("".join(sums).encode()).hexdigest()[:8]
-
-
-def _is_managed(folder: Path) -> bool:
-    """Return whether softset manages a folder; the meta.json of any other folder is not trusted."""
-    path, bundled = folder.resolve(), model_folder(BUNDLED)
-    return path.parent == REGISTRY.root.resolve() or (bundled is not None and path == bundled.resolve())
 
 
 def _weights(folder: Path, kind: str) -> list[Path]:
@@ -119,10 +115,7 @@ def _shards(folder: Path) -> list[Path]:
 
 
 def find_moments(folder: Path) -> Path | None:
-    """Return the file of second moments in the folder of a model, or None.
-
-    It is looked up when the model is opened: a file that disappears later is an error, not another score.
-    """
+    """Return the file of second moments in a model's folder, or None; a file that disappears later is an error."""
     path = folder / MOMENTS
     return path if path.is_file() else None
 

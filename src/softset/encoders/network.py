@@ -6,10 +6,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from softset.encoders.batching import pad_sequences
-from softset.encoders.library_errors import translate_errors
 from softset.encoders.tokenizer import Tokenizer
 from softset.errors import FileError
-from softset.io.text import counted
+from softset.io.text import counted, translate_errors
 
 RUN_ADVICE = "try a smaller max_length or batch_tokens, or save the model again"
 SUPPORTED = "supported models are text encoders (BERT), the encoders of T5 and BART, and decoders (GPT-2, Llama)"
@@ -30,8 +29,7 @@ class Network(ABC):
         max_length: the largest number of tokens in a sequence, special tokens included, or None if there is no limit.
         one_text_per_batch: whether a vector depends on the other texts of the batch, so that each text must run alone.
         precision: the floating-point type of the model, or None for float32.
-        supports_parallel_batches: whether several threads may run batches at the same time.
-        parallel_batches: the number of batches to run at the same time.
+        parallel_batches: the number of batches to run at the same time, or None if they must run one after the other.
     """
 
     identity: str
@@ -40,8 +38,7 @@ class Network(ABC):
     max_length: int | None = None
     one_text_per_batch: bool = False
     precision: str | None = None
-    supports_parallel_batches: bool = False
-    parallel_batches: int = 1
+    parallel_batches: int | None = None
 
     @property
     def multithreaded(self) -> "Network":

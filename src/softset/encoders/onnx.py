@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from softset.encoders.library_errors import translate_errors
-from softset.encoders.model_config import Layer, check_layer, max_sequence_length, resolve_layer
+from softset.encoders.model_config import Layer, max_sequence_length, resolve_layer
 from softset.encoders.network import Network, depends_on_batch
 from softset.encoders.onnx_graph import only_output, output_names, weight_locations
 from softset.encoders.tokenizer import SubwordTokenizer
 from softset.errors import FileError, InputError
 from softset.io.json_files import read_json
+from softset.io.text import translate_errors
 
 LAYER_OUTPUT = re.compile(r"(?:.*[._])?hidden(?:_states?)?[._](\d+)")  # hidden_4, hidden_states.4
 WEIGHTS_FILE = re.compile(r"model\.onnx[._]data(_\d+)?")
@@ -32,10 +32,9 @@ def onnx_file(folder: Path) -> Path | None:
 
 def check_weights(file: Path) -> None:
     """Reject an ONNX file whose weights are neither in it nor in a file model.onnx_data beside it."""
-    try:
-        locations = sorted(weight_locations(file.read_bytes()))
-    except (ValueError, RecursionError) as error:
-        raise _not_onnx(file, error) from error
+    content = file.read_bytes()
+    with translate_errors(f"{file} is not an ONNX file", "export the model again"):
+        locations = sorted(set(weight_locations(memoryview(content))))
     for location in locations:
         if not WEIGHTS_FILE.fullmatch(location):
             raise FileError(f"{file} refers to weights in {location[:100]!r}, but only model.onnx_data is supported")
@@ -44,7 +43,7 @@ def check_weights(file: Path) -> None:
 
 
 def open_onnx(
-    folder: Path, identity: str, *, layer: Layer = "last", threads: int = 1, trusted: bool = False
+    folder: Path, identity: str, *, layer: Layer = -1, threads: int = 1, trusted: bool = False
 ) -> tuple[SubwordTokenizer, "OnnxNetwork"]:
     """Open a folder with model.onnx, tokenizer.json and an optional config.json.
 
@@ -72,7 +71,7 @@ class OnnxNetwork(Network):
     the time (python -m benchmarks --case encoder).
     """
 
-    supports_parallel_batches = True
+    parallel_batches: int
 
     def __init__(self, file: Path, identity: str, *, layer: Layer, threads: int, max_length: int | None) -> None:
         content = file.read_bytes()
@@ -152,16 +151,10 @@ def _file_version(file: Path) -> tuple[int, int] | None:
     return (file.stat().st_size, file.stat().st_mtime_ns) if file.is_file() else None
 
 
-def _not_onnx(file: Path, error: Exception) -> FileError:
-    return FileError(f"{file} is not an ONNX file ({error}): export the model again")
-
-
 def _find_output(file: Path, content: bytes, layer: Layer) -> tuple[str, int | None, bool]:
     """Return the name of a layer's output, the number of the layer, and whether it is the last layer."""
-    try:
+    with translate_errors(f"{file} is not an ONNX file", "export the model again"):
         outputs = output_names(content)
-    except ValueError as error:  # also invalid UTF-8
-        raise _not_onnx(file, error) from error
     layers = {int(match[1]): name for name in outputs if (match := LAYER_OUTPUT.fullmatch(name))}
     if layers:
         number = resolve_layer(layer, max(layers))
@@ -172,6 +165,6 @@ def _find_output(file: Path, content: bytes, layer: Layer) -> tuple[str, int | N
     last = next((name for name in LAST_LAYER_OUTPUTS if name in outputs), None)
     if last is None:
         raise FileError(f"{file} has the outputs {', '.join(outputs)}, but hidden_0, … or last_hidden_state is needed")
-    if check_layer(layer) not in ("last", -1):
+    if layer != -1:
         raise InputError(f'{file} has only the last layer, but layer {layer} was given: use layer="last"')
     return last, None, True

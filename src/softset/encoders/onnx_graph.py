@@ -49,19 +49,15 @@ def output_names(model: bytes) -> list[str]:
     return [name for content in outputs for name in _names(content, VALUE_NAME)]
 
 
-def weight_locations(model: bytes) -> set[str]:
-    """Return the external files that the model names for its weights; raise ValueError if it is not an ONNX model."""
-    return set(_locations(memoryview(model), "model"))
-
-
-def _locations(message: memoryview, kind: str) -> Iterator[str]:
+def weight_locations(message: memoryview, kind: str = "model") -> Iterator[str]:
+    """Yield the external files that a model names for its weights; raise ValueError if it is not an ONNX model."""
     for number, _, content in _fields(message):
         if kind != "tensor":
             submessage = SUBMESSAGES[kind].get(number)
             if submessage == "sparse":  # a few bytes can stand for gigabytes of zeros
                 raise ValueError("it has a sparse tensor, which is not supported")
             if submessage is not None:
-                yield from _locations(content, submessage)
+                yield from weight_locations(content, submessage)
         elif number == EXTERNAL_DATA and "location" in _names(content, ENTRY_KEY):
             yield from _names(content, ENTRY_VALUE)
 
@@ -79,13 +75,10 @@ def _needed_names(nodes: list[memoryview], output: str) -> set[str] | None:
 
 
 def _is_needed(number: int, content: memoryview, needed: set[str], output: str) -> bool:
-    if number == NODE:
-        return bool(needed & _names(content, NODE_OUTPUT))
-    if number == INITIALIZER:
-        return bool(needed & _names(content, TENSOR_NAME))
     if number == OUTPUT:
         return output in _names(content, VALUE_NAME)
-    return True
+    name_fields = {NODE: NODE_OUTPUT, INITIALIZER: TENSOR_NAME}
+    return number not in name_fields or bool(needed & _names(content, name_fields[number]))
 
 
 def _names(message: memoryview, field: int) -> set[str]:

@@ -9,13 +9,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from softset.encoders.base import Progress, TextEncoder
-from softset.encoders.batching import (
-    DEFAULT_BATCH_TOKENS,
-    Window,
-    group_by_length,
-    parallel_batch_tokens,
-    split_windows,
-)
+from softset.encoders.batching import DEFAULT_BATCH_TOKENS, Window, group_by_length, split_windows, tokens_per_batch
 from softset.encoders.collect import RowCollector, merge_words
 from softset.encoders.models import read_moment
 from softset.encoders.network import Network, is_causal, run_network
@@ -36,13 +30,17 @@ Unit = Literal["token", "word"]
 
 @dataclass(frozen=True)
 class PipelineOptions:
-    """The options of the pipeline; `load_encoder` explains them."""
+    """The options of `load_encoder`, which explains them; the last four are for opening the model."""
 
     special_tokens: bool = False
     unit: Unit = "token"
     overflow: Overflow = "window"
     max_length: int | None = None
     batch_tokens: int = DEFAULT_BATCH_TOKENS
+    layer: float = -1
+    threads: int = 1
+    device: str | None = None
+    dtype: str | None = None
 
     def __post_init__(self) -> None:
         if self.unit not in ("token", "word"):
@@ -54,6 +52,12 @@ class PipelineOptions:
         for name, value in (("max_length", self.max_length), ("batch_tokens", self.batch_tokens)):
             if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
                 raise InputError(f"{name} is {value!r}, but a whole number of at least 1 was expected")
+
+    def reject(self, subject: str, *names: str) -> None:
+        """Raise InputError if one of these options was given, because it would have no effect."""
+        for name in names:
+            if getattr(self, name) != getattr(PipelineOptions, name):
+                raise InputError(f"{subject} has no option {name}: leave {name} out")
 
 
 @dataclass(frozen=True)
@@ -157,11 +161,8 @@ class ContextualEncoder(TextEncoder):
         return merge_words(sets, texts) if self.options.unit == "word" else sets
 
     def _embed(self, texts: Sequence[str]) -> np.ndarray:
-        """Return pooled vectors of the model's tokens: a mean of words would have other weights."""
-        return self._pool(self._encode_tokens(texts, None))
-
-    def _pool(self, sets: TokenSets) -> np.ndarray:
-        """Return the mean of all tokens, special tokens included, as sentence encoders are trained."""
+        """Return the mean of all tokens of the model, special tokens included, as sentence encoders are trained."""
+        sets = self._encode_tokens(texts, None)
         means, counts = sets.means(), sets.counts
         if sets.special is not None:
             others = sets.special.counts
@@ -173,12 +174,10 @@ class ContextualEncoder(TextEncoder):
 
     def _encode_tokens(self, texts: Sequence[str], progress: Progress | None) -> TokenSets:
         """Return the sets of the model's tokens of distinct texts."""
-        tokenized = list(self._tokenizer(texts))
-        windows = [self._plan(text, len(tokens.ids)) for text, tokens in zip(texts, tokenized, strict=True)]
+        tokenized, windows, jobs = self._prepare(texts)
         collector = RowCollector(
-            tokenized, windows, self._tokenizer, self.dimensions, special_tokens=self.options.special_tokens
+            texts, tokenized, windows, self._tokenizer, self.dimensions, special_tokens=self.options.special_tokens
         )
-        jobs = self._jobs(tokenized, windows)
         batches = self._batches([job.ids for job in jobs])
         # A single batch with a long text uses all threads.
         single = len(batches) == 1 and max(len(jobs[number].ids) for number in batches[0]) >= LONG_SEQUENCE
@@ -191,19 +190,22 @@ class ContextualEncoder(TextEncoder):
             return len(batch)
 
         done = 0
-        for count in parallel_map(run, batches, max(1, min(network.parallel_batches, len(batches)))):
+        for count in parallel_map(run, batches, max(1, min(network.parallel_batches or 1, len(batches)))):
             done += count
             if progress is not None:
                 progress(done * len(texts) // len(jobs), len(texts))
-        return collector.token_sets(texts, self.signature)
+        return collector.token_sets(self.signature)
 
-    def _jobs(self, tokenized: Sequence[TokenizedText], windows: Sequence[Sequence[Window]]) -> list[_Job]:
-        """Return the windows of all texts, one job each."""
-        return [
+    def _prepare(self, texts: Sequence[str]) -> tuple[list[TokenizedText], list[list[Window]], list[_Job]]:
+        """Return the tokens and the windows of each text, and one job for each window."""
+        tokenized = list(self._tokenizer(texts))
+        windows = [self._plan(text, len(tokens.ids)) for text, tokens in zip(texts, tokenized, strict=True)]
+        jobs = [
             _Job(text, window, self._tokenizer.sequence(tokenized[text].ids[window.start : window.stop]))
             for text, plan in enumerate(windows)
             for window in plan
         ]
+        return tokenized, windows, jobs
 
     def _plan(self, text: str, n: int) -> list[Window]:
         """Return the windows over a text of n tokens."""
@@ -231,7 +233,8 @@ class ContextualEncoder(TextEncoder):
         """
         lengths = np.array([len(sequence) for sequence in sequences], dtype=np.int64)
         filled, max_tokens = np.flatnonzero(lengths), self.options.batch_tokens
-        max_sequences = 1 if self._network.one_text_per_batch else None
-        if self._network.supports_parallel_batches:
-            max_tokens = parallel_batch_tokens(int(lengths.sum()), max_tokens)
-        return [filled[batch] for batch in group_by_length(lengths[filled], max_tokens, max_sequences)]
+        if self._network.one_text_per_batch:
+            max_tokens = 1
+        elif self._network.parallel_batches is not None:
+            max_tokens = tokens_per_batch(int(lengths.sum()), max_tokens)
+        return [filled[batch] for batch in group_by_length(lengths[filled], max_tokens)]

@@ -12,24 +12,19 @@ import numpy as np
 
 from softset.encoders.base import Progress, TextEncoder
 from softset.encoders.batching import DEFAULT_BATCH_TOKENS, pad_sequences
-from softset.encoders.library_errors import translate_errors
 from softset.encoders.model_config import max_sequence_length
 from softset.encoders.network import RUN_ADVICE, Network, describe_failure
 from softset.encoders.pipeline import ContextualEncoder, PipelineOptions
 from softset.encoders.signature import format_signature
 from softset.encoders.tokenizer import SubwordTokenizer
 from softset.encoders.tokensets import TokenSets
-from softset.encoders.transformers import check_not_forked
+from softset.encoders.transformers import check_not_forked, find_precision
 from softset.errors import FileError, InputError, MissingExtraError
 from softset.io.json_files import read_json
+from softset.io.text import translate_errors
 
 Role = Literal["document", "query"]
 PROMPTS = {"query": ("query",), "document": ("document", "passage", "corpus")}  # the first one that a model has
-CLASSES = {
-    "SentenceTransformer": "SentenceTransformer",
-    "MultiVectorEncoder": "MultiVectorEncoder",
-    "ColBERT": "MultiVectorEncoder",
-}
 # Modules that treat each token independently, so that padding cannot change a vector.
 TOKENWISE_MODULES = {
     "Transformer", "Pooling", "Dense", "Normalize", "Dropout", "LayerNorm", "WeightedLayerPooling", "WordWeights",
@@ -48,18 +43,27 @@ def sentence_encoder(
     """
     if role not in PROMPTS:
         raise InputError(f'the role {role!r} is not known: use "document" or "query"')
-    library = _import_library()
+    try:
+        import sentence_transformers as library
+    except ImportError as error:
+        message = f"this model needs sentence-transformers ({error}): pip install sentence-transformers"
+        raise MissingExtraError(message) from error
     if isinstance(model, str | os.PathLike):
         name = name or Path(model).resolve().name
         model = _load(library, model)
     options = options or PipelineOptions()
     if isinstance(model, library.SentenceTransformer):
-        _check_plain_text(model)
+        if hasattr(model[0], "sub_modules"):
+            raise InputError(
+                "the model has different modules for queries and documents: give one with the same for both"
+            )
+        if "message" in getattr(model, "modalities", ()):
+            raise InputError("the model adds the tokens of a chat template to each text: use FunctionEncoder")
         backend, own = _copy_backend(model), model.tokenizer
         tokenizer = SubwordTokenizer(backend, unknown=own.unk_token_id, pad=own.pad_token_id or 0)
         return SentenceEncoder(tokenizer, _ModuleNetwork(model, _identity(model, name)), options)
     if isinstance(model, getattr(library, "MultiVectorEncoder", ())):
-        if replace(options, batch_tokens=DEFAULT_BATCH_TOKENS) != PipelineOptions():
+        if options != PipelineOptions(batch_tokens=options.batch_tokens, threads=options.threads):
             raise InputError("a multi-vector model defines its own token sets: its only option is batch_tokens")
         return LateInteractionEncoder(model, _identity(model, name), role, options.batch_tokens)
     raise InputError(
@@ -76,24 +80,20 @@ class SentenceEncoder(ContextualEncoder):
 
     _network: "_ModuleNetwork"
 
-    def embed(self, texts: Sequence[str], *, progress: Progress | None = None) -> np.ndarray:
+    def _embed(self, texts: Sequence[str]) -> np.ndarray:
         """Return the model's sentence vector of each text, (n, d); zero for an empty text."""
         pooled = self._network.sentence_dimensions
-        if pooled not in (None, self.dimensions):
+        if pooled is None:
+            return super()._embed(texts)
+        if pooled != self.dimensions:
             raise InputError(
                 f"the model's sentence vectors have {pooled} dimensions and its token vectors {self.dimensions}, so "
                 "they are in different spaces: use FunctionEncoder(model.encode) for the sentences"
             )
-        return super().embed(texts, progress=progress)
-
-    def _embed(self, texts: Sequence[str]) -> np.ndarray:
-        if self._network.sentence_dimensions is None:
-            return super()._embed(texts)
-        tokenized = list(self._tokenizer(texts))
-        windows = [self._plan(text, len(tokens.ids)) for text, tokens in zip(texts, tokenized, strict=True)]
+        tokenized, windows, all_jobs = self._prepare(texts)
         lengths = [plan[-1].stop for plan in windows]
         filled = [bool(tokens.known[:n].any()) for tokens, n in zip(tokenized, lengths, strict=True)]
-        jobs = [job for job in self._jobs(tokenized, windows) if filled[job.text]]
+        jobs = [job for job in all_jobs if filled[job.text]]
         vectors = np.zeros((len(texts), self.dimensions))
         for batch in self._batches([job.ids for job in jobs]):
             ids, mask = pad_sequences([jobs[number].ids for number in batch], self._tokenizer.pad)
@@ -113,10 +113,10 @@ class _ModuleNetwork(Network):
         config = getattr(getattr(model[0], "auto_model", None), "config", None)
         self.max_length = max_sequence_length({} if config is None else config.to_dict(), model.max_seq_length)
         self._takes_token_types = "token_type_ids" in model.tokenizer.model_input_names
-        self.precision = _precision(model)
+        self.precision = find_precision(model)
         # 16-bit models round differently for every shape of a batch.
         tokenwise = all(type(module).__name__ in TOKENWISE_MODULES for module in model)
-        self.one_text_per_batch = _is_half(model) or not tokenwise
+        self.one_text_per_batch = self.precision is not None or not tokenwise
         self.dimensions, self.sentence_dimensions = self._measure_dimensions()
 
     def _measure_dimensions(self) -> tuple[int, int | None]:
@@ -175,7 +175,7 @@ class LateInteractionEncoder(TextEncoder):
                 "role": self._role,
                 "prompt": self._prompt or None,
                 "max_length": self._model.max_seq_length,
-                "dtype": _precision(self._model),
+                "dtype": find_precision(self._model),
             }
         )
 
@@ -207,7 +207,7 @@ class LateInteractionEncoder(TextEncoder):
         """Yield the indices of texts of equal length in batches."""
         for length in np.unique(lengths[lengths > 0]):
             indices = np.flatnonzero(lengths == length)
-            size = 1 if _is_half(self._model) else max(self._batch_tokens // int(length), 1)
+            size = 1 if find_precision(self._model) else max(self._batch_tokens // int(length), 1)
             yield from (indices[start : start + size] for start in range(0, len(indices), size))
 
     def _run(self, texts: list[str]) -> Iterator[tuple[np.ndarray, list[str]]]:
@@ -224,30 +224,21 @@ class LateInteractionEncoder(TextEncoder):
             yield _to_float32(output["token_embeddings"][mask]), self._model.tokenizer.convert_ids_to_tokens(ids)
 
 
-def _import_library() -> Any:
-    try:
-        import sentence_transformers
-    except ImportError as error:
-        raise MissingExtraError(
-            f"this model needs sentence-transformers ({error}): pip install sentence-transformers"
-        ) from error
-    return sentence_transformers
-
-
 def _load(library: Any, name: str | os.PathLike[str]) -> Any:
     """Open a model by its folder or name, without running its code or opening pickles."""
     folder = _model_folder(name)
     settings = read_json(folder / "config_sentence_transformers.json", missing_ok=True)
     kind = settings.get("model_type", "SentenceTransformer")
-    if "HF_ColBERT" in (read_json(folder / "config.json", missing_ok=True).get("architectures") or ()):
-        kind = "ColBERT"
-    if not hasattr(library, CLASSES.get(kind, "")):
+    architectures = read_json(folder / "config.json", missing_ok=True).get("architectures") or ()
+    if kind == "ColBERT" or "HF_ColBERT" in architectures:
+        kind = "MultiVectorEncoder"
+    if kind not in ("SentenceTransformer", "MultiVectorEncoder") or not hasattr(library, kind):
         raise FileError(f"{folder} holds a {kind}, but a SentenceTransformer or a MultiVectorEncoder was expected")
     for pickle in folder.rglob("pytorch_model*.bin"):
         if not any((pickle.parent / f"model.safetensors{end}").is_file() for end in ("", ".index.json")):
             raise FileError(f"{pickle} is a pickle, which can run code: save the model again, as safetensors")
     with translate_errors(f"{folder} cannot be opened by sentence-transformers", "save the model again"):
-        return getattr(library, CLASSES[kind])(
+        return getattr(library, kind)(
             str(folder), local_files_only=True, trust_remote_code=False, model_kwargs={"use_safetensors": True}
         )
 
@@ -263,14 +254,6 @@ def _model_folder(name: str | os.PathLike[str]) -> Path:
         return Path(snapshot_download(full_name, local_files_only=True))
     except (OSError, ValueError):
         raise FileError(f"{name} is neither a folder nor a downloaded model: give a folder or a loaded model") from None
-
-
-def _check_plain_text(model: Any) -> None:
-    """Reject models whose tokens are not simply those of the text."""
-    if hasattr(model[0], "sub_modules"):
-        raise InputError("the model has different modules for queries and documents: give one with the same for both")
-    if "message" in getattr(model, "modalities", ()):
-        raise InputError("the model adds the tokens of a chat template to each text: use FunctionEncoder")
 
 
 def _copy_backend(model: Any) -> Any:
@@ -304,16 +287,6 @@ def _identity(model: Any, name: str | None) -> str:
     config = getattr(getattr(model[0], "auto_model", None), "config", None)
     name = name or Path(getattr(config, "name_or_path", None) or "unnamed").name
     return f"st({name})@{digest.hexdigest()[:8]}"
-
-
-def _is_half(model: Any) -> bool:
-    return model.dtype is not None and model.dtype.itemsize < 4
-
-
-def _precision(model: Any) -> str | None:
-    """Return the floating-point type of a model, or None for float32."""
-    dtype = str(model.dtype).removeprefix("torch.")
-    return None if dtype in ("float32", "None") else dtype
 
 
 def _to_float32(tensor: Any) -> np.ndarray:

@@ -1,6 +1,7 @@
 """Encoders without context: the vector of a token is looked up and is the same in every text."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -102,10 +103,10 @@ class WordsEncoder(TextEncoder):
         entry = self.vocabulary.get_match(word)
         return entry if entry is not None or word.isascii() else self.vocabulary.get_match(INVISIBLE.sub("", word))
 
-    def _pool(self, sets: TokenSets) -> np.ndarray:
+    def _embed(self, texts: Sequence[str]) -> np.ndarray:
         """Return the mean of unit vectors: frequent words have long vectors but carry little meaning."""
-        unit = unit_rows(sets.vectors, np.float32)
-        return TokenSets(unit, sets.offsets, None, None, None, sets.truncated, sets.unknown).means()
+        sets = self._encode(texts, None)
+        return replace(sets, vectors=unit_rows(sets.vectors, np.float32)).means()
 
 
 def _vectors(vocabulary: Vocabulary, entries: Sequence[tuple[int, ...]]) -> np.ndarray:
@@ -137,11 +138,11 @@ class TableNetwork(Network):
 class TableEncoder(ContextualEncoder):
     """The pipeline with a table: unknown tokens, whose rows have no meaning, are not in the pooled vector either."""
 
-    def _pool(self, sets: TokenSets) -> np.ndarray:
-        return sets.means()
+    def _embed(self, texts: Sequence[str]) -> np.ndarray:
+        return self._encode_tokens(texts, None).means()
 
 
-def open_model2vec(folder: Path, identity: str, options: PipelineOptions, threads: int) -> TableEncoder:
+def open_model2vec(folder: Path, identity: str, options: PipelineOptions) -> TableEncoder:
     """Open a model2vec folder: its table, and its tokenizer without special tokens."""
-    tokenizer = SubwordTokenizer.open(folder / "tokenizer.json", threads=threads, special_tokens=False)
+    tokenizer = SubwordTokenizer.open(folder / "tokenizer.json", threads=options.threads, special_tokens=False)
     return TableEncoder(tokenizer, TableNetwork(embedding_table(folder, tokenizer.size), identity), options)

@@ -1,6 +1,5 @@
 """Tokenizers: texts to token ids, with the span of each token in its text."""
 
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -9,9 +8,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from softset.encoders.library_errors import translate_errors
 from softset.encoders.texts import excerpt
 from softset.encoders.tokensets import string_array
+from softset.io.text import translate_errors
 from softset.vectors.formats.model2vec import open_tokenizer
 
 SPACE = " \u2581\u0120"  # the spellings of space in sentencepiece and byte-level models
@@ -84,15 +83,10 @@ class SubwordTokenizer(Tokenizer):
 
     @classmethod
     def open(
-        cls,
-        path: str | os.PathLike[str],
-        *,
-        pad: int | None = None,
-        threads: int | None = None,
-        special_tokens: bool = True,
+        cls, path: Path, *, pad: int | None = None, threads: int | None = None, special_tokens: bool = True
     ) -> Self:
         """Open a tokenizer.json."""
-        backend = open_tokenizer(Path(path))
+        backend = open_tokenizer(path)
         names = (getattr(backend.model, "unk_token", None), "[UNK]", "<unk>")
         ids = (backend.token_to_id(name) for name in names if name)
         unknown = next((number for number in ids if number is not None), None)

@@ -75,8 +75,8 @@ def sets_from_arrays(arrays: Mapping[str, np.ndarray], signature: str, prefix: s
     _check(offsets.ndim == 1 and offsets.dtype == np.int64 and len(offsets) > 0, "offsets")
     _check(offsets[0] == 0 and offsets[-1] == len(vectors) and bool((np.diff(offsets) >= 0).all()), "offsets")
     n, total = len(offsets) - 1, len(vectors)
-    counts = {name: np.asarray(arrays[prefix + name]) for name in ("truncated", "unknown")}
-    for name, array in counts.items():
+    truncated, unknown = (np.asarray(arrays[prefix + name]) for name in ("truncated", "unknown"))
+    for name, array in (("truncated", truncated), ("unknown", unknown)):
         _check(array.shape == (n,) and array.dtype == np.int64 and bool((array >= 0).all()), name)
     names = ("spans", "lengths", "text_hashes", "codes")
     spans, lengths, hashes, codes = (arrays.get(prefix + name) for name in names)
@@ -89,8 +89,7 @@ def sets_from_arrays(arrays: Mapping[str, np.ndarray], signature: str, prefix: s
         tokens = _decode_tokens(codes, arrays[prefix + "vocabulary"], arrays[prefix + "ends"])
     special = sets_from_arrays(arrays, signature, "special_") if not prefix and "special_vectors" in arrays else None
     _check(special is None or (len(special) == n and special.dimensions == vectors.shape[1]), "special tokens")
-    counted = (counts["truncated"], counts["unknown"])
-    return TokenSets(vectors, offsets, tokens, spans, special, *counted, signature, lengths, hashes)
+    return TokenSets(vectors, offsets, tokens, spans, special, truncated, unknown, signature, lengths, hashes)
 
 
 def _decode_tokens(codes: np.ndarray, vocabulary: np.ndarray, ends: np.ndarray) -> np.ndarray:

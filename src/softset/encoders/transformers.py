@@ -2,19 +2,20 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from logging import CRITICAL
 from pathlib import Path
 from threading import Lock, Thread
 from typing import Any
 
 import numpy as np
 
-from softset.encoders.library_errors import translate_errors
-from softset.encoders.model_config import Layer, max_sequence_length, resolve_layer
+from softset.encoders.model_config import max_sequence_length, resolve_layer
 from softset.encoders.network import SUPPORTED, Network, depends_on_batch
+from softset.encoders.pipeline import ContextualEncoder, PipelineOptions
 from softset.encoders.tokenizer import SlowTokenizer, SubwordTokenizer, Tokenizer
 from softset.errors import FileError, InputError, MissingExtraError
-from softset.io.text import first_line
+from softset.io.text import first_line, translate_errors
 
 DTYPES = ("float32", "bfloat16", "float16")
 NO_LIMIT = 1 << 62
@@ -23,36 +24,32 @@ _SETTING_THREADS = Lock()
 _threaded_process: int | None = None  # the process in which torch first used threads
 
 
-def open_transformers(
-    source: str | Path, identity: str | None, *, layer: Layer, threads: int, device: str | None, dtype: str | None
-) -> tuple[Tokenizer, "TorchNetwork"]:
+def open_transformers(source: str | Path, identity: str | None, options: PipelineOptions) -> ContextualEncoder:
     """Open a model by its folder or hub name; weights must be safetensors, and no code of the model is run."""
     torch, _ = _import_libraries()
-    if dtype is not None and dtype not in DTYPES:
-        raise InputError(f"the dtype {dtype!r} is not known: use {', '.join(DTYPES)}")
-    with _torch_threads(torch, threads):
-        config, tokenizer, model = _load(source, getattr(torch, dtype or "float32"))
+    if options.dtype is not None and options.dtype not in DTYPES:
+        raise InputError(f"the dtype {options.dtype!r} is not known: use {', '.join(DTYPES)}")
+    with _torch_threads(torch, options.threads):
+        config, tokenizer, model = _load(source, getattr(torch, options.dtype or "float32"))
     if hasattr(model, "set_attention_type"):
         model.set_attention_type("original_full")  # BigBird would switch to it permanently at the first short text
     if getattr(config, "is_encoder_decoder", False):
         model = model.get_encoder()
     max_length = min(max_sequence_length(config.to_dict(), tokenizer.model_max_length), _position_count(torch, model))
-    has_mps = torch.backends.mps.is_available()
     commit = getattr(model.config, "_commit_hash", None)  # of a hub model
-    network = TorchNetwork(
-        model,
-        identity or (f"{source}@{commit[:8]}" if commit else str(source)),
-        layer=layer,
-        max_length=max_length,
-        threads=threads,
-        device=device or ("cuda" if torch.cuda.is_available() else "mps" if has_mps else "cpu"),
-    )
+    identity = identity or (f"{source}@{commit[:8]}" if commit else str(source))
+    network = TorchNetwork(model, identity, max_length, options)
     pads = (getattr(config, "pad_token_id", None), tokenizer.pad_token_id)
     pad = max(next((number for number in pads if isinstance(number, int)), 0), 0)
-    wrapped = _wrap_tokenizer(tokenizer, pad, threads)
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    wrapped: Tokenizer
+    if hasattr(backend, "encode_batch"):
+        wrapped = SubwordTokenizer(backend, unknown=tokenizer.unk_token_id, pad=pad, threads=options.threads)
+    else:
+        wrapped = SlowTokenizer(tokenizer, pad)
     # 16-bit models round differently for every shape, so that running texts alone would not help.
     network.one_text_per_batch = depends_on_batch(wrapped, network) and network.precision is None
-    return wrapped, network
+    return ContextualEncoder(wrapped, network, options)
 
 
 def _load(source: str | Path, dtype: Any) -> tuple[Any, Any, Any]:
@@ -66,16 +63,12 @@ def _load(source: str | Path, dtype: Any) -> tuple[Any, Any, Any]:
         model, info = transformers.AutoModel.from_pretrained(
             source, config=config, use_safetensors=True, dtype=dtype, output_loading_info=True, **safe
         )
-    _check_complete(source, info)
-    return config, tokenizer, model
-
-
-def _check_complete(source: str | Path, info: Any) -> None:
-    """Reject a file with missing weights, which the library would replace by random numbers."""
+    # The library would replace missing weights by random numbers.
     missing = [name for name in info.get("missing_keys", ()) if "pooler" not in name and "position_ids" not in name]
     missing += [str(key) for key in info.get("mismatched_keys", ())]
     if missing:
         raise FileError(f"{source} lacks {len(missing)} of its weights, such as {sorted(missing)[0]}: save it again")
+    return config, tokenizer, model
 
 
 class TorchNetwork(Network):
@@ -85,20 +78,20 @@ class TorchNetwork(Network):
     mask.
     """
 
-    def __init__(
-        self, model: Any, identity: str, *, layer: Layer, max_length: int | None, threads: int, device: str
-    ) -> None:
-        torch, _ = _import_libraries()
-        self._torch, self._threads, self._device = torch, threads, device
+    def __init__(self, model: Any, identity: str, max_length: int, options: PipelineOptions) -> None:
+        import torch
+
+        default = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+        device = options.device or default
+        self._torch, self._threads, self._device = torch, options.threads, device
         try:
             self._model = model.eval().to(device)
         except (RuntimeError, AssertionError) as error:  # torch without CUDA raises AssertionError
             raise InputError(f"the device {device!r} cannot be used ({first_line(error)}): try device='cpu'") from error
         self.identity, self.max_length = identity, max_length
         layers, self.dimensions = _model_sizes(model, identity)
-        self.layer = resolve_layer(layer, layers)
-        dtype = str(next(model.parameters()).dtype).removeprefix("torch.")
-        self.precision = None if dtype == "float32" else dtype
+        self.layer = resolve_layer(options.layer, layers)
+        self.precision = find_precision(model)
 
     def __call__(self, ids: np.ndarray, mask: np.ndarray) -> np.ndarray:
         """Return the vectors of the layer (b, L, d) in float32."""
@@ -124,11 +117,10 @@ def _model_sizes(model: Any, identity: str) -> tuple[int, int]:
     return layers, dimensions
 
 
-def _wrap_tokenizer(tokenizer: Any, pad: int, threads: int) -> Tokenizer:
-    backend = getattr(tokenizer, "backend_tokenizer", None)
-    if backend is None or not hasattr(backend, "encode_batch"):
-        return SlowTokenizer(tokenizer, pad)
-    return SubwordTokenizer(backend, unknown=tokenizer.unk_token_id, pad=pad, threads=threads)
+def find_precision(model: Any) -> str | None:
+    """Return the floating-point type of a model, or None for float32."""
+    dtype = str(model.dtype).removeprefix("torch.")
+    return None if dtype in ("float32", "None") else dtype
 
 
 def _import_libraries() -> tuple[Any, Any]:
@@ -155,23 +147,17 @@ def _position_count(torch: Any, model: Any) -> int:
 @contextmanager
 def _silence(transformers: Any) -> Iterator[None]:
     """Turn off progress bars and messages of the libraries."""
-    import logging
-
     from huggingface_hub.utils import logging as hub_logging
 
     library_logging = transformers.utils.logging
-    level, hub_level = library_logging.get_verbosity(), hub_logging.get_verbosity()
-    bars = library_logging.is_progress_bar_enabled()
-    library_logging.set_verbosity_error()
-    hub_logging.set_verbosity(logging.CRITICAL)
-    library_logging.disable_progress_bar()
-    try:
+    with ExitStack() as restored:
+        for log in (library_logging, hub_logging):
+            restored.callback(log.set_verbosity, log.get_verbosity())
+            log.set_verbosity(CRITICAL)
+        if library_logging.is_progress_bar_enabled():
+            restored.callback(library_logging.enable_progress_bar)
+            library_logging.disable_progress_bar()
         yield
-    finally:
-        library_logging.set_verbosity(level)
-        hub_logging.set_verbosity(hub_level)
-        if bars:
-            library_logging.enable_progress_bar()
 
 
 @contextmanager
@@ -186,19 +172,14 @@ def _torch_threads(torch: Any, threads: int) -> Iterator[None]:
         before = torch.get_num_threads()
         if before != threads:
             torch.set_num_threads(threads)
-            _set_for_new_threads(torch, before)
+            setter = Thread(target=torch.set_num_threads, args=(before,))
+            setter.start()
+            setter.join()
     try:
         yield
     finally:
         if before != threads:
             torch.set_num_threads(before)
-
-
-def _set_for_new_threads(torch: Any, threads: int) -> None:
-    """Set the number with which new threads begin."""
-    setter = Thread(target=torch.set_num_threads, args=(threads,))
-    setter.start()
-    setter.join()
 
 
 def check_not_forked(threads: int) -> None:

@@ -13,9 +13,8 @@ The name of a fitted preprocessing ends with the number of vectors it was fitted
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -30,8 +29,6 @@ WHITENING_POWER = 0.2
 NEGLIGIBLE = 1e-6  # entries of a unit vector that differ from the mean by less are equal in float32
 SMALLEST_VARIANCE = 1e-6  # relative to the largest; limits the amplification of directions without variance
 VECTORS_PER_DIMENSION = 10  # with fewer vectors the covariance is mostly noise
-# Whitening is stored with imported vectors: the mean and the matrix (d + 1, d), and the norms (n,) after whitening.
-WHITENING_FILE, NORMS_FILE = "whitening.npy", "whitened.npy"
 
 
 @dataclass(frozen=True)
@@ -117,20 +114,3 @@ def fit_whitening(blocks: Blocks, d: int) -> Whitening:
     fitted = fit_preprocessing("whiten", blocks, d)
     # In float64, so that equal vectors have equal norms: a float32 product may round its last rows differently.
     return Whitening(fitted, np.concatenate([row_norms(fitted(rows.astype(np.float64))) for rows in blocks()]))
-
-
-def write_whitening(folder: Path, blocks: Blocks, n: int, d: int) -> None:
-    """Fit the whitening of n vectors and write its two files, if there are enough vectors."""
-    if can_be_whitened(n, d):
-        fitted, norms = fit_whitening(blocks, d)
-        np.save(folder / WHITENING_FILE, np.concatenate([fitted.mean[None], fitted.matrix]), allow_pickle=False)
-        np.save(folder / NORMS_FILE, norms, allow_pickle=False)
-
-
-def stored_whitening(arrays: Mapping[str, np.ndarray], n: int) -> Whitening | None:
-    """Return the whitening from the arrays of a folder, or None if the folder has none."""
-    if WHITENING_FILE not in arrays:
-        return None
-    parameters = arrays[WHITENING_FILE]
-    fitted = Preprocessing(f"whiten({WHITENING_POWER:g})@{n}", parameters[0], parameters[1:], unit=True)
-    return Whitening(fitted, arrays[NORMS_FILE])

@@ -3,7 +3,8 @@
 meta.json      the manifest: kind, version, and the size and SHA-256 of each file
 vectors.npy    (n, d) float32, or int8 with scales.npy (n,)
 norms.npy      (n,) norms of the rows
-whiten*.npy    the fitted whitening, if there are enough vectors (see `preprocessing.py`)
+whitening.npy  (d + 1, d) the mean and the matrix of the whitening, if there are enough vectors
+whitened.npy   (n,) norms of the rows after whitening
 words.bin      all words, concatenated; offsets.npy (n + 1,) holds the position of each
 hashes.npy     sorted hashes of the words; places.npy holds the row of each hash
 """
@@ -21,11 +22,12 @@ import numpy as np
 from softset.errors import FileError
 from softset.io.arrays import read_array
 from softset.io.manifest import Manifest
-from softset.vectors.preprocessing import NORMS_FILE, WHITENING_FILE, Whitening, stored_whitening, write_whitening
+from softset.vectors.preprocessing import WHITENING_POWER, Preprocessing, Whitening, can_be_whitened, fit_whitening
 from softset.vectors.rows import rescale_extreme_rows, row_norms
 from softset.vectors.word_index import WordIndex
 
 MANIFEST = Manifest("WordVectors", 1, "a folder of word vectors", "import it again with softset vectors import")
+WHITENING_FILE, NORMS_FILE = "whitening.npy", "whitened.npy"
 ROWS_READ_BACK = 4_096  # at a time, to fit the whitening
 KINDS = {"vectors.npy": "fi", "offsets.npy": "i", "hashes.npy": "u", "places.npy": "iu"}  # allowed types; others: "f"
 
@@ -69,11 +71,12 @@ def write_vectors(
     }
     if scales is not None:
         arrays["scales.npy"] = scales
+    if whiten and can_be_whitened(len(words), d):
+        fitted, arrays[NORMS_FILE] = fit_whitening(lambda: _read_back(target, scales), d)
+        arrays[WHITENING_FILE] = np.concatenate([fitted.mean[None], fitted.matrix])
     for name, values in arrays.items():
         np.save(target / name, values, allow_pickle=False)
     (target / "words.bin").write_bytes(index.text)
-    if whiten:
-        write_whitening(target, lambda: _read_back(target, scales), len(words), d)
     MANIFEST.write(target, {**metadata, "words": len(words), "dimensions": d, "dtype": str(dtype)})
     return len(words)
 
@@ -137,7 +140,12 @@ def open_vectors(folder: str | os.PathLike[str]) -> StoredVectors:
             raise FileError(f"{path / name} holds {actual}, but shape {shapes[name]} was expected: {MANIFEST.remedy}")
     words = WordIndex(text, arrays["offsets.npy"], arrays["hashes.npy"], arrays["places.npy"])
     vectors, norms, scales = arrays["vectors.npy"], arrays["norms.npy"], arrays.get("scales.npy")
-    return StoredVectors(words, vectors, scales, norms, metadata, stored_whitening(arrays, len(words)))
+    whitening = None
+    if WHITENING_FILE in arrays:
+        mean, matrix = arrays[WHITENING_FILE][0], arrays[WHITENING_FILE][1:]
+        fitted = Preprocessing(f"whiten({WHITENING_POWER:g})@{len(words)}", mean, matrix, unit=True)
+        whitening = Whitening(fitted, arrays[NORMS_FILE])
+    return StoredVectors(words, vectors, scales, norms, metadata, whitening)
 
 
 def _shapes(metadata: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
