@@ -13,7 +13,7 @@ from pathlib import Path
 
 from reliability.check import CheckFailed, CheckResult, CheckSkipped, check, expect
 from softset.errors import QueryError
-from softset.query.parser import LIMITS, parse
+from softset.query.parser import MAX_CHARACTERS, parse
 
 CORPUS = """\
 red
@@ -160,7 +160,7 @@ def _mutated_query(rng: random.Random) -> str:
 def _long_query(rng: random.Random) -> str:
     """Return a query of about the maximum length that repeats a few fragments."""
     fragments = "".join(rng.choices(FRAGMENTS, k=rng.randint(1, 4)))
-    return (fragments * (LIMITS.characters // len(fragments) + 1))[: LIMITS.characters + rng.randint(-2, 2)]
+    return (fragments * (MAX_CHARACTERS // len(fragments) + 1))[: MAX_CHARACTERS + rng.randint(-2, 2)]
 
 
 def _result(outcomes: Iterable[tuple[float, bool]]) -> CheckResult:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from softset.errors import QueryError
 from softset.query.expression import And, Example, Examples, Minus, Named, Not, Or, Tree, leaves
-from softset.query.parser import LIMITS, parse
+from softset.query.parser import MAX_CHARACTERS, MAX_DEPTH, parse
 
 
 def one(*texts: str) -> Examples:
@@ -121,7 +121,7 @@ def test_errors_point_at_the_wrong_character(query: str, position: int, sentence
 
 
 def test_limits() -> None:
-    assert parse("(" * (LIMITS.depth - 1) + "a" + ")" * (LIMITS.depth - 1)) == A
+    assert parse("(" * (MAX_DEPTH - 1) + "a" + ")" * (MAX_DEPTH - 1)) == A
     for query, sentence in [
         ("(" * 150 + "a" + ")" * 150, "nested 50 levels deep"),
         ("~" * 51 + "a", "nested 50 levels deep"),
@@ -175,7 +175,7 @@ def test_caret_is_placed_under_wide_characters() -> None:
 
 def test_query_that_is_too_long_when_printed_is_refused() -> None:
     """The query is within the limit, but not with its braces: printed queries can always be parsed."""
-    query = ("a " * LIMITS.characters)[: LIMITS.characters - 1]
+    query = ("a " * MAX_CHARACTERS)[: MAX_CHARACTERS - 1]
     with pytest.raises(QueryError, match="has 10001 with all its braces") as told:
         parse(query)
     assert told.value.position == len(query)

@@ -278,4 +278,4 @@ def test_index_of_many_items_is_cached(many: WordVectors, tmp_path, monkeypatch:
     first = WordVectors.open(tmp_path / "words").find(SETS[0], approximate=True)
     assert len(list((tmp_path / "cache" / "approximate").iterdir())) == 1
     monkeypatch.setattr(approximate, "_build", lambda _: pytest.fail("the index was built again"))
-    assert WordVectors.open(tmp_path / "words").find(SETS[0], approximate=True).rows == first.hits
+    assert WordVectors.open(tmp_path / "words").find(SETS[0], approximate=True).rows == first.rows

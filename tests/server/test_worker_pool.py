@@ -11,8 +11,8 @@ import pytest
 from softset import load_encoder
 from softset.server import ServerLimits
 from softset.server.limited_encoder import LimitedEncoder
-from softset.server.load_once_cache import LoadOnceCache
 from softset.server.problems import RequestError
+from softset.server.resources import LoadOnceCache
 from softset.server.worker_pool import ClientDisconnectedError, WorkerPool, raise_if_disconnected
 
 

@@ -37,10 +37,6 @@ class CanonicalAngles(NamedTuple):
         ones = xp.ones(extra, dtype=self.cosines.dtype, device=device(self.cosines))
         return CanonicalAngles(xp.concat([ones, self.cosines]), xp.concat([0 * ones, self.sines]))
 
-    def smallest(self, count: int) -> "CanonicalAngles":
-        """Return the `count` smallest angles."""
-        return CanonicalAngles(self.cosines[:count], self.sines[:count])
-
     def count_shared(self, cut: float, alpha: float = 0.0) -> int:
         """Count the angles with a sine up to the cut, or with 1 - cos <= alpha."""
         xp = namespace(self.cosines)

@@ -18,8 +18,6 @@ from array_api_compat import is_array_api_obj
 from softset.algebra.arrays import Array, as_array, namespace
 from softset.errors import NotFiniteError
 
-__all__ = ["and_min", "and_product", "not_", "or_max", "or_product"]
-
 
 def and_product(a: Array, b: Array) -> Array:
     """Return a b.

@@ -7,9 +7,8 @@ import numpy as np
 
 from softset.algebra import graded_logic, lattice
 from softset.algebra.arrays import Array, as_rows, as_weights, detach, namespace, traces_gradient, transpose, unit_rows
-from softset.algebra.base import BaseSet, SoftSet
+from softset.algebra.base import BaseSet, MeasuredRows, SoftSet, norm_ratio
 from softset.algebra.graded_logic import DifferentiableForm, Spectrum, grade_cut
-from softset.algebra.membership import MeasuredRows, norm_ratio
 from softset.algebra.rank import independent, tolerance
 from softset.algebra.subspace import Subspace
 from softset.errors import FileError, InputError

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Self
 from softset.algebra import lattice
 from softset.algebra.angles import residual
 from softset.algebra.arrays import Array, attach, detach, identity, moved_to, namespace, traces_gradient, transpose
-from softset.algebra.membership import MeasuredRows
+from softset.algebra.base import MeasuredRows
 from softset.algebra.rank import Frame, differentiable_basis
 from softset.algebra.subspace import Subspace
 

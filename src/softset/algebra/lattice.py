@@ -63,7 +63,8 @@ def angles_between(A: Flat, B: Flat) -> CanonicalAngles:
         return angles.resized(count)
     # Directions of the span beyond the rank of the other frame are at angle 0 to the complement.
     span = B.frame if A.complemented else A.frame
-    return angles.complements().resized(span.shape[0]).smallest(count)
+    cosines, sines = angles.complements().resized(span.shape[0])
+    return CanonicalAngles(cosines[:count], sines[:count])
 
 
 def join(A: Array, B: Array, cut: float) -> Array:

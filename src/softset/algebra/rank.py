@@ -35,30 +35,22 @@ class Frame(NamedTuple):
 
 def independent(units: Array, cut: float) -> Frame:
     """Return a basis of the span of (k, d) rows, each of length 1 or 0."""
-    if not units.shape[0]:
-        return Frame(units, _indices(units, []))
-    Q, R, full = _factor(units, cut)
-    return _finish(units, Q, R, bool(full), cut)
+    return independent_stack(units[None, ...], cut)[0]
 
 
 def independent_stack(units: Array, cut: float) -> list[Frame]:
-    """Return the bases of a (b, k, d) stack of such rows, by one factorisation for all sets of full rank."""
-    if not units.shape[1]:
-        return [independent(units[i, ...], cut) for i in range(units.shape[0])]
-    Q, R, full = _factor(units, cut)
-    return [_finish(units[i, ...], Q[i, ...], R[i, ...], bool(full[i]), cut) for i in range(units.shape[0])]
-
-
-def _factor(units: Array, cut: float) -> tuple[Array, Array, Array]:
-    """Factor the transposed rows as Q R, and tell whether the rank is min(k, d).
+    """Return the bases of a (b, k, d) stack of such rows, by one factorisation for all sets of full rank.
 
     With the smallest singular value above cut * sqrt(k), some row is above the cut as long as fewer than min(k, d) rows
-    are chosen, in any order. Then no pivoting is needed.
+    are chosen, in any order. Then the rank is min(k, d), and no pivoting is needed.
     """
+    b, k, _ = units.shape
+    if not k:
+        return [Frame(units[i, ...], _indices(units, [])) for i in range(b)]
     xp = namespace(units)
     Q, R = xp.linalg.qr(transpose(units))
-    smallest = xp.min(xp.linalg.svdvals(R), axis=-1)
-    return Q, R, smallest > cut * sqrt(units.shape[-2])
+    full = xp.min(xp.linalg.svdvals(R), axis=-1) > cut * sqrt(k)
+    return [_finish(units[i, ...], Q[i, ...], R[i, ...], bool(full[i]), cut) for i in range(b)]
 
 
 def _finish(units: Array, Q: Array, R: Array, full: bool, cut: float) -> Frame:

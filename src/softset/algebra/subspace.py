@@ -22,9 +22,8 @@ from softset.algebra.arrays import (
     unit_rows,
     widen,
 )
-from softset.algebra.base import BaseSet, SoftSet
+from softset.algebra.base import BaseSet, MeasuredRows, SoftSet, norm_ratio
 from softset.algebra.lattice import Flat
-from softset.algebra.membership import MeasuredRows, norm_ratio
 from softset.algebra.rank import Frame, differentiable_basis, independent, independent_stack, tolerance
 from softset.errors import FileError, InputError
 

@@ -5,9 +5,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-__all__ = ["And", "Example", "Examples", "Minus", "Named", "Not", "Or", "Tree"]
-__all__ += ["depth", "has_neighbours", "leaves", "positive_leaves"]
-
 # Words that need no quotation marks.
 BARE_WORD = r"[^\s{}()&|~,^\"\u201c\u201d@\-][^\s{}()&|~,^\"\u201c\u201d@]*"
 RESERVED = frozenset({"AND", "OR", "NOT", "BUT"})

@@ -15,8 +15,8 @@ docs/results.md has the table for the test sets.
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
-from math import cos, inf, sqrt
-from operator import add, and_, not_, or_
+from math import cos, inf
+from operator import and_, not_, or_
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from softset.errors import InputError
@@ -26,16 +26,6 @@ if TYPE_CHECKING:  # the command line shows the names of logics in its help, whi
     import numpy as np
 
     from softset.algebra import SoftSet, Subspace
-
-__all__ = [
-    "Logic",
-    "combined_error",
-    "combined_memberships",
-    "combined_set",
-    "leaf_set",
-    "resolve_logic",
-    "truth_values",
-]
 
 LeafTree = Examples | Named
 Connective = Callable[..., Any]
@@ -111,7 +101,7 @@ def resolve_logic(
     return Logic(base.name, **{"alpha": base.alpha, "aperture": base.aperture, "floor": base.floor, **parameters})
 
 
-def _connectives(logic: Logic) -> tuple[Connective, Connective, Connective]:
+def connectives(logic: Logic) -> tuple[Connective, Connective, Connective]:
     """Return AND, OR and NOT of memberships."""
     from softset import algebra
 
@@ -134,37 +124,23 @@ def leaf_set(logic: Logic, rows: "np.ndarray", weights: "np.ndarray") -> "SoftSe
     return GradedSubspace.of(rows, aperture=logic.aperture, weights=weights)
 
 
-def combined_memberships(logic: Logic, tree: Tree, by_leaf: dict[LeafTree, Any]) -> Any:
-    """Return the memberships (n,) in a tree from the memberships (n,) in its leaves."""
-    return _evaluate(tree, by_leaf, *_connectives(logic))
+def evaluate(tree: Tree, by_leaf: dict[LeafTree, Any], and_: Connective, or_: Connective, not_: Connective) -> Any:
+    """Return the value of a tree from the values of its leaves."""
 
-
-def combined_error(logic: Logic, tree: Tree, by_leaf: dict[LeafTree, float]) -> float:
-    """Return a bound of the error of a membership in a tree from bounds of the errors in its leaves.
-
-    AND and OR change by at most as much as their operands, and so does 1 - a. For sqrt(1 - a^2) the bound of an error e
-    is sqrt(2 e), which it reaches near a = 1.
-    """
-    negation = (lambda error: error) if logic.name == "logistic" else (lambda error: sqrt(2 * error))
-    error: float = _evaluate(tree, by_leaf, add, add, negation)
-    return error
-
-
-def _evaluate(tree: Tree, by_leaf: dict[LeafTree, Any], and_: Connective, or_: Connective, not_: Connective) -> Any:
-    def evaluate(part: Tree) -> Any:
+    def value_of(part: Tree) -> Any:
         match part:
             case Not(inner):
-                return not_(evaluate(inner))
+                return not_(value_of(inner))
             case And(left, right):
-                return and_(evaluate(left), evaluate(right))
+                return and_(value_of(left), value_of(right))
             case Minus(left, right):
-                return and_(evaluate(left), not_(evaluate(right)))
+                return and_(value_of(left), not_(value_of(right)))
             case Or(left, right):
-                return or_(evaluate(left), evaluate(right))
+                return or_(value_of(left), value_of(right))
             case _:
                 return by_leaf[part]
 
-    return evaluate(tree)
+    return value_of(tree)
 
 
 def combined_set(logic: Logic, tree: Tree, by_leaf: dict[LeafTree, Any]) -> tuple[Any, list[str]]:
@@ -208,4 +184,4 @@ def truth_values(tree: Tree) -> set[bool]:
     if isinstance(tree, LeafTree) or len(names) > 12:
         return {True, False}
     values = product((False, True), repeat=len(names))
-    return {_evaluate(tree, dict(zip(names, row, strict=True)), and_, or_, not_) for row in values}
+    return {evaluate(tree, dict(zip(names, row, strict=True)), and_, or_, not_) for row in values}

@@ -8,8 +8,6 @@ from typing import Any
 
 from softset.errors import FileError
 
-__all__ = ["read_sets"]
-
 
 def read_sets(path: str | os.PathLike[str]) -> dict[str, list[str]]:
     """Return the named sets of a file or folder.

@@ -7,19 +7,11 @@ from typing import NamedTuple
 from softset.errors import QueryError
 from softset.query.expression import BARE_WORD, RESERVED, And, Example, Examples, Minus, Named, Not, Or, Tree, depth
 
-__all__ = ["LIMITS", "parse"]
-
-
-class Limits(NamedTuple):
-    """Maximal sizes of a query."""
-
-    characters: int = 10_000
-    depth: int = 50
-    sets: int = 100
-    examples: int = 1_000
-
-
-LIMITS = Limits()
+# Maximal sizes of a query
+MAX_CHARACTERS = 10_000
+MAX_DEPTH = 50
+MAX_SETS = 100
+MAX_EXAMPLES = 1_000
 
 TOKEN = re.compile(
     rf"""\s*(?:
@@ -55,9 +47,9 @@ def parse(query: str) -> Tree:
       {red, blue
                 ^
     """
-    if len(query) > LIMITS.characters:
-        message = f"a query may have {LIMITS.characters} characters, but this has {len(query)}"
-        raise QueryError(message, query, LIMITS.characters)
+    if len(query) > MAX_CHARACTERS:
+        message = f"a query may have {MAX_CHARACTERS} characters, but this has {len(query)}"
+        raise QueryError(message, query, MAX_CHARACTERS)
     return _Parser(query).whole()
 
 
@@ -76,11 +68,11 @@ class _Parser:
             hints = {",": "; several examples are written {red, blue}", "~": "; write AND NOT, or BUT NOT"}
             hint = hints.get(self.current.kind, "")
             raise self.error(f"the end of the query, or one of & | - was expected here{hint}")
-        if depth(tree) > LIMITS.depth:
-            raise QueryError(f"sets may be nested {LIMITS.depth} levels deep, but these are deeper", self.query, 0)
-        limit = LIMITS.characters
-        if len(self.query) > limit // MAX_GROWTH and len(str(tree)) > limit:  # the printed form must be parsable
-            message = f"a query may have {limit} characters, but this has {len(str(tree))} with all its braces"
+        if depth(tree) > MAX_DEPTH:
+            raise QueryError(f"sets may be nested {MAX_DEPTH} levels deep, but these are deeper", self.query, 0)
+        # The printed form must be parsable.
+        if len(self.query) > MAX_CHARACTERS // MAX_GROWTH and len(str(tree)) > MAX_CHARACTERS:
+            message = f"a query may have {MAX_CHARACTERS} characters, but this has {len(str(tree))} with all its braces"
             raise QueryError(message, self.query, len(self.query))
         return tree
 
@@ -112,8 +104,8 @@ class _Parser:
     def complement(self) -> Tree:
         self.depth += 1
         # Printing may add a bracket to each NOT, so twice the depth must be parsable.
-        if self.depth > 2 * LIMITS.depth + 2:
-            raise self.error(f"sets may be nested {LIMITS.depth} levels deep, but this is deeper")
+        if self.depth > 2 * MAX_DEPTH + 2:
+            raise self.error(f"sets may be nested {MAX_DEPTH} levels deep, but this is deeper")
         tree = Not(self.complement()) if self.take("~") else self.primary()
         self.depth -= 1
         return tree
@@ -125,8 +117,8 @@ class _Parser:
                 raise self.error("a ) was expected here")
             return tree
         self.sets += 1
-        if self.sets > LIMITS.sets:
-            raise self.error(f"a query may have {LIMITS.sets} sets, but this has more")
+        if self.sets > MAX_SETS:
+            raise self.error(f"a query may have {MAX_SETS} sets, but this has more")
         if self.take("{"):
             return self.braces()
         if self.take("@"):
@@ -150,8 +142,8 @@ class _Parser:
     def example(self) -> Example:
         """Parse a phrase (adjacent words or a quoted text) and its weight."""
         self.examples += 1
-        if self.examples > LIMITS.examples:
-            raise self.error(f"a query may have {LIMITS.examples} examples, but this has more")
+        if self.examples > MAX_EXAMPLES:
+            raise self.error(f"a query may have {MAX_EXAMPLES} examples, but this has more")
         if self.current.kind not in ("word", "quoted"):
             raise self.error("a word or a quoted phrase was expected here")
         first = self.step()

@@ -7,6 +7,8 @@ returns immutable plans. Every engine (exact, approximate, stores, Ray jobs) run
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import sqrt
+from operator import add
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,29 +17,9 @@ from softset.algebra import SoftSet
 from softset.errors import InputError
 from softset.io.text import counted
 from softset.query.expression import Example, Examples, Tree, leaves
-from softset.query.logic import (
-    LeafTree,
-    Logic,
-    combined_error,
-    combined_memberships,
-    combined_set,
-    leaf_set,
-    truth_values,
-)
+from softset.query.logic import Connective, LeafTree, Logic, combined_set, connectives, evaluate, leaf_set, truth_values
 from softset.query.parser import parse
 from softset.query.thresholds import MIN_THRESHOLD, Centroid, mean_direction
-
-__all__ = [
-    "EXACT_MATCH",
-    "Leaf",
-    "LeafSet",
-    "NamedSets",
-    "Plan",
-    "QuerySource",
-    "Resolved",
-    "make_plans",
-    "resolve_all",
-]
 
 EXACT_MATCH = "exact match"
 NamedSets = Mapping[str, Sequence[str]]
@@ -125,17 +107,23 @@ class Plan:
 
     def score(self, memberships: Sequence[Any]) -> Any:
         """Return the scores (n,) of items from their memberships (n,) in each of `sets`."""
-        if self.combined is not None or isinstance(self.tree, LeafTree):
-            return memberships[0]
-        by_leaf = {leaf.tree: values for leaf, values in zip(self.leaves, memberships, strict=True)}
-        return combined_memberships(self.logic, self.tree, by_leaf)
+        return self._combine(memberships, *connectives(self.logic))
 
     def score_error(self, errors: Sequence[float]) -> float:
-        """Return a bound of the error of a score from bounds of the errors of its memberships in each of `sets`."""
-        if self.combined is not None or isinstance(self.tree, LeafTree):
-            return errors[0]
-        by_leaf = {leaf.tree: error for leaf, error in zip(self.leaves, errors, strict=True)}
-        return combined_error(self.logic, self.tree, by_leaf)
+        """Return a bound of the error of a score from bounds of the errors of its memberships in each of `sets`.
+
+        AND and OR change by at most as much as their operands, and so does 1 - a. For sqrt(1 - a^2) the bound of an
+        error e is sqrt(2 e), which it reaches near a = 1.
+        """
+        keeps_errors = self.logic.name == "logistic"
+        bound: float = self._combine(errors, add, add, lambda error: error if keeps_errors else sqrt(2 * error))
+        return bound
+
+    def _combine(self, values: Sequence[Any], and_: Connective, or_: Connective, not_: Connective) -> Any:
+        if self.combined is not None:
+            return values[0]
+        by_leaf = {leaf.tree: value for leaf, value in zip(self.leaves, values, strict=True)}
+        return evaluate(self.tree, by_leaf, and_, or_, not_)
 
     @property
     def resolved_as(self) -> dict[str, str]:

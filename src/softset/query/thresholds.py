@@ -14,9 +14,6 @@ import numpy as np
 from softset.algebra.arrays import unit_rows
 from softset.errors import FileError
 
-__all__ = ["MIN_THRESHOLD", "NOT_FINITE", "Centroid", "expected_size", "kth_largest", "mean_direction", "probability"]
-__all__ += ["thresholds_of"]
-
 MIN_THRESHOLD = 0.1  # with a lower one, every item of a small collection would be a member
 NOT_FINITE = "a vector has a number that is not finite: its file was changed after it was written; create it again"
 GROUP = 32  # values whose maxima are compared first

@@ -23,8 +23,6 @@ from softset.query.thresholds import NOT_FINITE
 from softset.search.exact import Ranking, rescore, search
 from softset.search.source import VectorSource
 
-__all__ = ["ApproximateIndex", "probes_of"]
-
 # With 341,479 vectors of 100 dimensions, top 100: a fifth of the exact engine's time, recall .97.
 MIN_CANDIDATES = 512  # more than codes of 4 bits need, so that groups of near duplicates are ranked by their vectors
 MIN_LISTS, SHARE_OF_LISTS = 32, 1 / 24  # of the sqrt(n) lists that are scanned for each probe

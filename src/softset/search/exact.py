@@ -15,8 +15,6 @@ from softset.query.plan import LeafSet, Plan
 from softset.query.thresholds import Centroid, kth_largest
 from softset.search.source import MANY_DIRECTIONS, VectorSource, run_blocks
 
-__all__ = ["Ranking", "rescore", "search"]
-
 BLOCK_BYTES = 16 * 2**20
 ITEMS_PER_BLOCK = 4_096  # for many directions: the coordinates of 64 directions then stay in a processor's cache
 MAX_DIRECTIONS = 2_048  # directions of all sets in one pass: 8 KB of coordinates for each item

@@ -5,7 +5,7 @@
 """
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
@@ -15,18 +15,15 @@ from softset import __version__
 from softset.errors import InputError
 from softset.io.text import check_options
 from softset.query.logic import Logic, resolve_logic
-from softset.query.plan import NamedSets, Plan, QuerySource, make_plans, resolve_all
+from softset.query.plan import EXACT_MATCH, NamedSets, Plan, QuerySource, Resolved, make_plans, resolve_all
 from softset.runtime.threads import own_threads
 from softset.search.exact import Ranking, search
-from softset.search.membership import MembershipResult, compute_memberships
 from softset.search.projection_2d import Projection2D, project
-from softset.search.results import Hit, Item, SearchResult, explain_leaves
+from softset.search.results import Hit, Item, ItemMembership, MembershipResult, SearchResult, explain_leaves
 from softset.search.source import MANY_DIRECTIONS, VectorSource
 
 if TYPE_CHECKING:
     from softset.search.approximate import ApproximateIndex
-
-__all__ = ["FindOptions", "PlanOptions", "SearchableSource"]
 
 
 class PlanOptions(TypedDict, total=False):
@@ -195,7 +192,7 @@ class SearchableSource(VectorSource, QuerySource):
             source, (plan,) = self._make_plans([query], options)
             vectors = resolve_all(source, texts, skip_unknown=options.get("skip_unknown", False))
         signature = f"{source.signature}|logic:{plan.logic}|softset:{__version__}"
-        return compute_memberships(plan, texts, vectors, signature, explain=explain)
+        return _memberships(plan, texts, vectors, signature, explain=explain)
 
     def map(self, query: str, top: int = 10, **options: Unpack[FindOptions]) -> Projection2D:
         """Return the sets of a query and its best items in two dimensions; `FindOptions` describes the options."""
@@ -242,3 +239,23 @@ def _searched(source: VectorSource, excluded: frozenset[int], stop: int | None) 
     if stop is None or stop >= len(source):
         return len(source) - len(source.hidden) - len(excluded - source.hidden)
     return stop - sum(index < stop for index in source.hidden | excluded)
+
+
+def _memberships(
+    plan: Plan, texts: Sequence[str], vectors: Mapping[str, Resolved], signature: str, *, explain: bool
+) -> MembershipResult:
+    """Return the memberships of texts, given the vectors of those that have one; a zero vector has membership 0."""
+    known = [text for text in dict.fromkeys(texts) if text in vectors]
+    by_text: dict[str, ItemMembership] = {}
+    if known:
+        rows = np.stack([vectors[text].vector for text in known]).astype(np.float64)
+        scores = np.asarray(plan.score([np.asarray(leaf.membership(rows)) for leaf in plan.sets]))
+        scores = np.where(rows.any(axis=1), scores, 0.0)
+        leaves = explain_leaves(rows, plan) if explain else [()] * len(known)
+        for text, score, text_leaves in zip(known, scores.tolist(), leaves, strict=True):
+            resolved_as = vectors[text].resolved_as
+            shown = None if resolved_as == EXACT_MATCH else resolved_as
+            by_text[text] = ItemMembership(text, score, shown, text_leaves)
+    items = tuple(by_text.get(text, ItemMembership(text, None)) for text in texts)
+    unknown = tuple(dict.fromkeys([*plan.unknown, *(text for text in texts if text not in vectors)]))
+    return MembershipResult(plan.query, plan.logic.name, signature, items, plan.notes, unknown)

@@ -13,8 +13,6 @@ import numpy as np
 from softset.algebra.arrays import unit_rows
 from softset.search.results import SearchResult
 
-__all__ = ["Point", "ProjectedSet", "Projection2D", "project"]
-
 
 @dataclass(frozen=True)
 class Point:

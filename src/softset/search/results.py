@@ -12,8 +12,6 @@ from softset.io.text import printable
 from softset.query.expression import positive_leaves
 from softset.query.plan import Leaf, Plan
 
-__all__ = ["Hit", "Item", "LeafMembership", "QueryResult", "SearchResult", "explain_leaves", "leaf_lines", "to_json"]
-
 Row = TypeVar("Row")
 
 EXAMPLES_PER_LEAF = 3  # shown for each set of an explained hit
@@ -108,7 +106,7 @@ class SearchResult(QueryResult[Hit]):
 
     def to_json(self, *, percentile: bool = False) -> str:
         """Return the result as one line of JSON, with percentiles only on request."""
-        return to_json(self.to_dict(percentile=percentile))
+        return json.dumps(self.to_dict(percentile=percentile), ensure_ascii=False, allow_nan=False)
 
     def to_text(self, *, percentile: bool = False) -> str:
         """Return a table with one line for each hit, with percentiles only on request."""
@@ -118,13 +116,47 @@ class SearchResult(QueryResult[Hit]):
     __str__ = __repr__ = to_text
 
 
-def to_json(content: dict[str, Any]) -> str:
-    """Return one line of JSON without NaN.
+@dataclass(frozen=True)
+class ItemMembership:
+    """The membership of one text; None if it has no vector. `resolved_as` says how it was found if not exactly.
 
-    >>> to_json({"id": "café"})
-    '{"id": "café"}'
+    >>> ItemMembership("red", 0.5).to_dict()
+    {'id': 'red', 'membership': 0.5}
     """
-    return json.dumps(content, ensure_ascii=False, allow_nan=False)
+
+    id: str
+    membership: float | None
+    resolved_as: str | None = None
+    leaves: tuple[LeafMembership, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the membership as plain values for JSON; empty fields are left out."""
+        optional = {"resolved_as": self.resolved_as, "leaves": [leaf.to_dict() for leaf in self.leaves]}
+        required = {"id": self.id, "membership": self.membership}
+        return {**required, **{name: value for name, value in optional.items() if value}}
+
+
+@dataclass(frozen=True, repr=False)
+class MembershipResult(QueryResult[ItemMembership]):
+    """The memberships of texts in one query, in the order of the texts."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as plain values for JSON; empty notes are left out."""
+        return self._to_dict({"memberships": [item.to_dict() for item in self]})
+
+    def to_json(self) -> str:
+        """Return the result as one line of JSON."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
+
+    def __str__(self) -> str:
+        """Return the memberships as a table."""
+        lines = []
+        for item in self:
+            membership = "    -" if item.membership is None else f"{item.membership:.3f}"
+            lines += [f"{membership}  {printable(item.id)}", *leaf_lines(item.leaves)]
+        return "\n".join(lines)
+
+    __repr__ = __str__
 
 
 def _hit_lines(hit: Hit, width: int, *, percentile: bool) -> Iterator[str]:

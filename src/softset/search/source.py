@@ -10,8 +10,6 @@ import numpy as np
 from softset.query.thresholds import thresholds_of
 from softset.runtime.threads import in_threads
 
-__all__ = ["Projector", "VectorSource", "multiply", "rounding_errors", "run_blocks"]
-
 MAX_UNSAMPLED = 65_536  # up to so many items, thresholds are computed from all of them
 SAMPLE_SIZE = 32_768  # else from so many; the threshold for a million items is then the 33rd largest sampled cosine
 DIRECTIONS_PER_BATCH = 128  # whose thresholds are computed together: 16 MB of cosines with the sample

@@ -20,8 +20,6 @@ from softset.vectors.preprocessing import Preprocessing, can_be_whitened
 from softset.vectors.registry import vectors_folder
 from softset.vectors.vocabulary import Vocabulary
 
-__all__ = ["WordVectors", "load_words"]
-
 
 class WordVectors(Vocabulary, SearchableSource):
     """Words and their vectors, looked up by word and searched by set queries.

@@ -3,10 +3,14 @@
 The names are fixed when the server starts: a request can neither name a path nor start a download.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from concurrent.futures import Future
+from contextvars import Context
 from functools import partial
 from http import HTTPStatus
-from typing import Any, TypeVar
+from threading import Lock
+from typing import Any, Generic, TypeVar
 
 from softset.collections.collection import Collection, open_collection
 from softset.encoders.base import Encoder
@@ -19,7 +23,6 @@ from softset.errors import InputError
 from softset.search.find import SearchableSource
 from softset.search.words import WordVectors, load_words
 from softset.server.limited_encoder import LimitedEncoder
-from softset.server.load_once_cache import LoadOnceCache
 from softset.server.problems import RequestError
 from softset.server.settings import Settings
 from softset.server.temporary_collections import TemporaryCollections
@@ -28,6 +31,50 @@ from softset.vectors.registry import REGISTRY
 
 MAX_FLOATS_IN_MEMORY = 1 << 26  # 256 MB: smaller quantized vectors are converted to float32 once
 Place = TypeVar("Place")
+Value = TypeVar("Value")
+
+
+class LoadOnceCache(Generic[Value]):
+    """Least-recently-used cache that loads each value once.
+
+    Threads that ask for a value while it is being loaded wait for that load; other values are not delayed. If the load
+    fails, all waiting threads get the error, and the next call tries again.
+
+    >>> cache = LoadOnceCache(2)
+    >>> [cache.get(name, lambda: name.upper()) for name in "abcb"], len(cache)
+    (['A', 'B', 'C', 'B'], 2)
+    """
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._entries: OrderedDict[Hashable, tuple[Hashable, Future[Value]]] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, key: Hashable, load: Callable[[], Value], *, version: Hashable = None) -> Value:
+        """Return the value of a key; call `load` if it is not cached. A new version replaces the previous one."""
+        with self._lock:
+            entry = self._entries.get(key)
+            is_new = entry is None or entry[0] != version
+            if entry is None or is_new:
+                entry = self._entries[key] = version, Future()
+            self._entries.move_to_end(key)
+        future = entry[1]
+        if is_new:
+            try:
+                future.set_result(Context().run(load))  # other requests need it, even if this client disconnects
+            except BaseException as error:
+                with self._lock:
+                    if self._entries.get(key) is entry:
+                        del self._entries[key]
+                future.set_exception(error)
+                raise
+            with self._lock:  # after the load: a load that fails removes nothing
+                while len(self._entries) > self._size:
+                    self._entries.popitem(last=False)
+        return future.result()
+
+    def __len__(self) -> int:
+        return len(self._entries)
 
 
 class Resources:

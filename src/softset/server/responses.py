@@ -6,11 +6,10 @@ from typing import Any, get_type_hints
 import numpy as np
 from pydantic import BaseModel, create_model
 
-from softset.search.membership import ItemMembership, MembershipResult
 from softset.search.projection_2d import Point, ProjectedSet, Projection2D
-from softset.search.results import Hit, LeafMembership, SearchResult
+from softset.search.results import Hit, ItemMembership, LeafMembership, MembershipResult, SearchResult
 from softset.similarity.explain.data import ChanceLevel, ExplainedText, Explanation, MetricView
-from softset.similarity.scores import ScoreRow
+from softset.similarity.scores import NUMBERS, ScoreMatrix, ScoreRow
 
 
 def _derive(source: type, omit: tuple[str, ...] = (), /, **changed: Any) -> Any:
@@ -50,6 +49,7 @@ MembershipResponse = _derive(
     MembershipResult, ("rows",), memberships=_list(_derive(ItemMembership, leaves=_list(_Leaf)))
 )
 MapResponse = _derive(Projection2D, sets=_list(_ProjectedSet), items=_list(_Point))
+MatrixResponse = _derive(ScoreMatrix, ("score_kind",), **dict.fromkeys(NUMBERS, list[list[float]]))
 ExplainResponse = _derive(Explanation, ("views",), candidate=_Text, reference=_Text, metrics=_list(_View))
 
 
@@ -62,15 +62,6 @@ class ScoreResponse(BaseModel):
     score: float
     pairs: int
     segments: _list(_derive(ScoreRow))  # type: ignore[valid-type]  # a model that is created at run time
-
-
-class MatrixResponse(BaseModel):
-    """Scores of each candidate (one row) with each reference (one column)."""
-
-    signature: str
-    precision: list[list[float]]
-    recall: list[list[float]]
-    score: list[list[float]]
 
 
 class QueryErrorResponse(BaseModel):
