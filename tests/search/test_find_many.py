@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from softset import WordVectors
 from softset.collections.collection import Collection
 from softset.collections.items import Item
-from softset.errors import FileError
+from softset.errors import FileError, InputError
 from softset.query.thresholds import kth_largest
 from softset.search import exact
 
@@ -46,6 +46,28 @@ def test_queries_of_different_kinds_share_a_pass(words: WordVectors) -> None:
     for query, result in zip(mixed, words.find_many(mixed, 3), strict=True):
         assert result.query == query
         assert [hit.id for hit in result] == [hit.id for hit in words.find(query, 3)]
+
+
+@pytest.mark.parametrize("approximate", [False, True])
+def test_an_invalid_query_yields_its_error_and_the_others_their_results(words: WordVectors, approximate: bool) -> None:
+    if approximate:
+        pytest.importorskip("faiss")
+    queries = ["w1 & w2", "{w3", "~w7", "w5", "qwxz", "w5"]
+    results = words.find_each(queries, 3, approximate=approximate)
+    for query, result in zip(queries, results, strict=True):
+        if query in ("{w3", "qwxz") or (approximate and query == "~w7"):
+            with pytest.raises(InputError) as error:
+                words.find(query, 3, approximate=approximate)
+            assert isinstance(result, InputError) and str(result) == str(error.value)
+        else:
+            assert not isinstance(result, InputError) and result.query == query
+            assert [hit.id for hit in result] == [hit.id for hit in words.find(query, 3, approximate=approximate)]
+
+
+def test_an_error_of_the_source_is_not_the_error_of_a_query(words: WordVectors, monkeypatch) -> None:
+    monkeypatch.setattr(WordVectors, "rank", lambda *_, **__: (_ for _ in ()).throw(FileError("the file is damaged")))
+    with pytest.raises(FileError, match="the file is damaged"):
+        words.find_each(["w1", "w2"])
 
 
 @pytest.mark.parametrize(("name", "value"), [("MAX_CANDIDATES", 1), ("MAX_DIRECTIONS", 7)])

@@ -143,6 +143,31 @@ class SearchableSource(VectorSource, QuerySource):
             for plan, ranking, indices in zip(plans, rankings, excluded, strict=True)
         ]
 
+    def find_each(
+        self, queries: Sequence[str], top: int = 10, **options: Unpack[FindOptions]
+    ) -> list[SearchResult | InputError]:
+        """Return the result of each query like `find_many`, or the error of a query that is invalid.
+
+        >>> import softset
+        >>> softset.load_words().find_each(["king - man", "qwxz"], top=1)
+        [0.852  queen, UnknownWordError("'qwxz' has no vector here")]
+        """
+        try:
+            return [*self.find_many(queries, top, **options)]
+        except InputError as error:
+            if len(queries) == 1:
+                return [error]
+        errors: dict[str, InputError] = {}
+        for query in queries:
+            try:
+                self._make_plans([query], options)
+            except InputError as error:
+                errors[query] = error
+        if not errors:  # the engine refuses a query, for example a complement
+            return [result for query in queries for result in self.find_each([query], top, **options)]
+        results = iter(self.find_each([query for query in queries if query not in errors], top, **options))
+        return [errors[query] if query in errors else next(results) for query in queries]
+
     def plan(self, query: str, **options: Unpack[PlanOptions]) -> Plan:
         """Return the plan of a query without running it; `PlanOptions` describes the options.
 

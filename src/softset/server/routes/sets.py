@@ -4,9 +4,8 @@ from typing import Any
 
 from fastapi import APIRouter
 
-from softset.errors import SoftsetError
-from softset.search.find import PlanOptions, SearchableSource
-from softset.search.results import SearchResult
+from softset.errors import InputError
+from softset.search.find import SearchableSource
 from softset.server.cost import search_seconds
 from softset.server.requests import FindRequest, MapRequest, MembershipRequest, SetRequest
 from softset.server.responses import FindResponse, MapResponse, MembershipResponse, QueryErrorResponse
@@ -38,9 +37,16 @@ def find(service: Service, body: FindRequest) -> Any:
     options = {**body.options(), "threads": service.search_threads}
     if not isinstance(body.query, list):
         return source.find(body.query, **options).to_dict(percentile=body.percentile)
-    batches = (queries[start : start + BATCH] for start in range(0, len(queries), BATCH))
-    results = [result for batch in batches for result in _find_each(source, batch, options)]
-    return [result if isinstance(result, dict) else result.to_dict(percentile=body.percentile) for result in results]
+    found: list[dict[str, Any]] = []
+    for start in range(0, len(queries), BATCH):
+        raise_if_disconnected()
+        batch = queries[start : start + BATCH]
+        for query, result in zip(batch, source.find_each(batch, **options), strict=True):
+            if isinstance(result, InputError):
+                found.append({"query": query, "error": str(result)})
+            else:
+                found.append(result.to_dict(percentile=body.percentile))
+    return found
 
 
 def membership(service: Service, body: MembershipRequest) -> Any:
@@ -66,28 +72,3 @@ def _checked_source(service: Service, body: SetRequest, queries: list[str]) -> S
     source = service.resources.source(body.vectors, body.collection)
     service.check_seconds(search_seconds(queries, sets, body.logic, source))
     return source
-
-
-def _find_each(
-    source: SearchableSource, queries: list[str], options: dict[str, Any]
-) -> list[SearchResult | dict[str, str]]:
-    """Return the result of each query, or its error; all valid queries are searched in one pass."""
-    raise_if_disconnected()
-    try:
-        return [*source.find_many(queries, **options)]
-    except SoftsetError:
-        errors = {query: error for query in queries if (error := _plan_error(source, query, options)) is not None}
-        if not errors:
-            raise
-        results = iter(source.find_many([query for query in queries if query not in errors], **options))
-        return [{"query": query, "error": errors[query]} if query in errors else next(results) for query in queries]
-
-
-def _plan_error(source: SearchableSource, query: str, options: dict[str, Any]) -> str | None:
-    """Return why a query cannot be planned, or None."""
-    raise_if_disconnected()
-    try:
-        source.plan(query, **{name: options[name] for name in PlanOptions.__annotations__})
-    except SoftsetError as error:
-        return str(error)
-    return None
