@@ -88,6 +88,11 @@ def test_errors_equal_those_of_the_command_line(client: TestClient, command, que
     assert code == 2 and (message is None or problem["detail"] == message.rstrip("\n"))
 
 
+def test_an_error_is_a_problem_with_type_title_and_status(client: TestClient) -> None:
+    problem = client.get("/v1/nothing").json()
+    assert (problem["type"], problem["title"], problem["status"]) == ("about:blank", "Not Found", 404)
+
+
 def test_the_error_has_the_position_in_the_query(client: TestClient) -> None:
     assert client.post("/v1/find", json={"query": "red & }"}).json()["position"] == 6
 

@@ -22,6 +22,11 @@ def test_public_addresses_need_a_key(host: str, command, tmp_path: Path, monkeyp
     assert code == 2 and output.count("\n") == 1 and "set an API key" in output
 
 
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "127.0.0.2", "::1"])
+def test_addresses_of_this_machine_need_no_key(host: str) -> None:
+    assert is_loopback(host) and Settings(host=host).key is None
+
+
 @pytest.mark.parametrize(
     ("flags", "message"),
     [

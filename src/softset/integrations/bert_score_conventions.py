@@ -206,13 +206,7 @@ class SpecialToken(str):
 
 
 class MatchingEncoder(TextEncoder):
-    """An encoder whose sets include special and unknown tokens; a text without other tokens is an empty set.
-
-    >>> import softset
-    >>> sets = MatchingEncoder(softset.load_encoder("minilm")).encode([" A red \u4f60. ", " "])
-    >>> sets.tokens_of(0), sets.tokens_of(1)
-    (['[CLS]', 'a', 'red', '[UNK]', '.', '[SEP]'], [])
-    """
+    """An encoder whose sets include special and unknown tokens; a text without other tokens is an empty set."""
 
     def __init__(self, encoder: Encoder) -> None:
         self.encoder = encoder

@@ -86,11 +86,7 @@ def resolve_logic(
     aperture: float | None = None,
     floor: float | None = None,
 ) -> Logic:
-    """Return the logic with the given name and parameters; parameters that are None keep their defaults.
-
-    >>> resolve_logic("lattice", alpha=0.9).alpha
-    0.9
-    """
+    """Return the logic with the given name and parameters; parameters that are None keep their defaults."""
     options = {"alpha": alpha, "aperture": aperture, "floor": floor}
     parameters = {name: value for name, value in options.items() if value is not None}
     base = logic if isinstance(logic, Logic) else Logic(logic or Logic.name)

@@ -170,12 +170,7 @@ def make_plans(
     sets: NamedSets | None = None,
     skip_unknown: bool = False,
 ) -> list[Plan]:
-    """Return the plans of queries; with `skip_unknown`, examples without a vector are left out and listed.
-
-    >>> import softset
-    >>> make_plans(["{red, blue}"], softset.load_words(), Logic("product"))[0].sets
-    (GradedSubspace(...),)
-    """
+    """Return the plans of queries; with `skip_unknown`, examples without a vector are left out and listed."""
     trees = [parse(query) for query in queries]
     for tree in trees:
         values = truth_values(tree)

@@ -20,30 +20,18 @@ GROUP = 32  # values whose maxima are compared first
 
 
 def expected_size(n: int) -> int:
-    """Return how many of n items a set is expected to hold.
-
-    >>> expected_size(33_753)
-    184
-    """
+    """Return how many of n items a set is expected to hold."""
     return ceil(sqrt(n))
 
 
 def probability(cosines: np.ndarray, threshold: Any) -> np.ndarray:
-    """Return the memberships of items with the given cosines; negative cosines count as 0.
-
-    >>> probability(np.array([0.4, 0.2, -1.0]), 0.2).round(2).tolist()
-    [0.88, 0.5, 0.12]
-    """
+    """Return the memberships of items with the given cosines; negative cosines count as 0."""
     memberships: np.ndarray = 1 / (1 + np.exp(2 - 2 * np.minimum(np.maximum(cosines, 0.0), 1.0) / threshold))
     return memberships
 
 
 def thresholds_of(cosines: np.ndarray, n: int) -> np.ndarray:
-    """Return the thresholds (k,) of k sets from the cosines (k, m) with a sample of m of the n items.
-
-    >>> thresholds_of(np.array([[0.1, 0.7, 0.3, 0.2]]), 4).tolist()
-    [0.3]
-    """
+    """Return the thresholds (k,) of k sets from the cosines (k, m) with a sample of m of the n items."""
     k, m = cosines.shape
     if not m:
         return np.zeros(k)
@@ -56,9 +44,6 @@ def kth_largest(values: np.ndarray, k: int) -> float:
 
     At least k values reach the k-th largest maximum of groups, so all smaller values are dropped before sorting. For
     56 of 32,768 values this takes a fifth of the time of `np.partition`.
-
-    >>> kth_largest(np.array([0.1, 0.7, 0.3]), 2)
-    0.3
     """
     grouped = values[: len(values) // GROUP * GROUP].reshape(GROUP, -1).max(axis=0) if len(values) >= GROUP else values
     if len(grouped) > k:
@@ -116,9 +101,6 @@ def mean_direction(rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Return the direction (d,) of the weighted mean of (k, d) vectors, each scaled to length 1 first.
 
     The result is zero if the vectors cancel out.
-
-    >>> mean_direction(np.array([[2.0, 0], [0, 3.0]]), np.array([1.0, 1.0])).round(3).tolist()
-    [0.707, 0.707]
     """
     mean: np.ndarray = weights / np.abs(weights).max() @ unit_rows(rows)
     length = sqrt(mean @ mean)

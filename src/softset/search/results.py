@@ -169,11 +169,7 @@ def _hit_lines(hit: Hit, width: int, *, percentile: bool) -> Iterator[str]:
 
 
 def leaf_lines(leaves: Iterable[LeafMembership]) -> Iterator[str]:
-    """Yield one indented line of text for each set.
-
-    >>> list(leaf_lines([LeafMembership("{red}", 0.5, (("red", 0.5),))]))
-    ['         0.500 in {red}: red 0.50']
-    """
+    """Yield one indented line of text for each set."""
     for leaf in leaves:
         examples = ", ".join(f"{text} {cosine:.2f}" for text, cosine in leaf.examples)
         yield f"         {'negated: ' if leaf.negated else ''}{leaf.membership:.3f} in {leaf.leaf}: {examples}"

@@ -26,11 +26,7 @@ MAX_TRUTH_SETS = 12
 
 
 def scoring_seconds(metric: str, rows: np.ndarray, columns: np.ndarray, dimensions: int) -> float:
-    """Return the estimated time to score pairs of texts, given their numbers of tokens as arrays that broadcast.
-
-    >>> scoring_seconds("grassmann", np.full((256, 1), 120), np.full(256, 120), 300) > 600
-    True
-    """
+    """Return the estimated time to score pairs of texts, given their numbers of tokens as arrays that broadcast."""
     steps = sum(tokens * np.minimum(tokens, dimensions) ** 2 for tokens in (rows, columns))
     product = TOKEN_PAIR.get(metric, PRODUCT * dimensions)
     nanoseconds = PAIR + BASIS_STEP.get(metric, 0) * (BASIS_OVERHEAD + steps) + product * rows * columns
@@ -40,12 +36,7 @@ def scoring_seconds(metric: str, rows: np.ndarray, columns: np.ndarray, dimensio
 def search_seconds(
     queries: Sequence[str], sets: Mapping[str, Sequence[str]], logic: str | None, source: VectorSource
 ) -> float:
-    """Return the estimated time to plan queries and to search for them; queries with a syntax error take none.
-
-    >>> import softset
-    >>> search_seconds(["red & blue"], {}, None, softset.load_words()) < 0.1
-    True
-    """
+    """Return the estimated time to plan queries and to search for them; queries with a syntax error take none."""
     nanoseconds, logic = 0.0, logic or Logic.name
     for query in queries:
         try:

@@ -15,15 +15,6 @@ class LimitedEncoder(WrappedEncoder):
 
     Several threads may use it at the same time. The texts of concurrent requests are not merged into common batches:
     8 clients that score short texts get 131 requests/s with such merging and 137 without it.
-
-    >>> import softset
-    >>> encoder = LimitedEncoder(softset.load_encoder("words"), ServerLimits(text_tokens=3))
-    >>> encoder.encode(["a red book"])
-    TokenSets(1 text, 3 tokens, 300 dimensions)
-    >>> encoder.encode(["a very red book"])
-    Traceback (most recent call last):
-    softset.server.settings.LimitError: the limit is 3 tokens in one text, but there are 4: send less at once or raise \
-the limit (softset serve --max-text-tokens)
     """
 
     def __init__(self, encoder: Encoder, limits: ServerLimits) -> None:

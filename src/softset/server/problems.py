@@ -54,11 +54,7 @@ class RequestError(InputError):
 
 
 def problem(status: int, detail: str, *, headers: dict[str, str] | None = None, **members: Any) -> Response:
-    """Return an error response.
-
-    >>> problem(404, "there is no such model").body
-    b'{"type": "about:blank", "title": "Not Found", "status": 404, "detail": "there is no such model"}'
-    """
+    """Return an error response."""
     title = responses.get(status, "Error")
     content = {"type": "about:blank", "title": title, "status": status, "detail": detail, **members}
     return Response(json.dumps(content).encode(), status, headers, MEDIA_TYPE)

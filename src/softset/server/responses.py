@@ -16,9 +16,6 @@ def _derive(source: type, omit: tuple[str, ...] = (), /, **changed: Any) -> Any:
     """Return a model with the fields of a dataclass or named tuple; fields with a default are optional.
 
     `changed` has other types for some fields, or further fields; a pair (type, None) makes a field optional.
-
-    >>> sorted(_derive(Hit, ("index", "leaves")).model_json_schema()["properties"])
-    ['id', 'membership', 'metadata', 'percentile', 'text']
     """
     hints = {name: list[Any] if hint is np.ndarray else hint for name, hint in get_type_hints(source).items()}
     types = {name: hint for name, hint in (hints | changed).items() if name not in omit}

@@ -118,11 +118,7 @@ or SOFTSET_API_KEY), or listen on 127.0.0.1
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether an address can be reached from this machine only.
-
-    >>> [is_loopback(host) for host in ("localhost", "127.0.0.1", "::1", "0.0.0.0", "example.org")]
-    [True, True, True, False, False]
-    """
+    """Return whether an address can be reached from this machine only."""
     if host == "localhost":
         return True
     try:

@@ -86,10 +86,6 @@ def memberships(
         cut: the sine up to which a row counts as dependent on others, `algebra.rank.tolerance`.
         ridge: (rows,) added to the diagonal of the Gram matrices: aperture^-2 over a row's share makes the sets graded.
         tally: counts the pairs by the path they took.
-
-    >>> rows = PairRows.consecutive(np.array([[1.0, 0], [0.6, 0.8]]), np.array([0, 1, 2]))
-    >>> memberships(rows, cut=1e-7).round(6)
-    array([0.6, 0.6])
     """
     in_other, _ = _GramKernel(rows, cut, ridge, tally).run()
     return np.asarray(np.minimum(in_other, 1.0))
