@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from softset import TokenSets, cli, load_encoder
-from softset.cli.output import TextFile
 from softset.errors import FileError
+from softset.io.lines import TextFile
 
 TEXTS = ["A red book.", "", "line\u2028separator\x0cfeed", "unbelievably red 𓀀"]
 

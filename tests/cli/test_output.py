@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from softset.cli import output
-from softset.cli.output import ProgressBar, TextFile, note, warn_of_flags
+from softset.cli.output import ProgressBar, note, warn_of_flags
+from softset.io.lines import TextFile
 
 
 def pretend_terminal(monkeypatch: pytest.MonkeyPatch, delay: float = 0.0) -> None:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from softset.collections import items
 from softset.collections.items import Item, read_items
 from softset.collections.parquet import read_tables
 from softset.errors import FileError, MissingExtraError
+from softset.io import lines
 from softset.query.named_sets import read_sets
 
 
@@ -48,7 +48,7 @@ def test_columns_by_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "sentence"),
     [
-        ("a.txt", b"red\nbl\xffue\n", "line 2: byte 2 is not UTF-8"),
+        ("a.txt", b"red\nbl\xffue\n", "a.txt is not UTF-8 in line 2 .byte 2: "),
         ("a.tsv", "id\ttext\nx\ty\tz\n", "line 2: 3 columns, but the header has 2"),
         ("a.tsv", "", "is empty: a header line"),
         ("a.tsv", "id\ttext\n", "has no items: give at least one"),
@@ -174,7 +174,7 @@ def test_text_in_parquet_that_is_not_utf8_is_an_error(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["a.txt", "a.jsonl", "a.csv"])
 def test_long_lines_are_an_error(tmp_path: Path, name: str, monkeypatch) -> None:
-    monkeypatch.setattr(items, "MAX_LINE_BYTES", 2**20)
+    monkeypatch.setattr(lines, "MAX_LINE_BYTES", 2**20)
     path = write(
         tmp_path / name, "text\n" + "x" * (2**20 + 1) + "\n" if name != "a.jsonl" else '"' + "x" * 2**20 + '"\n'
     )

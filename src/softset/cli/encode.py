@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from softset.cli import options as opt
-from softset.cli.output import ProgressBar, TextFile, note
-from softset.io.text import counted
+from softset.cli.output import ProgressBar, warn_of_flags
+from softset.io.lines import TextFile
 
 NOTES = {
     "empty": ("text", "with an empty set"),
@@ -45,9 +45,7 @@ def encode(texts: str, out: str, float16: bool, as_json: bool, model: str, **opt
     counts = {name: int(getattr(sets, name).sum()) for name in NOTES}
     size = {"texts": len(sets), "tokens": len(sets.vectors), "dimensions": sets.dimensions}
     click.echo(json.dumps({"signature": sets.signature, **size, **counts}) if as_json else f"{out}: {sets}")
-    for name, (noun, sentence) in NOTES.items():
-        if counts[name]:
-            note(f"{counted(counts[name], noun)} {sentence}")
+    warn_of_flags(counts, NOTES)
 
 
 def _check_output(out: Path) -> None:

@@ -1,20 +1,16 @@
-"""Input files and terminal output that several verbs share: text files, progress, notes and warnings."""
+"""Input files and terminal output that several verbs share: columns of texts, progress, notes and warnings."""
 
-import codecs
-import hashlib
 import json
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from io import BytesIO
-from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import click
 
-from softset.errors import FileError, InputError
+from softset.errors import InputError
+from softset.io.lines import TextFile
 from softset.io.text import counted, printable
 
 if TYPE_CHECKING:
@@ -27,7 +23,7 @@ FLAGS = {
     "unknown": ("token", "unknown to the model and ignored: texts that differ only in them get the same score"),
     "saturated": (
         "pair",
-        "with so many tokens that unrelated tokens score high too: docs/metrics.md explains saturation",
+        "with so many tokens that unrelated tokens score high too: see saturation in docs/metrics.md",
     ),
 }
 
@@ -51,9 +47,9 @@ def on_interrupt(sentence: Callable[[], str]) -> Iterator[None]:
         raise click.Abort(sentence()) from error
 
 
-def warn_of_flags(counts: Mapping[str, float]) -> None:
-    """Print a warning for each flag of scores that was raised."""
-    for name, (noun, sentence) in FLAGS.items():
+def warn_of_flags(counts: Mapping[str, float], flags: Mapping[str, tuple[str, str]] = FLAGS) -> None:
+    """Print a warning for each flag that was raised, by default for the flags of scores."""
+    for name, (noun, sentence) in flags.items():
         if counts.get(name):
             note(f"{counted(int(counts[name]), noun)} {sentence}")
 
@@ -104,7 +100,7 @@ class ProgressBar:
             self.bar.stop()
 
 
-def read_columns(paths: tuple[str, ...]) -> "list[TextFile]":
+def read_columns(paths: tuple[str, ...]) -> list[TextFile]:
     """Return text files that all have the same number of lines, at least one."""
     if paths.count("-") > 1:
         raise InputError("standard input can be read only once: use files for the others")
@@ -116,48 +112,3 @@ def read_columns(paths: tuple[str, ...]) -> "list[TextFile]":
         counts = ", ".join(f"{file.name} has {len(file):,}" for file in files)
         raise InputError(f"the files differ in their number of lines: {counts}")
     return files
-
-
-class TextFile:
-    """A UTF-8 file with one text per line, read line by line as often as needed; "-" is standard input.
-
-    Only a line feed ends a line, because other line separators of Unicode may be part of a text.
-
-    Attributes:
-        name: The name of the file for messages.
-        checksum: SHA-256 of its bytes.
-    """
-
-    def __init__(self, path: str) -> None:
-        self.name = "standard input" if path == "-" else path
-        self._path = Path(path)
-        # Standard input and pipes can be read only once, so their content is stored.
-        pipe = self._path.exists() and not self._path.is_file() and not self._path.is_dir()
-        self._content = sys.stdin.buffer.read() if path == "-" else self._path.read_bytes() if pipe else None
-        self._count, self.checksum = self._check()
-
-    def __len__(self) -> int:
-        return self._count
-
-    def __iter__(self) -> Iterator[str]:
-        for line in self._lines():
-            yield line.removesuffix(b"\n").removesuffix(b"\r").decode()
-
-    def _lines(self) -> Iterator[bytes]:
-        """Yield the lines as bytes, without a byte order mark."""
-        with self._path.open("rb") if self._content is None else BytesIO(self._content) as file:
-            first = next(file, b"").removeprefix(codecs.BOM_UTF8)
-            yield from chain([first] if first else [], file)
-
-    def _check(self) -> tuple[int, str]:
-        """Return the number of lines and the checksum; raise FileError for bytes that are not UTF-8."""
-        count, checksum = 0, hashlib.sha256()
-        for count, line in enumerate(self._lines(), 1):
-            checksum.update(line)
-            try:
-                line.decode()
-            except UnicodeDecodeError as error:
-                raise FileError(
-                    f"{self.name} is not UTF-8 in line {count} ({error.reason}): convert it, for example with iconv"
-                ) from None
-        return count, checksum.hexdigest()

@@ -9,12 +9,12 @@ from typing import Any
 
 from softset.collections.parquet import read_tables
 from softset.errors import FileError
+from softset.io.lines import decode_lines
 from softset.search.results import Item
 
 __all__ = ["Item", "read_items"]
 
 MAX_FIELD_CHARACTERS = 16 * 2**20
-MAX_LINE_BYTES = 64 * 2**20
 NumberedRecords = Iterator[tuple[int, dict[str, Any]]]
 
 
@@ -88,15 +88,7 @@ def _check_writable(item: Item, where: str) -> None:
 
 def _read_lines(source: Path) -> Iterator[tuple[int, str]]:
     with source.open("rb") as file:
-        for number, line in enumerate(iter(lambda: file.readline(MAX_LINE_BYTES + 1), b""), 1):
-            if len(line) > MAX_LINE_BYTES:
-                limit = f"more than {MAX_LINE_BYTES // 2**20} MB"
-                raise FileError(f"{source}, line {number}: the line has {limit}; split it into shorter texts")
-            try:
-                yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
-            except UnicodeDecodeError as error:
-                problem = f"byte {error.start} is not UTF-8; convert the file first"
-                raise FileError(f"{source}, line {number}: {problem}") from error
+        yield from enumerate(decode_lines(file, str(source)), 1)
 
 
 def _read_table(source: Path, delimiter: str) -> NumberedRecords:

@@ -1,6 +1,5 @@
 """Strict reader of a folder of evaluation data; errors name the file and the line."""
 
-import hashlib
 import math
 import os
 from collections.abc import Callable, Sequence
@@ -8,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from softset.errors import FileError, InputError
+from softset.io.lines import TextFile
 
 VARIABLE = "SOFTSET_DATA"
 HINT = "--data must name the folder that contains sts, lda-1k and wmt18"
@@ -27,18 +27,12 @@ class DataFolder:
 
     def lines(self, name: str) -> list[str]:
         """Return the lines of a UTF-8 file; only a line feed ends a line."""
-        path = self.path / name
         try:
-            content = path.read_bytes()
+            file = TextFile(str(self.path / name))
         except FileNotFoundError:
-            raise FileError(f"{path} is missing: {HINT}") from None
-        self.checksums[name] = hashlib.sha256(content).hexdigest()
-        try:
-            lines = content.decode("utf-8").split("\n")
-        except UnicodeDecodeError as error:
-            line = content[: error.start].count(b"\n") + 1
-            raise FileError(f"{path} is not UTF-8 in line {line} ({error.reason})") from None
-        return lines[:-1] if lines[-1] == "" else lines
+            raise FileError(f"{self.path / name} is missing: {HINT}") from None
+        self.checksums[name] = file.checksum
+        return list(file)
 
     def table(
         self, name: str, header: Sequence[str] | None, parsers: Sequence[Callable[[str], Any]]
@@ -48,12 +42,12 @@ class DataFolder:
         A file with a header has these columns exactly. Without a header (None), further columns are ignored.
         """
         path, lines = self.path / name, self.lines(name)
-        columns = lines[0].rstrip("\r").split("\t") if lines else []
+        columns = lines[0].split("\t") if lines else []
         if header is not None and columns != list(header):
             raise FileError(f"{path} starts with the columns {', '.join(columns)[:200]}, but needs {', '.join(header)}")
         first, rows = (1 if header else 0), []
         for number, line in enumerate(lines[first:], first + 1):
-            cells = line.rstrip("\r").split("\t")
+            cells = line.split("\t")
             if len(cells) < len(parsers) or (header and len(cells) > len(parsers)):
                 raise FileError(f"{path} has {len(cells)} columns in line {number}, but needs {len(parsers)}")
             row = []
@@ -69,11 +63,7 @@ class DataFolder:
 
 
 def finite_number(cell: str) -> float:
-    """Parse a finite number.
-
-    >>> finite_number("4.5")
-    4.5
-    """
+    """Parse a finite number."""
     value = float(cell)
     if not math.isfinite(value):
         raise ValueError(cell)

@@ -57,17 +57,13 @@ class Concepts:
         return counts
 
     def query(self, index: int) -> Words:
-        """Return the words of a set that its query shows.
-
-        >>> Concepts(tuple("abcdefg"), ((6, 5, 4, 3, 2, 1),), {}).query(0)
-        (6, 5, 4, 3, 2)
-        """
+        """Return the words of a set that its query shows."""
         return self.sets[index][:QUERY_SIZE]
 
 
 def read_concepts(data: DataFolder) -> Concepts:
     """Return the vocabulary and the sets of all three splits; raise FileError with the line of invalid input."""
-    words = tuple(line.rstrip("\r") for line in data.lines(f"{FOLDER}/vocab.txt"))
+    words = tuple(data.lines(f"{FOLDER}/vocab.txt"))
     index = {word: number for number, word in enumerate(words)}
     if len(index) < len(words) or "" in index or not words:
         raise FileError(f"{data.path / FOLDER / 'vocab.txt'} needs one distinct word per line")
@@ -83,7 +79,7 @@ def read_concepts(data: DataFolder) -> Concepts:
 def _read_sets(data: DataFolder, name: str, index: dict[str, int]) -> list[Words]:
     path, sets = data.path / name, []
     for line, text in enumerate(data.lines(name), 1):
-        words = text.rstrip("\r").split("\t")
+        words = text.split("\t")
         if len(words) <= QUERY_SIZE or len(set(words)) < len(words) or not index.keys() >= set(words):
             raise FileError(
                 f"{path} has no valid set in line {line}: it needs at least {QUERY_SIZE + 1} distinct words of "
