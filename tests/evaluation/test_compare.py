@@ -186,7 +186,7 @@ def test_block_size_does_not_change_scores(monkeypatch, scorer, block, part, cou
     monkeypatch.setattr(comparison, "SEGMENTS_PER_BLOCK", block)
     scorers = [scorer, scorer.with_options(metric="tfidf")]
     reported: list[tuple[int, int]] = []
-    scores, signatures = score_systems(
+    scores, signatures, _ = score_systems(
         scorers, TEXTS, REFERENCES[:count], part=part, progress=lambda *numbers: reported.append(numbers)
     )
     assert reported[-1] == (3, 3) and sorted(reported) == reported and len(reported) >= -(-3 // block)
@@ -201,7 +201,7 @@ def test_block_size_does_not_change_scores(monkeypatch, scorer, block, part, cou
 
 def test_rescaling_is_kept_when_idf_is_added(scorer) -> None:
     rescaled = Scorer("words", metric="subspace(weights=idf)", rescale="chance")
-    scores, signatures = score_systems([rescaled], TEXTS, REFERENCES[:1])
+    scores, signatures, _ = score_systems([rescaled], TEXTS, REFERENCES[:1])
     name = "subspace(weights=idf) score"
     assert np.allclose(scores["b"][name], rescaled.score(TEXTS["b"], REFERENCES[0]).score, atol=1e-6)
     assert "rescale:chance" in signatures[name]

@@ -81,16 +81,16 @@ def test_resumed_run_gives_the_same_table(datasets, tmp_path) -> None:
     whole = run("bertscore", "average", "subspace+chance").table(datasets)
     path = tmp_path / "out" / "sts.partial"
     first = run("bertscore", "average", "subspace+chance", note=notes.append)
-    with suppress(KeyboardInterrupt), checkpoint(path, first.settings({})) as parts:
+    with suppress(KeyboardInterrupt), checkpoint(path, first.settings()) as parts:
         first.table(datasets[:2], parts=parts)
         raise KeyboardInterrupt
     assert len(notes) == 2
     for option in ({"seed": 4}, {"all_correlations": True}, {"padded_batch": 2}):
-        other = run("bertscore", "average", "subspace+chance", **option).settings({})
+        other = run("bertscore", "average", "subspace+chance", **option).settings()
         message = f"was started with the {next(iter(option))}"
         with pytest.raises(InputError, match=message), checkpoint(path, other, resume=True):
             pass
-    with checkpoint(path, first.settings({}), resume=True) as parts:
+    with checkpoint(path, first.settings(), resume=True) as parts:
         resumed = first.table(datasets, parts=parts)
     assert len(notes) == 3 and notes[2].startswith("SICK-R: 24 pairs in")
     tables = [

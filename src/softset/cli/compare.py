@@ -1,6 +1,5 @@
 """`softset compare`: compare systems with a baseline, with significance tests."""
 
-from collections import Counter
 from typing import Any, Literal
 
 import click
@@ -63,11 +62,9 @@ def compare(
     columns = [list(file) for file in read_columns((*references, *systems))]
     scorers = opt.open_scorers(metrics, **options)
     texts = dict(zip(systems, columns[len(references) :], strict=True))
-    flags: Counter[str] = Counter()
     with ProgressBar("segments") as progress:
-        scores, signatures = score_systems(
-            scorers, texts, columns[: len(references)], part=part, progress=progress, flags=flags
-        )
+        scored = score_systems(scorers, texts, columns[: len(references)], part=part, progress=progress)
+    scores, signatures, flags = scored
     result = compare_systems(scores, **tests, signatures=signatures)
     click.echo(result.to_json() if as_json else result.to_latex() if as_latex else str(result))
     for signature in signatures.values():

@@ -16,12 +16,8 @@ dataset_options = opt.add_options(
     opt.option("--text-form", type=click.Choice(["raw", "tokenised"]), default="raw"),
 )
 TRANSPORT = opt.option("--transport", is_flag=True, help="Include the slow metrics wmd and wrd in --metric all.")
-VECTORS = opt.option(
-    "--vectors",
-    "names",
-    multiple=True,
-    help="Word vectors, by name or folder; repeat for more.  [default: glove-840b-300d, bundled]",
-)
+VECTORS_HELP = "Word vectors, by name or folder; repeat for more.  [default: glove-840b-300d, bundled]"
+VECTORS = opt.option("--vectors", "names", multiple=True, help=VECTORS_HELP)
 
 
 @click.group(short_help="Evaluate metrics and set queries on the paper's datasets.")
@@ -44,18 +40,10 @@ def eval() -> None:  # noqa: A001 (the verb's name)
 @TRANSPORT
 @opt.option("--all-correlations", is_flag=True, help="Also compute Pearson's r and the mean over sub-datasets.")
 @opt.option("--table", type=click.Choice(["1", "6"]), default="1")
-@opt.option("--paper-code", type=click.IntRange(1), metavar="BATCH")
+@opt.option("--paper-code", "padded_batch", type=click.IntRange(1), metavar="BATCH")
 @opt.encoder_options
 @eval_options("Use only the first N pairs of each dataset.")
-def sts(
-    metrics: tuple[str, ...],
-    transport: bool,
-    all_correlations: bool,
-    table: str,
-    paper_code: int | None,
-    shared: EvalOptions,
-    **options: Any,
-) -> None:
+def sts(metrics: tuple[str, ...], transport: bool, table: str, shared: EvalOptions, **options: Any) -> None:
     """Correlate metrics with human judgements of sentence pairs: Spearman's rho over all pairs of a dataset.
 
     DIR holds sts/raw/STS12.tsv and so on, with the columns score, sentence1, sentence2 and source; or DIR is
@@ -80,7 +68,7 @@ def sts(
     data, facts = _read_sts(shared, options, shared.limit)
     facts["limit"] = shared.limit
     methods = choose_methods(metrics or (LAYER_METHODS if is_layers else ["all"]), transport=transport, note=note)
-    more: dict[str, Any] = {"all_correlations": all_correlations, "padded_batch": paper_code}
+    more = {name: options.pop(name) for name in ("all_correlations", "padded_batch")}
     if not is_layers:
         shared.evaluate(StsEvaluation, methods, data, facts, options, **more)
         return
@@ -89,10 +77,10 @@ def sts(
     if options.pop("layer") != "last":
         raise click.UsageError("--table 6 compares two fixed layers: leave out --layer")
     with ProgressBar("sentences") as progress:
-        settings = (methods, shared.samples, shared.seed, note, progress)
+        settings = (methods, shared.samples, shared.seed, note, progress, facts)
         evaluations = [StsEvaluation(load_encoder(layer=layer, **options), *settings, **more) for layer in LAYERS]
-        made_by = {"evaluations": [evaluation.settings(facts) for evaluation in evaluations]}
-        shared.run("sts-layers", made_by, lambda parts: compare_layers(evaluations, data[0], parts=parts, facts=facts))
+        made_by = {"evaluations": [evaluation.settings() for evaluation in evaluations]}
+        shared.run("sts-layers", made_by, lambda parts: compare_layers(evaluations, data[0], parts=parts))
 
 
 def _read_sts(shared: EvalOptions, options: dict[str, Any], limit: int | None) -> tuple[Any, dict[str, Any]]:
@@ -169,8 +157,7 @@ def sets(
             title = source.name if len(vectors) > 1 else ""
             evaluation = WordSetEvaluation(source, concepts, title=title, baseline=baseline, **options)
             rows += evaluation.rows(methods, parts, progress)
-            for name, values in evaluation.ranks("Set").items():
-                ranks_by_method[f"{title}: {name}" if title else name] = values
+            ranks_by_method.update(evaluation.ranks("Set"))
         return ResultTable(f"Text concept set retrieval on LDA-1k, {split} sets", tuple(rows), baseline.name, facts)
 
     made_by = {**facts, "methods": [method.name for method in methods], "baseline": baseline.name}
@@ -203,30 +190,24 @@ def wmt(pairs: tuple[str, ...], metrics: tuple[str, ...], transport: bool, share
     """
     from importlib.metadata import version
 
+    from softset.evaluation import translations
     from softset.evaluation.data import DataFolder
     from softset.evaluation.methods import choose_methods
-    from softset.evaluation.translations import (
-        CHRF,
-        METRICS,
-        TranslationEvaluation,
-        all_parts,
-        choose_pairs,
-        read_pair,
-        sentence_chrf,
-    )
 
-    methods = all_parts(choose_methods(metrics or METRICS, transport=transport, note=note))
-    folder = DataFolder(shared.data)
-    data = [read_pair(folder, name, shared.limit) for name in choose_pairs(folder, pairs)]
+    chosen = choose_methods(metrics or translations.METRICS, transport=transport, note=note)
+    methods, folder = translations.all_parts(chosen), DataFolder(shared.data)
+    names = translations.choose_pairs(folder, pairs)
+    data = [translations.read_pair(folder, name, shared.limit) for name in names]
     facts: dict[str, Any] = {"data": dict(sorted(folder.checksums.items()))}
     if shared.limit:
         facts["limit"] = shared.limit
     try:
-        chrf, facts["sacrebleu"] = sentence_chrf(), version("sacrebleu")
+        chrf, facts["sacrebleu"] = translations.sentence_chrf(), version("sacrebleu")
     except MissingExtraError as error:
         chrf = None
-        note(f"left out: {CHRF} ({error})")
-    shared.evaluate(TranslationEvaluation, methods, data, facts, options, unit="translations", chrf=chrf)
+        note(f"left out: {translations.CHRF} ({error})")
+    evaluation = translations.TranslationEvaluation
+    shared.evaluate(evaluation, methods, data, facts, options, chrf=chrf)
 
 
 @eval.command(short_help="Measure how scores depend on the length of texts.")

@@ -1,18 +1,15 @@
 """The options that all tasks of `softset eval` share, and the output of their tables."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from softset.cli import options as opt
 from softset.cli.output import ProgressBar, note, on_interrupt
-
-if TYPE_CHECKING:
-    from softset.evaluation.tables import ResultTable
 
 DATA = opt.option("--data", type=click.Path())
 OUTPUTS = (
@@ -45,30 +42,16 @@ class EvalOptions:
         if self.resume and not self.out:
             raise click.UsageError("--resume needs --out: it continues the run that writes this folder")
 
-    def evaluate(
-        self,
-        kind: Any,
-        methods: Any,
-        data: Any,
-        facts: dict[str, Any],
-        options: Any,
-        unit: str = "sentences",
-        **more: Any,
-    ) -> None:
+    def evaluate(self, kind: Any, methods: Any, data: Any, facts: dict[str, Any], options: Any, **more: Any) -> None:
         """Compute, save and print the table of a `MetricEvaluation`; `options` are those of the encoder."""
         from softset.encoders.loading import load_encoder
 
-        with ProgressBar(unit) as progress:
-            evaluation = kind(load_encoder(**options), methods, self.samples, self.seed, note, progress, **more)
-            made_by = evaluation.settings(facts)
-            self.run(kind.TASK, made_by, lambda parts: evaluation.table(data, parts=parts, facts=facts))
+        with ProgressBar(kind.UNIT) as progress:
+            evaluation = kind(load_encoder(**options), methods, self.samples, self.seed, note, progress, facts, **more)
+            self.run(kind.TASK, evaluation.settings(), lambda parts: evaluation.table(data, parts=parts))
 
     def run(
-        self,
-        name: str,
-        settings: dict[str, Any],
-        compute: "Callable[[Any], ResultTable]",
-        columns: tuple[str, ...] = (),
+        self, name: str, settings: dict[str, Any], compute: Callable[[Any], Any], columns: Sequence[str] = ()
     ) -> None:
         """Compute a table with a checkpoint in the output folder, save it, and print it or some of its columns."""
         from softset.io.checkpoint import checkpoint
@@ -107,10 +90,9 @@ def eval_options(limit: str, *, resampled: bool = True) -> opt.Decorator:
             shared = {field.name: options.pop(field.name) for field in fields(EvalOptions) if field.name in options}
             return command(shared=EvalOptions(**shared), **options)
 
-        return opt.add_options(DATA, opt.option("--limit", type=click.IntRange(1), metavar="N", help=limit), *more)(
-            with_shared
-        )
+        return opt.add_options(*all_options)(with_shared)
 
-    resume = opt.option("--resume", is_flag=True)
-    more = (opt.SAMPLES, opt.seed(12345), *OUTPUTS, resume) if resampled else OUTPUTS
+    all_options = [DATA, opt.option("--limit", type=click.IntRange(1), metavar="N", help=limit), *OUTPUTS]
+    if resampled:
+        all_options += [opt.SAMPLES, opt.seed(12345), opt.option("--resume", is_flag=True)]
     return decorate

@@ -15,13 +15,7 @@ from softset.encoders.base import Progress
 from softset.encoders.signature import format_signature
 from softset.encoders.tokensets import TokenSets
 from softset.errors import InputError, NotFiniteError, ShapeError
-from softset.evaluation.significance import (
-    Estimate,
-    check_draws,
-    estimates,
-    mean_statistic,
-    randomisation_p_values,
-)
+from softset.evaluation.significance import Estimate, check_draws, estimates, mean_statistic, randomisation_p_values
 from softset.evaluation.tables import latex_escape, latex_tabular, text_table
 from softset.io.text import counted, printable
 from softset.similarity.scorer import Scorer
@@ -230,11 +224,10 @@ def score_systems(
     *,
     part: Literal["score", "precision", "recall"] = "score",
     progress: Progress | None = None,
-    flags: Counter[str] | None = None,
-) -> tuple[dict[str, dict[str, np.ndarray]], dict[str, str]]:
+) -> tuple[dict[str, dict[str, np.ndarray]], dict[str, str], Counter[str]]:
     """Return each system's scores (n,) of each metric, as `compare` reads them, and the metrics' signatures.
 
-    Every text is encoded once, whatever the number of metrics.
+    Every text is encoded once, whatever the number of metrics. The third value counts the flags of the first metric.
 
     Args:
         scorers: One scorer per metric, all with the encoder of the first.
@@ -242,7 +235,6 @@ def score_systems(
         references: One or several lists of n references.
         part: The number of each metric to return.
         progress: Receives the number of finished segments and of all segments.
-        flags: Counter that receives the flags of the first metric's scores.
     """
     columns = [*references, *systems.values()]
     sizes = [len(column) for column in columns]
@@ -257,19 +249,19 @@ def score_systems(
         fitted = scorer if idf is None else scorer.with_options(rescale=scorer.rescale, idf=idf)
         named[f"{scorer.metric} {part}"] = fitted
     blocks: dict[str, dict[str, list[np.ndarray]]] = {system: {name: [] for name in named} for system in systems}
-    signatures: dict[str, str] = {}
+    signatures, flags = dict[str, str](), Counter[str]()
     for sets in _encoded_blocks(scorers[0], columns, progress):
         reference_sets, system_sets = sets[: len(references)], sets[len(references) :]
         for (system, texts), (name, scorer) in product(zip(systems, system_sets, strict=True), named.items()):
             scores = scorer.score(texts, reference_sets if len(reference_sets) > 1 else reference_sets[0])
             blocks[system][name].append(getattr(scores, part))
-            if flags is not None and scorer.metric == scorers[0].metric:
+            if scorer.metric == scorers[0].metric:
                 flags.update({flag: int(getattr(scores, flag).sum()) for flag in FLAGS})
             signatures[name] = scores.signature
     joined = {
         system: {name: np.concatenate(parts) for name, parts in metrics.items()} for system, metrics in blocks.items()
     }
-    return joined, signatures
+    return joined, signatures, flags
 
 
 def _encoded_blocks(

@@ -6,11 +6,8 @@ sorted once, by cumulative sums of the counts. That is exact, ties included, and
 """
 
 import numpy as np
-import numpy.typing as npt
 
-from softset.evaluation.significance import Statistic
-
-Floats = npt.NDArray[np.float64]
+from softset.evaluation.significance import Floats, Statistic
 
 ROUNDING = 1e-12  # a variance below this share of the mean square is rounding
 

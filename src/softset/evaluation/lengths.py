@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -16,15 +16,12 @@ from softset.encoders.texts import distinct_indices
 from softset.encoders.tokensets import TokenSets
 from softset.errors import InputError
 from softset.evaluation.correlation import spearman_statistic
-from softset.evaluation.methods import ScoringMethod
-from softset.evaluation.metric_evaluation import MetricEvaluation, Result, score_blocks
+from softset.evaluation.metric_evaluation import MetricEvaluation, Result
 from softset.evaluation.significance import mean_statistic
 from softset.evaluation.sts_data import SentencePairs
 from softset.evaluation.tables import ResultTable
 from softset.io.checkpoint import PartFolder
 from softset.io.text import counted
-from softset.similarity.idf import Idf
-from softset.similarity.metrics.pairs import pair_blocks
 
 METRICS = (
     *("softset", "softset P", "softset R"),
@@ -98,36 +95,21 @@ class LengthEvaluation(MetricEvaluation):
         "means": "over pairs whose reference has this number of tokens",
         "intervals": "95%, percentile bootstrap over pairs",
     }
+    TESTED: ClassVar[bool] = False
 
     limit: int | None = None
 
-    def table(
-        self, datasets: Sequence[SentencePairs], *, parts: PartFolder | None = None, facts: dict[str, Any] | None = None
-    ) -> ResultTable:
+    def table(self, datasets: Sequence[SentencePairs], *, parts: PartFolder | None = None) -> ResultTable:
         """Return the rows of both samples; an empty sample is left out."""
-        methods, moment = self._usable_methods()
         samples = [draw(datasets, limit=self.limit, seed=self.seed) for draw in (unrelated_pairs, similar_pairs)]
         index = distinct_indices([text for sample in samples for text in (*sample.references, *sample.candidates)])
         if not index:
             raise InputError("these datasets have no pairs to measure: choose others with --dataset")
         sets = self.encoder.encode(list(index), progress=self.progress)
-        idf = Idf.count([sets]) if any(method.metric.needs_idf for method in methods) else None
-        results: list[Result] = []
-        for sample in samples:
-            compute = partial(self._sample, sample, sets, index, methods, idf, moment)
-            results += self._stored(parts, sample.name, compute)
-        rows = tuple(row for row, _ in results)
-        return ResultTable(self.TITLE, rows, None, {**self._facts(), **(facts or {})})
+        results = [self._stored(parts, sample.name, partial(self._sample, sample, sets, index)) for sample in samples]
+        return ResultTable(self.TITLE, tuple(row for sample in results for row, _ in sample), None, self._facts())
 
-    def _sample(
-        self,
-        sample: PairSample,
-        sets: TokenSets,
-        index: dict[str, int],
-        methods: Sequence[ScoringMethod],
-        idf: Idf | None,
-        moment: np.ndarray | None,
-    ) -> list[Result]:
+    def _sample(self, sample: PairSample, sets: TokenSets, index: dict[str, int]) -> list[Result]:
         """Return the results of one sample, without pairs that have a text without tokens."""
         name = sample.name
         sides = sample.candidates, sample.references
@@ -140,18 +122,18 @@ class LengthEvaluation(MetricEvaluation):
             self.note(f"left out: {name}, because there are no such pairs")
             return []
         start = time.perf_counter()
-        scores = score_blocks(methods, pair_blocks(sets, sets, left, right, idf, moment), len(left), moment)
+        scores = self._score_sets(sets, left, right)
         candidates, references = sets.counts[left], sets.counts[right]
         values = np.stack([timed.values for timed in scores.values()])
-        results: list[Result] = []
-        for metric, lengths in (("spearman", references), ("spearman candidate", candidates)):
-            statistic = spearman_statistic(lengths.astype(np.float64), values)
-            results += self._results(name, scores, metric, statistic, len(lengths), len(lengths), None)
+        lengths = {"spearman": references, "spearman candidate": candidates}
+        correlations = {
+            metric: spearman_statistic(counts.astype(np.float64), values) for metric, counts in lengths.items()
+        }
+        results = self._results(name, scores, correlations, len(left), len(left))
         for shortest, longest in BUCKETS:
             inside = (references >= shortest) & (references <= (longest or np.inf))
             if inside.any():
-                bucket = f"{name} {shortest}-{longest or ''}"
-                n = int(inside.sum())
-                results += self._results(bucket, scores, "mean", mean_statistic(values[:, inside]), n, n, None)
+                bucket, n = f"{name} {shortest}-{longest or ''}", int(inside.sum())
+                results += self._results(bucket, scores, {"mean": mean_statistic(values[:, inside])}, n, n)
         self.note(f"{name}: {counted(len(references), 'pair')} in {time.perf_counter() - start:.1f} s")
         return results

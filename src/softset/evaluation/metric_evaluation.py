@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
@@ -10,12 +10,14 @@ import numpy as np
 
 from softset import __version__
 from softset.encoders.base import Encoder, Progress
+from softset.encoders.tokensets import TokenSets
 from softset.evaluation.methods import BASELINE, ScoringMethod, usable_methods
 from softset.evaluation.significance import Estimate, Statistic, average_estimates, check_draws, estimates
 from softset.evaluation.tables import ResultRow, ResultTable
 from softset.io.checkpoint import PartFolder, load_or_compute
+from softset.similarity.idf import Idf
 from softset.similarity.metrics import DEFAULT, PRF
-from softset.similarity.metrics.pairs import Pairs
+from softset.similarity.metrics.pairs import Pairs, pair_blocks
 from softset.similarity.rescaling import chance_levels, pair_levels, rescale_scores
 
 AVERAGE = "Avg"
@@ -70,11 +72,14 @@ class MetricEvaluation:
         seed: Seed of all random numbers.
         note: Receives a sentence for each method left out and for each finished dataset.
         progress: Receives the number of finished texts and of all texts.
+        facts: Facts about the data, such as their checksums.
     """
 
     TASK: ClassVar[str] = ""
     TITLE: ClassVar[str] = ""
     FACTS: ClassVar[dict[str, str]] = {}
+    UNIT: ClassVar[str] = "sentences"  # what `progress` counts
+    TESTED: ClassVar[bool] = True  # whether methods are tested against the baseline
 
     encoder: Encoder
     methods: Sequence[ScoringMethod]
@@ -82,66 +87,62 @@ class MetricEvaluation:
     seed: int = 12345
     note: Callable[[str], None] = lambda _: None
     progress: Progress | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_draws(self.samples, self.seed)
+        methods = usable_methods(self.methods, self.encoder.encode(["a"]), self._moment, self.note)
+        object.__setattr__(self, "methods", methods)
 
     def _facts(self) -> dict[str, Any]:
         """Return the settings that determine the results, for the table."""
-        options = {option.name: getattr(self, option.name) for option in fields(self)}
-        for name in ("encoder", "methods", "note", "progress", "chrf"):
-            options.pop(name, None)
-        return {"encoder": self.encoder.signature, **options, **self.FACTS}
+        others = ("encoder", "methods", "note", "progress", "chrf", "facts")
+        options = {option.name: getattr(self, option.name) for option in fields(self) if option.name not in others}
+        return {"encoder": self.encoder.signature, **options, **self.FACTS, **self.facts}
 
-    def settings(self, data: dict[str, Any]) -> dict[str, Any]:
+    def settings(self) -> dict[str, Any]:
         """Return the settings that must be equal when an interrupted run is resumed."""
-        names = [method.name for method in self.methods]
-        return {"softset": __version__, "methods": names, **self._facts(), **data}
+        return {"softset": __version__, "methods": [method.name for method in self.methods], **self._facts()}
 
-    def _usable_methods(self) -> tuple[list[ScoringMethod], np.ndarray | None]:
-        """Return the methods that the encoder supports, and its second moment if it is known."""
+    @property
+    def _moment(self) -> np.ndarray | None:
         moment: np.ndarray | None = getattr(self.encoder, "second_moment", None)
-        return usable_methods(self.methods, self.encoder.encode(["a"]), moment, self.note), moment
+        return moment
 
-    def table(
-        self, datasets: Sequence[Any], *, parts: PartFolder | None = None, facts: dict[str, Any] | None = None
-    ) -> ResultTable:
+    def table(self, datasets: Sequence[Any], *, parts: PartFolder | None = None) -> ResultTable:
         """Return the rows of all datasets, and their average if there is more than one.
 
         Args:
             datasets: The datasets of the task.
             parts: Checkpoint of finished datasets, or None.
-            facts: Further facts about the table.
         """
-        methods, moment = self._usable_methods()
-        results = [
-            self._stored(parts, dataset.name, partial(self._dataset, dataset, methods, moment)) for dataset in datasets
-        ]
+        results = [self._stored(parts, dataset.name, partial(self._dataset, dataset)) for dataset in datasets]
         rows = [row for dataset in results for row, _ in dataset]
         averages = self._averages(results) if len(results) > 1 else []
         baseline = BASELINE if any(row.method == BASELINE for row in rows) else None
-        return ResultTable(self.TITLE, (*rows, *averages), baseline, {**self._facts(), **(facts or {})})
+        return ResultTable(self.TITLE, (*rows, *averages), baseline, self._facts())
 
-    def _dataset(self, dataset: Any, methods: Sequence[ScoringMethod], moment: np.ndarray | None) -> list[Result]:
+    def _dataset(self, dataset: Any) -> list[Result]:
         """Return the results of one dataset."""
         raise NotImplementedError
 
+    def _score_sets(self, sets: TokenSets, left: np.ndarray, right: np.ndarray) -> dict[str, TimedScores]:
+        """Return the scores of the sets at two lists of indices (n,); idf weights are fitted on all sets."""
+        idf = Idf.count([sets]) if any(method.metric.needs_idf for method in self.methods) else None
+        blocks = pair_blocks(sets, sets, left, right, idf, self._moment)
+        return score_blocks(self.methods, blocks, len(left), self._moment)
+
     def _results(
-        self,
-        dataset: str,
-        scores: Mapping[str, TimedScores],
-        metric: str,
-        statistic: Statistic,
-        segments: int,
-        n: int,
-        baseline: str | None = BASELINE,
+        self, dataset: str, scores: dict[str, TimedScores], statistics: dict[str, Statistic], segments: int, n: int
     ) -> list[Result]:
-        """Return the rows of one dataset and metric: k methods over `segments` that are resampled."""
-        names = list(scores)
-        index = names.index(baseline) if baseline in names else None
-        options: dict[str, Any] = {"samples": self.samples, "seed": self.seed, "stream": dataset}
-        results = zip(names, estimates(statistic, segments, baseline=index, **options), strict=True)
-        return [(self._row(dataset, name, metric, result, n, scores[name].seconds), result) for name, result in results]
+        """Return the rows of one dataset: the statistics of all methods over `segments` that are resampled."""
+        names, results = list(scores), list[Result]()
+        index = names.index(BASELINE) if BASELINE in names and self.TESTED else None
+        options: dict[str, Any] = {"baseline": index, "samples": self.samples, "seed": self.seed, "stream": dataset}
+        for metric, statistic in statistics.items():
+            for name, result in zip(names, estimates(statistic, segments, **options), strict=True):
+                results.append((self._row(dataset, name, metric, result, n, scores[name].seconds), result))
+        return results
 
     def _row(self, dataset: str, method: str, metric: str, result: Estimate, n: int, seconds: float) -> ResultRow:
         value, low, high, p, *_ = result

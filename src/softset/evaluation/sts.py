@@ -4,10 +4,10 @@ Sentence 1 is the reference and sentence 2 the candidate, so precision is comput
 """
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -23,9 +23,8 @@ from softset.evaluation.sts_data import SentencePairs
 from softset.evaluation.tables import ResultRow, ResultTable
 from softset.io.checkpoint import PartFolder
 from softset.io.text import counted
-from softset.similarity.idf import Idf
 from softset.similarity.metrics import DEFAULT
-from softset.similarity.metrics.pairs import Pairs, pair_blocks
+from softset.similarity.metrics.pairs import Pairs
 
 LAYERS = (0.5, "last")  # the middle layer and the last one
 LAYER_METHODS = ("cls", "average", "bertscore", "subspace")
@@ -52,11 +51,9 @@ class StsEvaluation(MetricEvaluation):
     all_correlations: bool = False
     padded_batch: int | None = None
 
-    def table(
-        self, datasets: Sequence[SentencePairs], *, parts: PartFolder | None = None, facts: dict[str, Any] | None = None
-    ) -> ResultTable:
+    def table(self, datasets: Sequence[SentencePairs], *, parts: PartFolder | None = None) -> ResultTable:
         """Return the rows of all datasets, their average, and the time of each method."""
-        table = super().table(datasets, parts=parts, facts=facts)
+        table = super().table(datasets, parts=parts)
         return replace(table, rows=(*table.rows, *_times(table, [pairs.name for pairs in datasets])))
 
     @cached_property
@@ -65,15 +62,11 @@ class StsEvaluation(MetricEvaluation):
         probe, note = padded_sets(self.encoder, ["a"]), self.note
         return usable_methods(self.methods, probe, None, lambda text: note(f"with padding, {text}"))
 
-    def _dataset(
-        self, pairs: SentencePairs, methods: Sequence[ScoringMethod], moment: np.ndarray | None
-    ) -> list[Result]:
+    def _dataset(self, pairs: SentencePairs) -> list[Result]:
         start = time.perf_counter()
         padded = self._padded_methods if self.padded_batch else []
         texts, left, right = pairs.distinct_texts
-        sets = self.encoder.encode(texts, progress=self.progress)
-        idf = Idf.count([sets]) if any(method.metric.needs_idf for method in methods) else None
-        scores = score_blocks(methods, pair_blocks(sets, sets, left, right, idf, moment), len(pairs), moment)
+        scores = self._score_sets(self.encoder.encode(texts, progress=self.progress), left, right)
         if self.padded_batch:
             padded_scores = score_blocks(padded, padded_blocks(self.encoder, pairs, self.padded_batch), len(pairs))
             prefix = f"paper-code(batch={self.padded_batch})/"
@@ -82,15 +75,14 @@ class StsEvaluation(MetricEvaluation):
         self.note(f"{pairs.name}: {counted(len(pairs), 'pair')} in {time.perf_counter() - start:.1f} s")
         return results
 
-    def _correlations(self, pairs: SentencePairs, scores: Mapping[str, TimedScores]) -> list[Result]:
+    def _correlations(self, pairs: SentencePairs, scores: dict[str, TimedScores]) -> list[Result]:
         rows, gold, n = np.stack([timed.values for timed in scores.values()]), pairs.gold, len(pairs)
         statistics = {"spearman": spearman_statistic(gold, rows)}
         if self.all_correlations and pairs.parts:
             statistics["spearman-mean"] = _part_mean(pairs, rows)
         if self.all_correlations:
             statistics["pearson"] = pearson_statistic(gold, rows)
-        results = [self._results(pairs.name, scores, *item, n, n) for item in statistics.items()]
-        return [result for metric in results for result in metric]
+        return self._results(pairs.name, scores, statistics, n, n)
 
 
 def _part_mean(pairs: SentencePairs, rows: np.ndarray) -> Statistic:
@@ -110,11 +102,7 @@ def _times(table: ResultTable, datasets: Sequence[str]) -> list[ResultRow]:
 
 
 def compare_layers(
-    evaluations: Sequence[StsEvaluation],
-    pairs: SentencePairs,
-    *,
-    parts: PartFolder | None = None,
-    facts: dict[str, Any] | None = None,
+    evaluations: Sequence[StsEvaluation], pairs: SentencePairs, *, parts: PartFolder | None = None
 ) -> ResultTable:
     """Return one column per evaluation, named by the layer of its encoder (the paper's table 6).
 
@@ -132,9 +120,9 @@ def compare_layers(
     ]
     rows = tuple(row for table in tables for row in table.rows if row.metric != "seconds")
     signatures = [evaluation.encoder.signature for evaluation in evaluations]
-    all_facts = {**tables[0].facts, **(facts or {}), "encoder": dict(zip(names, signatures, strict=True))}
+    facts = {**tables[0].facts, "encoder": dict(zip(names, signatures, strict=True))}
     title = "One vector and sets of vectors: correlation with human judgements"
-    return ResultTable(title, rows, tables[0].baseline, all_facts)
+    return ResultTable(title, rows, tables[0].baseline, facts)
 
 
 def padded_sets(encoder: Encoder, texts: Sequence[str]) -> TokenSets:

@@ -6,7 +6,7 @@ segment share its reference and translations, so the bootstrap draws segments, n
 wmt18/PAIR/ref.txt, hyp/SYSTEM.txt and darr.tsv.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from time import perf_counter
@@ -21,10 +21,10 @@ from softset.errors import FileError, InputError, MissingExtraError
 from softset.evaluation.data import DataFolder, finite_number
 from softset.evaluation.methods import ScoringMethod
 from softset.evaluation.metric_evaluation import MetricEvaluation, Result, TimedScores, score_blocks
-from softset.evaluation.significance import Statistic
+from softset.evaluation.significance import Floats, Statistic
 from softset.similarity.idf import Idf
 from softset.similarity.metrics.base import SimilarityMetric
-from softset.similarity.metrics.pairs import pair_blocks
+from softset.similarity.metrics.pairs import Pairs, pair_blocks
 
 FOLDER = "wmt18"
 COLUMNS = ("sid", "better", "worse", "raw_better", "raw_worse")
@@ -38,7 +38,6 @@ TRANSLATIONS_PER_BLOCK = 1_024  # with their references 50 MB of vectors for sen
 # of 5,110 judgements of cs-en by 19 scores, none lies between 0 and this.
 TIE = 1e-6
 
-Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 
@@ -143,19 +142,20 @@ class TranslationEvaluation(MetricEvaluation):
         "intervals": "95%, percentile bootstrap over segments; for Avg from the variances of its language pairs",
         "seconds": "time of the metric alone, without encoding and pairing",
     }
+    UNIT: ClassVar[str] = "translations"
 
     chrf: Callable[[str, str], float] | None = None
 
-    def _dataset(self, pair: LanguagePair, methods: Sequence[ScoringMethod], moment: np.ndarray | None) -> list[Result]:
+    def _dataset(self, pair: LanguagePair) -> list[Result]:
         start = perf_counter()
-        scores = score_translations(self.encoder, methods, pair, moment, self.progress)
+        scores = score_translations(self.encoder, self.methods, pair, self._moment, self.progress)
         if self.chrf is not None:
             chrf_start = perf_counter()
             owners = zip(pair.translations, pair.owner, strict=True)
             values = [self.chrf(text, pair.references[owner]) for text, owner in owners]
             scores[CHRF] = TimedScores(np.array(values), perf_counter() - chrf_start)
         statistic = tau_statistic(np.stack([timed.values for timed in scores.values()]), pair)
-        results = self._results(pair.name, scores, "kendall", statistic, len(pair.references), len(pair))
+        results = self._results(pair.name, scores, {"kendall": statistic}, len(pair.references), len(pair))
         empty = sum(not text.strip() for text in pair.translations)
         seconds = perf_counter() - start
         self.note(
@@ -189,23 +189,23 @@ def score_translations(
     weighted = any(method.metric.needs_idf for method in methods)
     idf = Idf.fit(pair.references, model=encoder) if weighted else None
     keys = [(text, pair.references[owner]) for text, owner in zip(pair.translations, pair.owner, strict=True)]
-    distinct = list(dict.fromkeys(keys))
-    values = {method.name: np.zeros(len(distinct)) for method in methods}
-    seconds = dict.fromkeys(values, 0.0)
-    for start in range(0, len(distinct), TRANSLATIONS_PER_BLOCK):
-        block = distinct[start : start + TRANSLATIONS_PER_BLOCK]
-        texts = distinct_indices([text for key in block for text in key])
-        left, right = np.array([[texts[text] for text in key] for key in block]).T
-        sets = encoder.encode(list(texts))
-        scores = score_blocks(methods, pair_blocks(sets, sets, left, right, idf, moment), len(block), moment)
-        for name, timed in scores.items():
-            values[name][start : start + len(block)] = timed.values
-            seconds[name] += timed.seconds
-        if progress is not None:
-            progress(start + len(block), len(distinct))
-    index = {key: row for row, key in enumerate(distinct)}
+    index = {key: row for row, key in enumerate(dict.fromkeys(keys))}
+    distinct = list(index)
+
+    def blocks() -> Iterator[tuple[slice, Pairs]]:
+        for start in range(0, len(distinct), TRANSLATIONS_PER_BLOCK):
+            block = distinct[start : start + TRANSLATIONS_PER_BLOCK]
+            texts = distinct_indices([text for key in block for text in key])
+            left, right = np.array([[texts[text] for text in key] for key in block]).T
+            sets = encoder.encode(list(texts))
+            for part, pairs in pair_blocks(sets, sets, left, right, idf, moment):
+                yield slice(start + part.start, start + part.stop), pairs
+            if progress is not None:
+                progress(start + len(block), len(distinct))
+
+    scores = score_blocks(methods, blocks(), len(distinct), moment)
     rows = [index[key] for key in keys]
-    return {name: TimedScores(column[rows], seconds[name]) for name, column in values.items()}
+    return {name: TimedScores(timed.values[rows], timed.seconds) for name, timed in scores.items()}
 
 
 def sentence_chrf() -> Callable[[str, str], float]:

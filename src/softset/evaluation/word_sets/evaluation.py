@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from softset.evaluation.significance import Estimate, estimates, mean_statistic, randomisation_p_values
+from softset.evaluation.significance import Estimate, Floats, estimates, mean_statistic, randomisation_p_values
 from softset.evaluation.tables import ResultRow
 from softset.evaluation.word_sets.data import TASKS, Concepts, SetTask, draw_tasks
 from softset.evaluation.word_sets.methods import BASELINE, DEFAULT, QueryScorer, SetMethod
@@ -22,7 +22,6 @@ RANDOM = "random"
 CUTOFFS = {"R@10": 10, "R@100": 100, "R@1k": 1000}
 METRICS = (*CUTOFFS, "median", "nDCG", "A outside B", "leak", "difference")
 
-Floats = npt.NDArray[np.float64]
 Column = tuple[str, str]  # task and metric
 
 
@@ -150,8 +149,8 @@ class WordSetEvaluation:
 
     def ranks(self, task: str) -> dict[str, Floats]:
         """Return the ranks of all targets of a task by method, for the methods that were measured in this run."""
-        ranks = {name: measurement.ranks.get(task) for name, measurement in self.measured.items()}
-        return {name: np.concatenate(values) for name, values in ranks.items() if values is not None}
+        measured = {self.prefix + name: measurement.ranks for name, measurement in self.measured.items()}
+        return {name: np.concatenate(ranks[task]) for name, ranks in measured.items() if task in ranks}
 
     def vectors(self, preprocessing: str) -> npt.NDArray[np.float32]:
         """Return the vocabulary's unit rows (v, d) after a preprocessing; words without a vector have zeros."""
@@ -171,13 +170,10 @@ class WordSetEvaluation:
         """Return the rows of methods that share a preprocessing."""
         scorer = QueryScorer(self.concepts, self.vectors(methods[0].preprocessing), self.known)
         for count, method in enumerate(methods, done + 1):
-            self._measure_method(method, scorer)
+            self._measure(method.name, partial(scorer.scores, method.leaf, method.logic))
             if progress is not None:
                 progress(count, total)
         return list(self._result_rows([method.name for method in methods]))
-
-    def _measure_method(self, method: SetMethod, scorer: QueryScorer) -> None:
-        self._measure(method.name, lambda task: scorer.scores(method.leaf, method.logic, task))
 
     def _measure(self, name: str, score: Callable[[SetTask], npt.NDArray[np.floating] | None]) -> None:
         start = time.perf_counter()
@@ -204,8 +200,8 @@ class WordSetEvaluation:
     def _result_rows(self, methods: Sequence[str]) -> Iterator[ResultRow]:
         """Yield the rows by method, task and metric; all methods use the same draws."""
         if self.baseline.name not in self.measured:
-            vectors = self.vectors(self.baseline.preprocessing)
-            self._measure_method(self.baseline, QueryScorer(self.concepts, vectors, self.known))
+            scorer = QueryScorer(self.concepts, self.vectors(self.baseline.preprocessing), self.known)
+            self._measure(self.baseline.name, partial(scorer.scores, self.baseline.leaf, self.baseline.logic))
         baseline = self.measured[self.baseline.name]
         measured = {name: self.measured[name] for name in methods}
         columns = dict.fromkeys(column for measurement in measured.values() for column in measurement.values)

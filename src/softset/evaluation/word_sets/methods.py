@@ -26,6 +26,7 @@ ignore B                uses the first set only: the lower bound for a differenc
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,6 @@ PREPROCESSINGS = ("none", "centre", "all-but-the-top", "whiten(0.2)")
 APERTURES = (1.0, 2.0)
 ALPHAS = (0.5, 0.7)
 FLOOR = 0.05
-SETS_PER_BLOCK = 64  # 64 sets of 10 directions over 17,016 words take 44 MB
 
 Combination = dict[str, Callable[[Any, Any], Any]]
 SCORE_LOGICS: dict[str, Combination] = {
@@ -56,64 +56,47 @@ SCORE_LOGICS: dict[str, Combination] = {
 
 @dataclass(frozen=True)
 class LeafModel:
-    """A way to score all words by the examples of a set; `build` returns the set itself if the model has one.
+    """A way to score all words by the examples of a set.
 
-    `score` takes queries, unit rows (k, d) each, and the words, unit rows V (v, d), and returns scores (q, v).
+    Attributes:
+        name: The name of the model.
+        build: Makes the representation of a set from the unit rows (k, d) of its examples.
+        measure: Computes scores (q, v) from the representations of q sets and the words, unit rows V (v, d).
+        own_logics: The logics that combine the representations of two sets.
+
+    >>> CRISP.logics
+    ('lattice(alpha=0.5)', 'lattice(alpha=0.7)', 'product', 'minmax', 'logistic', 'ignore B')
     """
 
     name: str
-    score: Callable[[Sequence[Rows], Rows], Rows]
-    build: Callable[[Rows], SoftSet] | None = None
+    build: Callable[[Rows], Any]
+    measure: Callable[[Sequence[Any], Rows], Rows]
+    own_logics: dict[str, Combination] = field(default_factory=dict)
 
     @property
     def logics(self) -> tuple[str, ...]:
-        """The names of the logics that combine this model.
+        """The names of all logics that can be used with this model."""
+        return (*self.own_logics, *SCORE_LOGICS, "ignore B")
 
-        >>> CRISP.logics
-        ('lattice(alpha=0.5)', 'lattice(alpha=0.7)', 'product', 'minmax', 'logistic', 'ignore B')
-        """
-        own: tuple[str, ...] = ("fuzzy",) if self.name == "fuzzy" else ()
-        if self.build is not None:
-            own = tuple(LATTICE_LOGICS if self.name == "crisp" else GRADED_LOGICS)
-        return (*own, *SCORE_LOGICS, "ignore B")
+    def score(self, queries: Sequence[Rows], V: Rows) -> Rows:
+        """Return the scores (q, v) of the words V (v, d) for queries of unit rows (k, d) each."""
+        return self.measure([self.build(rows) for rows in queries], V)
 
 
 def memberships(sets: Sequence[SoftSet], V: Rows) -> Rows:
-    """Return the memberships (q, v) of unit vectors V (v, d) in each set, with one product for many sets.
-
-    >>> V = np.array([[0.6, 0.8], [1, 0]], dtype=np.float32)
-    >>> memberships([Subspace.span([[1.0, 0.0]]), Subspace.empty(2), GradedSubspace.whole(2)], V).round(3).tolist()
-    [[0.6..., 1.0], [0.0, 0.0], [1.0, 1.0]]
-    """
-    blocks = []
-    for start in range(0, len(sets), SETS_PER_BLOCK):
-        directions, grades, rests = zip(*map(_spectrum, sets[start : start + SETS_PER_BLOCK]), strict=True)
-        squares = np.square(np.concatenate(directions).astype(np.float32) @ V.T)
-        squares *= np.concatenate([g - rest for g, rest in zip(grades, rests, strict=True)]).astype(np.float32)[:, None]
-        starts = np.cumsum([0, *map(len, directions[:-1])])
-        sums = np.add.reduceat(squares, starts, axis=0) + np.array(rests, dtype=np.float32)[:, None]
-        blocks.append(np.sqrt(np.clip(sums, 0, 1)))
-    return np.concatenate(blocks)
-
-
-def _spectrum(members: SoftSet) -> tuple[np.ndarray, np.ndarray, float]:
-    """Return directions (r, d) with r >= 1, their grades (r,), and the grade of all orthogonal directions."""
-    if isinstance(members, GradedSubspace):
-        directions, grades, rest = members.directions, members.grades, members.rest
-    else:
-        directions, rest = members.basis if isinstance(members, Subspace) else np.zeros((0, members.ambient)), 0.0
-        grades = np.ones(len(directions))
-    return (directions, grades, rest) if len(directions) else (np.zeros((1, members.ambient)), np.full(1, rest), rest)
+    """Return the memberships (q, v) of unit vectors V (v, d) in each set, in float32."""
+    rows = np.empty((len(sets), len(V)), dtype=np.float32)
+    for row, members in zip(rows, sets, strict=True):
+        factor = members.factor()
+        row[:] = members.membership(V) if factor is None else np.linalg.norm(factor.astype(np.float32) @ V.T, axis=0)
+    return np.minimum(rows, 1)
 
 
 def _near(queries: Sequence[Rows], V: Rows) -> Rows:
+    """Return the largest cosines (q, v) of each query's unit rows (k, d) with unit rows V (v, d)."""
     starts = np.cumsum([0, *map(len, queries[:-1])])
     largest: Rows = np.maximum.reduceat(np.concatenate(queries) @ V.T, starts, axis=0)
     return largest
-
-
-def _mean(queries: Sequence[Rows], V: Rows) -> Rows:
-    return np.stack([rows.mean(axis=0) for rows in queries]) @ V.T
 
 
 def _cosines(vectors: Sequence[Rows], V: Rows) -> Rows:
@@ -122,46 +105,38 @@ def _cosines(vectors: Sequence[Rows], V: Rows) -> Rows:
     return scores
 
 
-def _set_model(name: str, build: Callable[[Rows], SoftSet]) -> LeafModel:
-    return LeafModel(name, lambda queries, V: memberships([build(rows) for rows in queries], V), build)
+def _mean(rows: Rows) -> Rows:
+    return np.asarray(rows.mean(axis=0))
+
+
+def _set_logic(**options: float) -> Combination:
+    """Return a logic of sets; the options are those of `intersection`."""
+    return {
+        "Union": lambda A, B: A | B,
+        "Intersect": lambda A, B: A.intersection(B, **options),
+        "Difference": lambda A, B: A.without(B),
+    }
 
 
 def graded(aperture: float) -> LeafModel:
-    """Return the model of graded sets with an aperture.
-
-    >>> graded(2).name
-    'graded(aperture=2)'
-    """
-    return _set_model(f"graded(aperture={aperture:g})", lambda rows: GradedSubspace.of(rows, aperture=aperture))
+    """Return the model of graded sets with an aperture."""
+    build = partial(GradedSubspace.of, aperture=aperture)
+    logics = {f"graded(floor={FLOOR:g})": _set_logic(floor=FLOOR)}
+    return LeafModel(f"graded(aperture={aperture:g})", build, memberships, logics)
 
 
-NEAR = LeafModel("near", _near)
-MEAN = LeafModel("mean", _mean)
-CENTROID = LeafModel("centroid", lambda queries, V: _cosines([rows.mean(axis=0) for rows in queries], V))
-FUZZY = LeafModel("fuzzy", lambda queries, V: _cosines([rows.max(axis=0) for rows in queries], V))
-CRISP = _set_model("crisp", Subspace.span)
-
-
-def _set_logic(intersection: Callable[[Any, Any], Any]) -> Combination:
-    return {"Union": lambda A, B: A | B, "Intersect": intersection, "Difference": lambda A, B: A.without(B)}
-
-
-LATTICE_LOGICS = {
-    f"lattice(alpha={alpha:g})": _set_logic(lambda A, B, alpha=alpha: A.intersection(B, alpha=alpha))  # type: ignore[misc]
-    for alpha in ALPHAS
-}
-GRADED_LOGICS = {f"graded(floor={FLOOR:g})": _set_logic(lambda A, B: A.intersection(B, floor=FLOOR))}
-SET_LOGICS = LATTICE_LOGICS | GRADED_LOGICS
-POOLED_LOGIC = {"Union": np.maximum, "Intersect": np.minimum}
+NEAR = LeafModel("near", lambda rows: rows, _near)
+MEAN = LeafModel("mean", _mean, lambda means, V: np.stack(means) @ V.T)
+CENTROID = LeafModel("centroid", _mean, _cosines)
+POOLED_LOGIC: Combination = {"Union": np.maximum, "Intersect": np.minimum}
+FUZZY = LeafModel("fuzzy", lambda rows: rows.max(axis=0), _cosines, {"fuzzy": POOLED_LOGIC})
+LATTICE_LOGICS = {f"lattice(alpha={alpha:g})": _set_logic(alpha=alpha) for alpha in ALPHAS}
+CRISP = LeafModel("crisp", Subspace.span, memberships, LATTICE_LOGICS)
 
 
 @dataclass(frozen=True)
 class SetMethod:
-    """A preprocessing of the vectors, a leaf model, and a logic.
-
-    >>> SetMethod("none", CRISP, "product").name
-    'none/crisp/product'
-    """
+    """A preprocessing of the vectors, a leaf model, and a logic."""
 
     preprocessing: str
     leaf: LeafModel
@@ -178,11 +153,7 @@ DEFAULT = f"{Logic().preprocessing}/centroid/{Logic().name}"  # what `softset fi
 
 
 def all_methods() -> list[SetMethod]:
-    """Return all combinations of preprocessing, leaf model and fitting logic.
-
-    >>> [method.name for method in all_methods()][:2], DEFAULT in [method.name for method in all_methods()]
-    (['none/near/product', 'none/near/minmax'], True)
-    """
+    """Return all combinations of preprocessing, leaf model and fitting logic."""
     leaves = [NEAR, MEAN, CENTROID, FUZZY, CRISP, *map(graded, APERTURES)]
     return [SetMethod(name, leaf, logic) for name in PREPROCESSINGS for leaf in leaves for logic in leaf.logics]
 
@@ -221,12 +192,12 @@ class QueryScorer:
             return None
         if task.name == "Set" or logic == "ignore B":
             return self._leaf_scores(leaf, task.left)
-        if logic in SET_LOGICS and leaf.build is not None:
-            combine = SET_LOGICS[logic][task.name]
+        if logic in leaf.own_logics:
+            combine = leaf.own_logics[logic].get(task.name)
+            if combine is None:
+                return None
             sides = [[leaf.build(self.query(index)) for index in side] for side in (task.left, task.right)]
-            return memberships([combine(A, B) for A, B in zip(*sides, strict=True)], self.V)
-        if logic == "fuzzy":
-            return self._pooled_scores(task)
+            return leaf.measure([combine(A, B) for A, B in zip(*sides, strict=True)], self.V)
         a, b = self._leaf_scores(leaf, task.left), self._leaf_scores(leaf, task.right)
         if logic == "logistic":
             a, b = self._probabilities(a), self._probabilities(b)
@@ -250,10 +221,3 @@ class QueryScorer:
         rank = expected_size(int(self.known.sum()))
         thresholds = np.partition(scores[:, self.known], -rank, axis=1)[:, [-rank]]
         return probability(scores, np.maximum(thresholds, MIN_THRESHOLD))
-
-    def _pooled_scores(self, task: SetTask) -> Rows | None:
-        combine = POOLED_LOGIC.get(task.name)
-        if combine is None:
-            return None
-        sides = [[self.query(index).max(axis=0) for index in side] for side in (task.left, task.right)]
-        return _cosines([combine(a, b) for a, b in zip(*sides, strict=True)], self.V)
