@@ -14,7 +14,7 @@ from softset.evaluation.significance import Estimate
 from softset.evaluation.tables import ResultRow, ResultTable
 from softset.evaluation.word_sets.data import Concepts, SetTask
 from softset.jobs.inputs import BlockSpan
-from softset.jobs.run import JobReport, SpanOutcome
+from softset.jobs.run import BlockOutcome, JobReport
 
 ROW = ResultRow("sts", "STS12", "average", "spearman", 0.5, 100)
 VALUES = [
@@ -27,7 +27,7 @@ VALUES = [
     Concepts(("a", "b"), ((0, 1),), {"test": range(1)}),
     SetTask("Set", (0,), (), ((1,),)),
     BlockSpan("/a", "a", 0, 0, 1, 0),
-    SpanOutcome(["key"], 1, 1, [("a", "missing")], None),
+    BlockOutcome("key", 1, True, [("a", "missing")]),
     JobReport(1, 1, 0, (), 0, "signature"),
 ]
 

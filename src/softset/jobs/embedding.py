@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -17,12 +17,7 @@ from softset.errors import InputError
 from softset.jobs.inputs import ROWS_PER_BLOCK, column_values, compute_rows, list_spans, text_problem
 from softset.jobs.run import JobReport, JobSettings, Progress, run_job
 
-
-class TextColumns(NamedTuple):
-    """The names of the columns with ids and texts."""
-
-    id: str = "id"
-    text: str = "text"
+COLUMNS = ("id", "text")
 
 
 class TextEmbedder:
@@ -35,9 +30,9 @@ class TextEmbedder:
     """
 
     def __init__(
-        self, columns: Sequence[str] = TextColumns(), model: str = "minilm", **options: Unpack[EncoderOptions]
+        self, columns: Sequence[str] = COLUMNS, model: str = "minilm", **options: Unpack[EncoderOptions]
     ) -> None:
-        self.columns = TextColumns(*columns)
+        self.id_column, self.text_column = columns
         options.setdefault("threads", 1)  # Ray runs several workers
         self.encoder = load_encoder(model, **options)
 
@@ -45,7 +40,7 @@ class TextEmbedder:
         """Return ids, texts and vectors in the order of the rows; a text without a vector gets a problem."""
         import pyarrow as pa
 
-        ids, texts = (column_values(table.column(name)) for name in self.columns)
+        ids, texts = (column_values(table.column(name)) for name in (self.id_column, self.text_column))
         unusable = [
             text_problem("text", text) if name is not None else "the id is missing"
             for name, text in zip(ids, texts, strict=True)
@@ -59,12 +54,12 @@ class TextEmbedder:
             if vector is not None and not vector.any():
                 vectors[index], problems[index] = None, "the encoder has no vector for it"
         columns = {
-            "id": table.column(self.columns.id),
+            "id": table.column(self.id_column),
             "text": pa.array([text if isinstance(text, str) else None for text in texts], pa.string()),
             "vector": pa.array(vectors, pa.list_(pa.float32())),
             "problem": pa.array(problems, pa.string()),
         }
-        return pa.table(columns).replace_schema_metadata({"softset": self.encoder.signature})
+        return pa.table(columns)
 
 
 def embed_files(
@@ -74,7 +69,7 @@ def embed_files(
     model: str = "minilm",
     address: str | None = None,
     workers: int = 2,
-    columns: Sequence[str] = TextColumns(),
+    columns: Sequence[str] = COLUMNS,
     block: int = ROWS_PER_BLOCK,
     progress: Progress | None = None,
     drop: bool = False,
@@ -84,10 +79,9 @@ def embed_files(
 
     `ParquetCollection` searches the folder directly; `build_collection` makes a collection of it.
     """
-    names = TextColumns(*columns)
-    make = partial(TextEmbedder, names, model, **options)
-    signature = f"vectors|{make().encoder.signature}|columns:{','.join(names)}|block:{block}"
-    job = JobSettings(output, signature, names, block, make)
+    make = partial(TextEmbedder, columns, model, **options)
+    signature = f"vectors|{make().encoder.signature}|columns:{','.join(columns)}|block:{block}"
+    job = JobSettings(output, signature, tuple(columns), block, make)
     return run_job(job, pattern, address=address, workers=workers, progress=progress, drop=drop)
 
 

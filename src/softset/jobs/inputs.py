@@ -48,10 +48,10 @@ def list_spans(pattern: str, columns: Sequence[str], *, block: int = ROWS_PER_BL
     if not files:
         raise InputError(f"no file matches {pattern!r}: name Parquet files, such as 'pairs/*.parquet'")
     folder = Path(os.path.commonpath([path.parent for path in files]))
-    spans, start = [], 0
-    _, id_type = _read_metadata(files[0], columns)
+    spans, start, id_type = [], 0, None
     for path in files:
         metadata, kind = _read_metadata(path, columns)
+        id_type = id_type or kind
         if kind != id_type:
             raise InputError(
                 f"the ids in {path} have the type {kind}, but those in {files[0]} have {id_type}: use one type"

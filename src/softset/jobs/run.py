@@ -8,10 +8,10 @@ the hash of its block, so that a second run finds what is finished.
 import os
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from softset.errors import InputError, SoftsetError
 from softset.io.checkpoint import PartFolder
@@ -59,15 +59,13 @@ class JobSettings:
     make: Callable[[], Callable[[Any], Any]]
 
 
-@dataclass
-class SpanOutcome:
-    """The hashes of the blocks of a span, its counts, and the error that ended it."""
+class BlockOutcome(NamedTuple):
+    """The hash of a block, its number of rows, whether this run has computed it, and (id, message) of its problems."""
 
-    keys: list[str] = field(default_factory=list)
-    rows: int = 0
-    made: int = 0
-    problems: list[tuple[str, str]] = field(default_factory=list)
-    error: str | None = None
+    key: str
+    rows: int
+    is_new: bool
+    problems: list[tuple[str, str]]
 
 
 class _JobWorker:
@@ -77,28 +75,24 @@ class _JobWorker:
         self.job, self.parts = job, PartFolder(job.output, ".parquet")
         self.compute: Callable[[Any], Any] | None = None  # loaded when the first block is missing
 
-    def run(self, span: BlockSpan) -> SpanOutcome:
-        outcome = SpanOutcome()
+    def run(self, span: BlockSpan) -> list[BlockOutcome] | str:
+        """Return the outcome of each block, or the message of the error that ended the span."""
         try:
-            for number, table in read_blocks(span, self.job.columns, block=self.job.block):
-                self._block(content_hash(self.job.signature, span, number, table), table, outcome)
+            blocks = read_blocks(span, self.job.columns, block=self.job.block)
+            return [self._block(content_hash(self.job.signature, span, n, table), table) for n, table in blocks]
         except INPUT_ERRORS as error:
-            outcome.error = f"{span.name}: {first_line(error)[:300]}"
-        return outcome
+            return f"{span.name}: {first_line(error)[:300]}"
 
-    def _block(self, key: str, table: Any, outcome: SpanOutcome) -> None:
-        """Write the part of a block if it is missing, and add it to the counts of its span."""
+    def _block(self, key: str, table: Any) -> BlockOutcome:
+        """Write the part of a block if it is missing."""
         problems = _read_problems(self.parts.path(key), table.num_rows)
-        if problems is None:
-            self.compute = self.compute or self.job.make()
-            results = self.compute(table).replace_schema_metadata({"softset": self.job.signature})
-            with self.parts.new_part(key) as path:
-                _write_table(path, results)
-            problems = _problems(results)
-            outcome.made += table.num_rows
-        outcome.keys.append(key)
-        outcome.rows += table.num_rows
-        outcome.problems += problems
+        if problems is not None:
+            return BlockOutcome(key, table.num_rows, False, problems)
+        self.compute = self.compute or self.job.make()
+        results = self.compute(table).replace_schema_metadata({"softset": self.job.signature})
+        with self.parts.new_part(key) as path:
+            _write_table(path, results)
+        return BlockOutcome(key, table.num_rows, True, _problems(results))
 
 
 def _problems(table: Any) -> list[tuple[str, str]]:
@@ -137,22 +131,20 @@ def run_job(
     spans = list_spans(pattern, job.columns, block=job.block)
     job = replace(job, output=Path(job.output).resolve())  # workers have other working directories
     parts = PartFolder(job.output, ".parquet")
-    total = SpanOutcome()
+    blocks: list[BlockOutcome] = []
     with parts.locked({"signature": job.signature}):
         with cluster(address, workers) as ray, closing(map_spans(ray, _JobWorker, spans, workers, job)) as outcomes:
             for done, outcome in enumerate(outcomes, start=1):
-                if outcome.error is not None:
-                    raise InputError(f"{outcome.error}; finished parts are kept, and the next run continues")
-                total.keys += outcome.keys
-                total.problems += outcome.problems
-                total.rows, total.made = total.rows + outcome.rows, total.made + outcome.made
+                if isinstance(outcome, str):
+                    raise InputError(f"{outcome}; finished parts are kept, and the next run continues")
+                blocks += outcome
                 if progress is not None:
                     progress(done, len(spans))
-        dropped = _delete_outdated(parts, total.keys, drop=drop)
-        rejected = len(total.problems)
-        parts.write_header({"signature": job.signature, "finished": True, "rows": total.rows, "rejected": rejected})
-    problems = tuple(total.problems[:MAX_PROBLEMS])
-    return JobReport(total.rows, total.made, rejected, problems, dropped, job.signature)
+        dropped = _delete_outdated(parts, [block.key for block in blocks], drop=drop)
+        rows, made = sum(block.rows for block in blocks), sum(block.rows for block in blocks if block.is_new)
+        problems = [problem for block in blocks for problem in block.problems]
+        parts.write_header({"signature": job.signature, "finished": True, "rows": rows, "rejected": len(problems)})
+    return JobReport(rows, made, len(problems), tuple(problems[:MAX_PROBLEMS]), dropped, job.signature)
 
 
 def _delete_outdated(parts: PartFolder, keys: Iterable[str], *, drop: bool) -> int:

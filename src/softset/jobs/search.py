@@ -24,17 +24,11 @@ from softset.search.results import Item
 from softset.search.source import MAX_UNSAMPLED, SAMPLE_SIZE, VectorSource
 from softset.vectors.rows import rescale_extreme_rows, row_norms
 
-__all__ = ["ParquetCollection", "VectorColumns"]
+__all__ = ["ParquetCollection"]
 
 VECTORS_PER_BLOCK = 65_536  # 100 MB for 384 dimensions
 MAX_BLOCK_BYTES = 2**31  # 8,192 dimensions
-
-
-class VectorColumns(NamedTuple):
-    """The names of the columns with ids and vectors."""
-
-    id: str = "id"
-    vector: str = "vector"
+COLUMNS = ("id", "vector")
 
 
 class Matches(NamedTuple):
@@ -99,7 +93,7 @@ _read_vectors = partial(read_blocks, block=VECTORS_PER_BLOCK, max_bytes=MAX_BLOC
 class _SearchWorker:
     """A Ray actor that reads spans and calls a method of each of their blocks, a pass, with its arguments."""
 
-    def __init__(self, columns: VectorColumns, dimensions: int, method: str, *arguments: Any) -> None:
+    def __init__(self, columns: Sequence[str], dimensions: int, method: str, *arguments: Any) -> None:
         self.columns, self.dimensions, self.run_pass = columns, dimensions, methodcaller(method, *arguments)
 
     def run(self, span: BlockSpan) -> list[list[Matches]] | str:
@@ -111,18 +105,19 @@ class _SearchWorker:
 
     def _blocks(self, span: BlockSpan) -> Iterator[VectorBlock]:
         """Yield the items with a vector; vectors must be finite and have the right number of dimensions."""
+        id_column, vector_column = self.columns
         for number, table in _read_vectors(span, self.columns):
-            rows = np.flatnonzero(np.asarray(table.column(self.columns.vector).is_valid()))
+            rows = np.flatnonzero(np.asarray(table.column(vector_column).is_valid()))
             if not len(rows):
                 continue
             with_vector = table.take(rows) if len(rows) < len(table) else table
-            vectors = vector_rows(with_vector.column(self.columns.vector))
+            vectors = vector_rows(with_vector.column(vector_column))
             if vectors.shape[1] != self.dimensions:
                 counts = f"{vectors.shape[1]} numbers, but those of the first file {self.dimensions}"
                 raise InputError(f"its vectors have {counts}")
             if not np.isfinite(vectors).all():
                 raise InputError(f"a vector of row group {span.group} is not finite")
-            ids = [str(name) for name in column_values(with_vector.column(self.columns.id))]
+            ids = [str(name) for name in column_values(with_vector.column(id_column))]
             indices = rows + span.start + number * VECTORS_PER_BLOCK
             yield VectorBlock(ids, indices, rescale_extreme_rows(vectors))
 
@@ -147,12 +142,12 @@ class ParquetCollection(IdCollection):
         ray: Any,
         pattern: str,
         *,
-        columns: Sequence[str] = VectorColumns(),
+        columns: Sequence[str] = COLUMNS,
         embed: Embed | None = None,
         encoder: str = "none",
         workers: int = 2,
     ) -> None:
-        self._ray, self._workers, self._columns = ray, workers, VectorColumns(*columns)
+        self._ray, self._workers, self._columns = ray, workers, columns
         self._embed, self._encoder = embed, encoder
         self._spans = list_spans(pattern, self._columns, block=VECTORS_PER_BLOCK)
         self._size, self._dimensions = _measure(self._spans, self._columns)
@@ -256,7 +251,7 @@ class ParquetCollection(IdCollection):
         return Item(self._hits[index][0])
 
 
-def _measure(spans: Sequence[BlockSpan], columns: VectorColumns) -> tuple[int, int]:
+def _measure(spans: Sequence[BlockSpan], columns: Sequence[str]) -> tuple[int, int]:
     """Return the number of items and of dimensions; the first vector decides the latter."""
     import pyarrow.parquet as pq
 
@@ -264,7 +259,7 @@ def _measure(spans: Sequence[BlockSpan], columns: VectorColumns) -> tuple[int, i
     with pq.ParquetFile(last.path) as file:
         size = last.start + file.metadata.row_group(last.group).num_rows
     blocks = (table for span in spans for _, table in _read_vectors(span, columns))
-    vector_columns = (table.column(columns.vector) for table in blocks)
+    vector_columns = (table.column(columns[1]) for table in blocks)
     vectors = next((column.drop_null() for column in vector_columns if column.null_count < len(column)), None)
     dimensions = 0 if vectors is None else int(vector_rows(vectors.slice(0, 1)).shape[1])
     if not dimensions:

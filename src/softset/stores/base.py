@@ -78,9 +78,6 @@ def call_engine(engine: str, call: Callable[[], Result], where: str = "") -> Res
     """Return the result of a call to a database; its exceptions become an InputError with their first line.
 
     Exceptions that only a mistake in the code raises, such as TypeError and KeyError, are not changed.
-
-    >>> call_engine("Milvus", lambda: 1 + 1)
-    2
     """
     try:
         return call()

@@ -1,6 +1,6 @@
 """Add items to a store in blocks; unchanged items are skipped, so that an interrupted run can be repeated."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from itertools import islice
 from typing import NamedTuple
 
@@ -22,16 +22,16 @@ class IngestReport(NamedTuple):
     without_vector: int
 
 
-def ingest(
-    store: Store, items: Iterable[Item], embed: Embed, progress: Callable[[int], None] | None = None
-) -> IngestReport:
+def ingest(store: Store, items: Iterable[Item], embed: Embed) -> IngestReport:
     """Add the items that are not in the store with the same text and metadata, then build its index."""
-    report = IngestReport(0, 0, 0)
-    for block in _blocks(items):
+    source, seen, report = iter(items), set[str](), IngestReport(0, 0, 0)
+    while block := list(islice(source, ITEMS_PER_BLOCK)):
+        for item in block:
+            if item.id in seen:
+                raise InputError(f"two items have the id {item.id!r}: ids must be unique")
+            seen.add(item.id)
         counts = _add_block(store, block, embed)
         report = IngestReport(*(total + count for total, count in zip(report, counts, strict=True)))
-        if progress is not None:
-            progress(sum(report))
     if not len(store):
         raise InputError("no item has a vector: give texts with words that the encoder knows")
     store.finish()
@@ -51,14 +51,3 @@ def _add_block(store: Store, block: list[Item], embed: Embed) -> IngestReport:
     with_vector = {record.id for record in records}
     store.remove([item.id for item in changed if item.id in stored and item.id not in with_vector])
     return IngestReport(len(records), len(block) - len(changed), len(changed) - len(records))
-
-
-def _blocks(items: Iterable[Item]) -> Iterator[list[Item]]:
-    """Yield blocks of items; two items with the same id raise InputError."""
-    source, seen = iter(items), set[str]()
-    while block := list(islice(source, ITEMS_PER_BLOCK)):
-        for item in block:
-            if item.id in seen:
-                raise InputError(f"two items have the id {item.id!r}: ids must be unique")
-            seen.add(item.id)
-        yield block
