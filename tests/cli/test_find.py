@@ -82,7 +82,8 @@ def test_options_reach_the_search(run, home: Path) -> None:
     ("arguments", "sentence"),
     [
         (["find"], "give a QUERY, or --queries FILE"),
-        (["find", "red", "--queries", "q.txt"], "q.txt"),
+        (["find", "red", "--queries", "q.txt"], "and not both"),
+        (["find", "--queries", "absent.txt"], "absent.txt: No such file or directory"),
         (["find", "{red, oragne}"], "'oragne' has no vector here; words with a similar spelling: orange"),
         (["find", "{red"], "a comma or } was expected here"),
         (["find", "{}"], "a set needs at least one example"),
@@ -153,6 +154,13 @@ def test_index_uses_the_bundled_encoder_by_default(run, home: Path) -> None:
     _, out, _ = run("find", "--collection", "books.softset", '"a recipe" BUT NOT "a battle"', "--json")
     assert json.loads(out)["results"][0]["text"] == "cooking with wine"
     assert run("add", "books.softset", "books.txt")[0] == 0
+
+
+def test_items_that_the_model_does_not_know_make_no_collection(run, home: Path) -> None:
+    (home / "names.txt").write_text("qqzz\nxxqvy\n")
+    code, out, err = run("index", "names.txt", "--model", "words", "--out", "c")
+    assert code == 2 and out == "" and "no item has a vector" in err and "--text-field" in err
+    assert not (home / "c").exists()
 
 
 def test_invalid_query_of_a_file_is_reported_and_others_continue(run, home: Path) -> None:

@@ -117,6 +117,16 @@ def test_bad_items_leave_nothing_behind(invalid_items, options, error, message, 
     assert len([p for p in before.folder.iterdir() if p.is_dir()]) == 1
 
 
+def test_items_without_any_vector_are_refused_before_the_folder_has_its_name(tmp_path: Path, monkeypatch) -> None:
+    rename, names = Path.replace, []
+    monkeypatch.setattr(Path, "replace", lambda path, target: names.append(Path(target).name) or rename(path, target))
+    with pytest.raises(InputError, match="no item has a vector"):
+        Collection.create(tmp_path / "c", items(0, 2), vectors=np.zeros((2, 8)), require_vectors=True)
+    assert names == ["manifest.json"] and list(tmp_path.iterdir()) == []
+    Collection.create(tmp_path / "c", items(0, 2), vectors=VECTORS[:2], require_vectors=True)
+    assert names[-1] == "c"
+
+
 def test_existing_folders_and_other_files_are_refused(tmp_path: Path) -> None:
     make(tmp_path)
     with pytest.raises(InputError, match="exists already: choose another folder, add to it, or delete"):

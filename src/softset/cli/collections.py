@@ -1,6 +1,5 @@
 """`softset index`, `softset add` and `softset delete`: collections of items."""
 
-import shutil
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -8,12 +7,12 @@ import click
 
 from softset.cli import options as opt
 from softset.cli.output import ProgressBar, note, on_interrupt
-from softset.errors import FileError, InputError
+from softset.errors import FileError
 from softset.io.text import counted
 
 item_options = opt.add_options(
-    opt.TEXT_FIELD,
-    opt.ID_FIELD,
+    opt.option("--text-field", "text_column", help="Column or field with the texts.  [default: text]"),
+    opt.option("--id-field", "id_column", help="Column or field with the ids.  [default: id, or the row number]"),
     opt.option("--vectors-file", type=click.Path()),
 )
 
@@ -23,9 +22,7 @@ item_options = opt.add_options(
 @opt.option("--out", required=True, type=click.Path(), help="Output: a new folder, or the address of a store.")
 @opt.option("--model", help=f"{opt.MODEL}.  [default: minilm; none with --vectors-file]")
 @item_options
-def index(
-    items: str, out: str, model: str | None, text_field: str | None, id_field: str | None, vectors_file: str | None
-) -> None:
+def index(items: str, out: str, model: str | None, vectors_file: str | None, **columns: Any) -> None:
     """Build a collection of ITEMS: text lines, TSV, CSV, JSON lines or Parquet.
 
     Texts are encoded by --model. The model "words" averages word vectors; it is faster and less accurate than the
@@ -42,32 +39,23 @@ def index(
       softset find --collection books.softset '{sea, ship} - war'
       softset index books.tsv --out 'milvus://books.db#books'
     """
+    from softset.collections.collection import Collection
     from softset.collections.id_collection import text_encoder
     from softset.collections.items import read_items
 
     embed, name = text_encoder(model or ("none" if vectors_file else "minilm"))
-    records = read_items(items, text_column=text_field, id_column=id_field)
+    records = read_items(items, **columns)
     with ProgressBar("texts") as progress:
         embed = embed and _with_progress(embed, progress)
         if "://" in out:
             if vectors_file is not None or embed is None:
                 raise click.UsageError("a store needs a --model that encodes texts, and takes no --vectors-file")
             _add_to_store(out, records, embed, name)
-        else:
-            _create_collection(out, records, embed, name, vectors_file)
-
-
-def _create_collection(out: str, records: Any, embed: Any, name: str, vectors_file: str | None) -> None:
-    from softset.collections.collection import Collection
-
-    vectors = _read_vectors_file(vectors_file)
-    collection = Collection.create(out, records, vectors=vectors, embed=embed, encoder=name)
-    blank = _count_blank(collection)
-    if blank == collection.size:
-        shutil.rmtree(out)
-        raise InputError("no item has a word with a vector: name the column with the texts with --text-field")
+            return
+        vectors = _read_vectors_file(vectors_file)
+        collection = Collection.create(out, records, vectors=vectors, embed=embed, encoder=name, require_vectors=True)
     click.echo(f"{out}: {collection.size} items, {collection.dimensions} dimensions, encoder {collection.encoder}")
-    _note_blank(blank)
+    _note_blank(_count_blank(collection))
 
 
 def _add_to_store(out: str, records: Any, embed: Any, name: str) -> None:
@@ -99,14 +87,7 @@ def _with_progress(embed: Any, progress: ProgressBar) -> Callable[[Sequence[str]
 @click.argument("items", type=click.Path())
 @opt.COLLECTION_MODEL
 @item_options
-def add(
-    collection: str,
-    items: str,
-    model: str | None,
-    text_field: str | None,
-    id_field: str | None,
-    vectors_file: str | None,
-) -> None:
+def add(collection: str, items: str, model: str | None, vectors_file: str | None, **columns: Any) -> None:
     """Add ITEMS to the folder COLLECTION, in the file formats of `softset index`.
 
     An id that the collection already has is an error.
@@ -119,7 +100,7 @@ def add(
     from softset.collections.items import read_items
 
     target = open_collection(collection, encoder=model)
-    records = read_items(items, text_column=text_field, id_column=id_field, first=target.next_number())
+    records = read_items(items, **columns, first=target.next_number())
     size, blank = target.size, _count_blank(target)
     target.add(records, vectors=_read_vectors_file(vectors_file))
     click.echo(f"{collection}: {target.size} items, {target.size - size} of them new")

@@ -31,7 +31,6 @@ def explain(
     png: str | None,
     as_json: bool,
     color: bool | None,
-    model: str,
     **options: Any,
 ) -> None:
     """Explain the score of CANDIDATE and REFERENCE: print the membership of each token in the other text.
@@ -56,7 +55,7 @@ def explain(
         if not text.strip():
             raise InputError(f"the {name} is empty: there is nothing to explain without words")
     distinct = list(dict.fromkeys(metric(name) for name in metrics))
-    explanation = Scorer(model, metric=distinct[0], **options).explain(candidate, reference, metrics=distinct)
+    explanation = Scorer(metric=distinct[0], **options).explain(candidate, reference, metrics=distinct)
     for name, side in (("candidate", explanation.candidate), ("reference", explanation.reference)):
         if not side.tokens:
             raise InputError(f"the model knows no token of the {name}: there is nothing to explain")

@@ -2,17 +2,19 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import IO, Any
+from typing import Any
 
 import click
 
 from softset.cli import options as opt
 from softset.cli.output import note
 from softset.errors import SoftsetError
+from softset.io.lines import TextFile
 from softset.io.text import counted
 
 PLAN_OPTIONS = ("logic", "alpha", "aperture", "floor", "preprocessing", "sets", "skip_unknown")
 QUERY_BATCH = 256  # queries that are searched together
+Query = tuple[str, str]  # location in a file, and text
 
 
 @click.command(short_help="Find the words or items that belong to a query.")
@@ -22,7 +24,7 @@ QUERY_BATCH = 256  # queries that are searched together
 @opt.query_options
 @opt.source_options
 @opt.option("--restrict-vocab", type=click.IntRange(1), metavar="N")
-@opt.option("--queries", type=click.File(encoding="utf-8-sig"))
+@opt.option("--queries", type=opt.TEXT_FILE)
 @opt.option("--plan", is_flag=True, help="Show how the query is parsed and resolved, without searching.")
 @opt.option("--approximate", is_flag=True, help="Use an approximate index, which is faster for many items.")
 @opt.option("--recall-check", is_flag=True)
@@ -33,7 +35,7 @@ QUERY_BATCH = 256  # queries that are searched together
 @opt.option("--tsv", "as_tsv", is_flag=True)
 def find(
     query: tuple[str, ...],
-    queries: IO[str] | None,
+    queries: str | None,
     plan: bool,
     recall_check: bool,
     percentile: bool,
@@ -85,37 +87,31 @@ def find(
         raise click.exceptions.Exit(2)
 
 
-def _read_queries(file: IO[str]) -> list[tuple[str, str]]:
-    """Return (location, query) of each line of a file that is not a comment."""
-    try:
-        lines = [line.strip() for line in file]
-    except UnicodeDecodeError as error:
-        raise click.UsageError(f"{file.name} is not UTF-8 (byte {error.start}): convert it first") from error
-    queries = [
-        (f"{file.name}, line {number}: ", line) for number, line in enumerate(lines, 1) if line and line[0] != "#"
-    ]
+def _read_queries(path: str) -> list[Query]:
+    """Return the queries of a file: each line that is not a comment."""
+    file = TextFile(path)
+    lines = [(f"{file.name}, line {number}: ", line.strip()) for number, line in enumerate(file, 1)]
+    queries = [(location, line) for location, line in lines if line and line[0] != "#"]
     if not queries:
         raise click.UsageError(f"{file.name} holds no query: write one per line")
     return queries
 
 
 def _search(
-    source: Any, located: Sequence[tuple[str, str]], options: dict[str, Any], *, from_file: bool
-) -> Iterator[tuple[tuple[str, str], Any]]:
+    source: Any, located: Sequence[Query], options: dict[str, Any], *, from_file: bool, size: int = QUERY_BATCH
+) -> Iterator[tuple[Query, Any]]:
     """Yield each query with its result; an invalid query of a file gives its error, and the others are searched."""
-    batches = [located[start : start + QUERY_BATCH] for start in range(0, len(located), QUERY_BATCH)]
-    while batches:
-        batch = batches.pop(0)
+    for start in range(0, len(located), size):
+        batch = located[start : start + size]
         try:
-            results: list[Any] = list(source.find_many([text for _, text in batch], **options))
+            yield from zip(batch, source.find_many([text for _, text in batch], **options), strict=True)
         except SoftsetError as error:
             if not from_file:
                 raise
-            if len(batch) > 1:
-                batches = [[query] for query in batch] + batches
-                continue
-            results = [error]
-        yield from zip(batch, results, strict=True)
+            if size == 1:
+                yield batch[0], error
+            else:
+                yield from _search(source, batch, options, from_file=True, size=1)
 
 
 def _print_error(location: str, query: str, error: SoftsetError, *, as_json: bool) -> None:

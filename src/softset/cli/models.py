@@ -2,6 +2,7 @@
 
 import json
 from importlib import import_module
+from typing import Any
 
 import click
 
@@ -27,7 +28,7 @@ def models() -> None:
 @opt.REPLACE
 @opt.option("--kind", type=click.Choice(["onnx", "transformers", "model2vec"]))
 @opt.JSON
-def import_(source: str, name: str, replace: bool, kind: str | None, as_json: bool) -> None:
+def import_(source: str, name: str, as_json: bool, **options: Any) -> None:
     """Copy the model in SOURCE, so that softset.load_encoder("NAME") opens it.
 
     SOURCE is a folder (transformers, ONNX or model2vec) or a hub name. Only safetensors, ONNX, tokenizer and
@@ -41,14 +42,8 @@ def import_(source: str, name: str, replace: bool, kind: str | None, as_json: bo
     """
     from softset.encoders.model_management import import_model
 
-    with ProgressBar("MB") as progress:
-        facts = import_model(
-            source,
-            name,
-            replace=replace,
-            kind=kind,
-            progress=lambda done, total: progress(done // 1_000_000, total // 1_000_000),
-        )
+    with ProgressBar("MB") as bar:
+        facts = import_model(source, name, progress=lambda *sizes: bar(*(n // 1_000_000 for n in sizes)), **options)
     known = [counted(facts[f"{noun}s"], noun) for noun in ("dimension", "layer") if f"{noun}s" in facts]
     click.echo(json.dumps(facts) if as_json else f"{name}: " + ", ".join([facts["kind"], *known]))
 

@@ -12,9 +12,6 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 PATH = click.Path()
 TEXT_FILE = click.Path(allow_dash=True)  # - is standard input
-OVERFLOW = click.Choice(["window", "truncate", "error"])
-MULTI_REFERENCE = click.Choice(["best", "mean", "union"])
-LOGIC = Logic()  # for its defaults
 MODEL = "Model: a name (`softset models list`), a folder, or the name of a model on the Hugging Face Hub"
 
 
@@ -39,9 +36,7 @@ def option(*names: str, **settings: Any) -> Decorator:
 def metrics(*default: str, note: str = "") -> Decorator:
     """Return the option --metric for verbs that take several metrics."""
     sentence = f"Metric, such as 'subspace(weights=l2)'; repeat for more.{note}"
-    return click.option(
-        "--metric", "metrics", multiple=True, default=default, show_default=bool(default), help=sentence
-    )
+    return option("--metric", "metrics", multiple=True, default=default or None, help=sentence)
 
 
 def seed(default: int) -> Decorator:
@@ -64,15 +59,11 @@ def add_remove(group: click.Group, noun: str, registry: Callable[[], Any]) -> No
 JSON = option("--json", "as_json", is_flag=True, help="Print JSON.")
 TOP = option("--top", type=int, default=10, help="Number of items to print.")
 INCLUDE_EXAMPLES = option("--include-examples", is_flag=True, help="Include the query's examples in the results.")
-THREADS = option(
-    "--threads", type=click.IntRange(1), help="Number of threads.  [default: $OMP_NUM_THREADS, or all cores]"
-)
+THREADS = option("--threads", type=click.IntRange(1))
 SAMPLES = option("--samples", type=click.IntRange(1), default=1000, help="Number of bootstrap samples.")
 METRIC = option("--metric", default="softset", help="Metric, such as 'subspace(weights=l2)'.")
 CANDIDATES = option("-c", "--candidates", type=TEXT_FILE, required=True)
 REFERENCES = option(*("-r", "--references"), type=TEXT_FILE, multiple=True, required=True)
-ID_FIELD = option("--id-field", help="Column or field with the ids.  [default: id, or the row number]")
-TEXT_FIELD = option("--text-field", help="Column or field with the texts.  [default: text]")
 NAME = option("--name", required=True, help="Name for the import, which other commands then use.")
 REPLACE = option("--replace", is_flag=True, help="Replace existing data of the same name.")
 VERIFY = option("--verify", is_flag=True, help="Check every file against its SHA-256 checksum.")
@@ -83,7 +74,7 @@ _encoder_options = (
     option("--layer", default="last"),
     option("--unit", type=click.Choice(["token", "word"]), default="token"),
     option("--special-tokens", is_flag=True, help="Include special tokens such as [CLS] in the sets."),
-    option("--overflow", type=OVERFLOW, default="window"),
+    option("--overflow", type=click.Choice(["window", "truncate", "error"]), default="window"),
     option("--max-length", type=int),
     option("--batch-tokens", type=int, default=512),
     option("--device", help="Device for torch models, such as cuda.  [default: the best available]"),
@@ -98,57 +89,26 @@ worker_options = add_options(
 # The arguments of `softset.Scorer`; `open_scorers` takes them.
 scorer_options = add_options(
     option("--rescale", metavar="chance|FILE"),
-    option("--multi-reference", type=MULTI_REFERENCE, default="best"),
+    option("--multi-reference", type=click.Choice(["best", "mean", "union"]), default="best"),
     option("--idf", type=PATH),
 )
 
 # How sets are made and combined; `read_query_options` takes them.
 query_options = add_options(
-    option(
-        "--logic",
-        type=click.Choice(Logic.NAMES),
-        help="Logic that combines sets: memberships (logistic, product, minmax) or subspaces (lattice, graded).  "
-        f"[default: {LOGIC.name}]",
-    ),
-    option(
-        "--alpha",
-        type=float,
-        help=f"Tolerance of AND in the lattice logic, from 0 (exactly shared) to below 1.  [default: {LOGIC.alpha:g}]",
-    ),
-    option(
-        "--aperture",
-        type=float,
-        help="Aperture of the sets in the logics graded, product and minmax, above 0; inf gives crisp sets.  "
-        f"[default: {LOGIC.aperture:g}]",
-    ),
-    option(
-        "--floor",
-        type=float,
-        help=f"Minimum grade for AND in the graded logic, between 0 and 1.  [default: {LOGIC.floor:g}]",
-    ),
+    option("--logic", type=click.Choice(Logic.NAMES)),
+    option("--alpha", type=float),
+    option("--aperture", type=float),
+    option("--floor", type=float),
     option("--preprocessing"),
     option("--named-sets", type=PATH),
     option("--skip-unknown", is_flag=True),
     option("--explain", is_flag=True, help="Show the membership in each set and the nearest examples."),
 )
 
-COLLECTION_MODEL = option(
-    "--model", help="Model that encoded the collection; needed if it is neither bundled nor imported."
-)
+COLLECTION_MODEL = option("--model", help="Model that encoded the collection; needed unless it is bundled or imported.")
 
 # What is searched; `open_source` takes them.
-source_options = add_options(
-    option(
-        "--collection",
-        help="Collection: a folder, milvus://FILE_OR_URL#NAME or lance://FOLDER#NAME.  [default: search word vectors]",
-    ),
-    option("--where"),
-    COLLECTION_MODEL,
-    option(
-        "--vectors",
-        help="Word vectors, by name (`softset vectors list`) or folder.  [default: glove-840b-300d, bundled]",
-    ),
-)
+source_options = add_options(option("--collection"), option("--where"), COLLECTION_MODEL, option("--vectors"))
 
 
 def read_scorer_options(*, rescale: str | None, idf: str | None, **options: Any) -> dict[str, Any]:
@@ -184,7 +144,7 @@ def read_query_options(
 
     parameters = {name: options.pop(name) for name in ("alpha", "aperture", "floor")}
     chosen = {name: value for name, value in parameters.items() if value is not None}
-    name = logic or LOGIC.name
+    name = logic or Logic().name
     unused = [parameter for parameter in chosen if parameter not in Logic(name).parameters]
     if unused:
         others = " or ".join(other for other in Logic.NAMES if unused[0] in Logic(other).parameters)

@@ -28,11 +28,7 @@ NUMBERS = ("precision", "recall", "score")
 @opt.option("--jsonl", "as_jsonl", is_flag=True, help="Print one JSON object per pair, line by line.")
 @opt.option("--json", "as_json", is_flag=True, help="Print one JSON object with the means and all pairs.")
 @opt.option("--only-summary", is_flag=True, help="Print only the mean scores.")
-@opt.option(
-    "--out",
-    type=click.Path(),
-    help="Output file for the rows; it is created when the run is complete.  [default: standard output]",
-)
+@opt.option("--out", type=opt.PATH, help="Output file, created when the run is complete.  [default: standard output]")
 @opt.option("--resume", is_flag=True)
 def score(
     candidates: str,

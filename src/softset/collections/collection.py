@@ -66,6 +66,7 @@ class Collection(IdCollection):
         vectors: Any = None,
         embed: Embed | None = None,
         encoder: str = "none",
+        require_vectors: bool = False,
     ) -> Self:
         """Create a collection in a new folder.
 
@@ -75,12 +76,16 @@ class Collection(IdCollection):
             vectors: the vectors (n, d) of the items; by default `embed` computes them from the texts.
             embed: a function from texts to vectors (n, d); it also reads the texts of queries.
             encoder: the name of the encoder behind `embed`, with which `open_collection` loads it again.
+            require_vectors: raise InputError if no item has a vector other than zero.
         """
         path = Path(folder)
         if path.exists():
             raise InputError(f"{path} exists already: choose another folder, add to it, or delete it first")
         with new_folder(path) as temporary:
-            _write_items(temporary, items, vectors, embed, encoder)
+            manifest = _write_items(temporary, items, vectors, embed, encoder)
+            if require_vectors and not cls(temporary, manifest).norms.any():
+                problem = "no item has a vector other than zero"
+                raise InputError(f"{problem}: give other vectors, or name the column with the texts (--text-field)")
         return cls.open(path, embed=embed)
 
     def replace(
