@@ -98,20 +98,13 @@ def _read_queries(path: str) -> list[Query]:
 
 
 def _search(
-    source: Any, located: Sequence[Query], options: dict[str, Any], *, from_file: bool, size: int = QUERY_BATCH
+    source: Any, located: Sequence[Query], options: dict[str, Any], *, from_file: bool
 ) -> Iterator[tuple[Query, Any]]:
     """Yield each query with its result; an invalid query of a file gives its error, and the others are searched."""
-    for start in range(0, len(located), size):
-        batch = located[start : start + size]
-        try:
-            yield from zip(batch, source.find_many([text for _, text in batch], **options), strict=True)
-        except SoftsetError as error:
-            if not from_file:
-                raise
-            if size == 1:
-                yield batch[0], error
-            else:
-                yield from _search(source, batch, options, from_file=True, size=1)
+    find_all = source.find_each if from_file else source.find_many
+    for start in range(0, len(located), QUERY_BATCH):
+        batch = located[start : start + QUERY_BATCH]
+        yield from zip(batch, find_all([text for _, text in batch], **options), strict=True)
 
 
 def _print_error(location: str, query: str, error: SoftsetError, *, as_json: bool) -> None:
