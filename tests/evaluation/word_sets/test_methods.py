@@ -15,6 +15,7 @@ from softset.evaluation.word_sets.methods import (
     FUZZY,
     MEAN,
     NEAR,
+    SETS_PER_BLOCK,
     QueryScorer,
     all_methods,
     choose_methods,
@@ -45,7 +46,7 @@ def units(seed: int, *shape: int) -> np.ndarray:
 
 def test_memberships_equal_those_of_single_sets() -> None:
     V = units(1, 50, 6)
-    sets = [Subspace.span(units(seed, 1 + seed % 4, 6)) for seed in range(20)]
+    sets = [Subspace.span(units(seed, 1 + seed % 4, 6)) for seed in range(SETS_PER_BLOCK + 3)]
     sets += [GradedSubspace.of(units(seed, 3, 6), aperture=1.5) for seed in range(4)]
     sets += [GradedSubspace.of(units(9, 2, 6), floor=0.1), ~GradedSubspace.of(units(8, 2, 6)), Subspace.empty(6)]
     expected = np.stack([members.membership(V) for members in sets])
