@@ -258,5 +258,6 @@ def test_rows_with_equal_memberships_share_their_weight() -> None:
     """Two occurrences of one word have one share each, wherever they stand."""
     rows = np.eye(3)[[0, 0, 1]]
     sets = TokenSets.from_arrays([rows])
-    shares = SoftsetScore(weights="none").token_weights(Pairs.of(sets, sets))
+    metric, pairs = SoftsetScore(weights="none"), Pairs.of(sets, sets)
+    shares = metric.mean_weights(pairs, metric.memberships(pairs))
     assert shares == pytest.approx(np.full(6, 1 / 3))

@@ -58,7 +58,8 @@ def _view(scorer: "Scorer", A: TokenSets, B: TokenSets) -> MetricView:
     metric = plan.metric
     assert isinstance(metric, MembershipMetric)  # noqa: S101 (resolving keeps the kind of metric)
     pairs = Pairs.of(A, B, idf=plan.idf, moment=plan.moment)
-    sides = [metric.memberships(pairs), metric.token_weights(pairs), unit_rows(pairs.vectors)]
+    m = metric.memberships(pairs)
+    sides = [m, metric.mean_weights(pairs, m), unit_rows(pairs.vectors)]
     memberships, weights, (rows, others) = (np.split(values, pairs.offsets[1:2]) for values in sides)
     return MetricView(
         metric=repr(metric),

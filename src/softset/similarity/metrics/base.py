@@ -145,11 +145,16 @@ class MembershipMetric(WeightedMetric):
         return 0.0
 
     def token_weights(self, pairs: Pairs) -> np.ndarray:
-        """Return the weight of each row in the mean over its set, (rows,)."""
+        """Return the weight of each row among the rows of its set, (rows,)."""
         return pairs.normalized(token_weights(pairs, self.weights))
 
+    def mean_weights(self, pairs: Pairs, m: np.ndarray) -> np.ndarray:  # noqa: ARG002 (used by softset)
+        """Return the weight (rows,) of each row's membership m (rows,) in the mean over its set."""
+        return self.token_weights(pairs)
+
     def _compute(self, pairs: Pairs) -> PRF:
-        means = pairs.sums(self.token_weights(pairs) * self.memberships(pairs))
+        m = self.memberships(pairs)
+        means = pairs.sums(self.mean_weights(pairs, m) * m)
         return self._from_means(means[0::2], means[1::2])
 
     def _from_means(self, P: np.ndarray, R: np.ndarray) -> PRF:

@@ -16,7 +16,7 @@ from softset.similarity.kernels.all_pairs import expected_min, set_factors
 from softset.similarity.kernels.gram import relative_memberships
 from softset.similarity.metrics.base import PRF, MembershipMetric, ScoreKind, check_number
 from softset.similarity.metrics.pairs import Pairs
-from softset.similarity.metrics.weights import Weights, token_weights
+from softset.similarity.metrics.weights import Weights
 
 MIN_SQUARE = 1e-30
 MIN_RIDGE, MAX_RIDGE = 1e-3, 1e4  # with a larger ridge, the membership of a row in its own set has no digits left
@@ -52,22 +52,13 @@ class SoftsetScore(MembershipMetric):
         ridge = self.ridge / distinct.copies  # a row that occurs twice counts twice
         return distinct.expand(relative_memberships(pairs.kernel_rows(distinct), cut=pairs.cut, ridge=ridge))
 
-    def token_weights(self, pairs: Pairs) -> np.ndarray:
-        """Return the weight of each row in the mean over its set, (rows,): high for low memberships."""
-        return self._min_weights(pairs, self.memberships(pairs))
-
-    def _compute(self, pairs: Pairs) -> PRF:
-        m = self.memberships(pairs)
-        means = pairs.sums(self._min_weights(pairs, m) * m)
-        return self._from_means(means[0::2], means[1::2])
-
-    def _min_weights(self, pairs: Pairs, m: np.ndarray) -> np.ndarray:
+    def mean_weights(self, pairs: Pairs, m: np.ndarray) -> np.ndarray:
         """Return the probability that a row has the smaller membership of two rows drawn by their weights.
 
         Rows with equal memberships and the total weight W share it by their weights: w (W + 2 c), where c is the weight
         of all rows with a greater membership.
         """
-        w = pairs.normalized(token_weights(pairs, self.weights))
+        w = self.token_weights(pairs)
         if not len(w):
             return w
         owner = np.repeat(np.arange(len(pairs.counts)), pairs.counts)
@@ -91,9 +82,6 @@ class SoftsetScore(MembershipMetric):
         ridge = np.full(len(sets.norms), self.ridge)
         F, offsets = set_factors(sets.vectors, sets.offsets, cut=sets.cut, ridge=ridge)
         return F.astype(sets.units.dtype), offsets[::2]
-
-    def _queries(self, sets: Pairs) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        return sets.units, sets.offsets[::2], sets.normalized(token_weights(sets, self.weights))
 
     def _in_own(self, sets: Pairs, F: np.ndarray, factor_offsets: np.ndarray) -> np.ndarray:
         """Return the membership of each row in its own set, (rows,)."""
