@@ -178,7 +178,8 @@ class _BlockScorer:
         self.only_centroids = all(plan.centroid is not None for plan in plans)
         pairs = sorted((index, plan) for plan, indices in enumerate(excluded) for index in indices)
         self.excluded = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
-        self.hidden = np.array(sorted(source.hidden), dtype=np.int64)
+        zero = np.flatnonzero(~(source.norms > 0))
+        self.hidden = np.union1d(zero, np.array(sorted(source.hidden), dtype=np.int64))
 
     def __call__(self, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
         """Return scores (plans, n), -inf for zero vectors and items that must not be found, and their errors."""
@@ -186,10 +187,9 @@ class _BlockScorer:
         if self.project is not None:
             coordinates, errors = self.project(start, stop)
         if self.only_centroids:  # the probabilities of a single centroid have the order of its cosines
-            scores = np.maximum(coordinates, 0)
+            scores = np.maximum(coordinates, 0, out=coordinates)
         else:
             scores, errors = self._combine(coordinates, errors, start, stop)
-        scores[:, ~(self.source.norms[start:stop] > 0)] = -np.inf
         first, last = np.searchsorted(self.hidden, [start, stop])
         scores[:, self.hidden[first:last] - start] = -np.inf
         first, last = np.searchsorted(self.excluded[0], [start, stop])
