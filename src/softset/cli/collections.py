@@ -28,7 +28,7 @@ def index(items: str, out: str, model: str | None, vectors_file: str | None, **c
     Texts are encoded by --model. The model "words" averages word vectors; it is faster and less accurate than the
     default. The other columns are stored as metadata. With --vectors-file, the examples of a query are ids; they may
     also be texts if --model names the model that computed the vectors. The address of a store is
-    milvus://FILE_OR_URL#NAME or lance://FOLDER#NAME; items that the store already holds are skipped.
+    milvus://FILE_OR_URL#NAME or lance://FOLDER#NAME; only new and changed items are added to an existing store.
 
     \b
     Examples:

@@ -48,8 +48,8 @@ def sts(metrics: tuple[str, ...], transport: bool, table: str, shared: EvalOptio
 
     DIR holds sts/raw/STS12.tsv and so on, with the columns score, sentence1, sentence2 and source; or DIR is
     SentEval's folder "data". "METRIC P" and "METRIC R" are precision and recall; METRIC+chance applies chance
-    rescaling; all means every metric except wmd and wrd. Marks show significant differences from bertscore (paired
-    tests).
+    rescaling. "all" means every metric except wmd and wrd; the default of --table 6 is cls, average, bertscore and
+    subspace. Marks show significant differences from bertscore (paired tests).
 
     \b
     Examples:
@@ -178,9 +178,9 @@ def wmt(pairs: tuple[str, ...], metrics: tuple[str, ...], transport: bool, share
     """Measure Kendall's tau between metrics and human judgements of translations into English.
 
     tau is 1 if a metric always scores the better of two translations higher, and -1 if it never does. Each metric has
-    rows for its score, its precision P and its recall R; METRIC+chance applies chance rescaling. DIR holds
-    wmt18/cs-en/ref.txt, hyp/SYSTEM.txt, darr.tsv and so on. Marks show significant differences from bertscore (paired
-    tests).
+    rows for its score, its precision P and its recall R; METRIC+chance applies chance rescaling. DIR has a folder for
+    each language pair, such as wmt18/cs-en, with the references (ref.txt), the translations (hyp/SYSTEM.txt) and the
+    human judgements (darr.tsv). Marks show significant differences from bertscore (paired tests).
 
     \b
     Examples:

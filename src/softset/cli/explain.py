@@ -21,7 +21,7 @@ from softset.errors import InputError
 @opt.option("--html", type=click.Path(), help="Write an HTML page for at most 200 tokens per text.")
 @opt.option("--png", type=click.Path(), help="Write a heat map (.png) for at most 1,000 tokens per text and 6 metrics.")
 @opt.JSON
-@opt.option("--color/--no-color", default=None, help="Colour memberships.  [default: on a terminal without NO_COLOR]")
+@opt.option("--color/--no-color", default=None)
 @opt.encoder_options
 def explain(
     candidate: str,

@@ -158,7 +158,7 @@ def _print_notes(result: Any, resolved_as: dict[str, Any]) -> None:
 def membership(query: str, texts: tuple[str, ...], as_json: bool, **options: Any) -> None:
     """Compute the membership of each of the TEXTS in a QUERY, from 0 to 1.
 
-    TEXTS are words, or texts if --collection has a model.
+    TEXTS are words or phrases. With --collection they are ids of items, or any texts if the collection has a model.
 
     \b
     Examples:

@@ -125,7 +125,7 @@ def index(
 @cluster_options
 @ID_FIELD
 @opt.option("--vector-field", default="vector", help="Column with the vectors.")
-@opt.option("--model", help="Model that encodes the examples of the query.  [default: none; the examples are ids]")
+@opt.option("--model", help="Model that encodes the examples that are not ids.  [default: none; all examples are ids]")
 @opt.INCLUDE_EXAMPLES
 @opt.query_options
 @opt.JSON

@@ -31,8 +31,9 @@ def models() -> None:
 def import_(source: str, name: str, as_json: bool, **options: Any) -> None:
     """Copy the model in SOURCE, so that softset.load_encoder("NAME") opens it.
 
-    SOURCE is a folder (transformers, ONNX or model2vec) or a hub name. Only safetensors, ONNX, tokenizer and
-    configuration files are copied, never pickles or code. softset encodes a text with the copy as a test.
+    SOURCE is a folder (transformers, ONNX or model2vec), or the name of a model on the Hugging Face Hub. Only
+    safetensors, ONNX, tokenizer and configuration files are copied, never pickles or code. As a test, softset encodes a
+    text with the copy.
 
     \b
     Examples:

@@ -49,7 +49,7 @@ def add_remove(group: click.Group, noun: str, registry: Callable[[], Any]) -> No
     example = f"softset {group.name} remove mine"
     text = f"Delete the imported {noun} called NAME.\n\n\b\nExample:\n  {example}"
 
-    @group.command("remove", short_help=f"Remove {noun}.", help=text)
+    @group.command("remove", short_help=f"Remove imported {group.name}.", help=text)
     @click.argument("name")
     def remove(name: str) -> None:
         registry().remove(name)

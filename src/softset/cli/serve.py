@@ -13,6 +13,7 @@ from softset.errors import FileError, InputError, MissingExtraError
 from softset.server.settings import ServerLimits, Settings
 
 MAX_KEY_BYTES = 4_096
+ALL = "[default: all that are bundled or imported]"
 
 
 def _limit(limit: Field[Any]) -> opt.Decorator:
@@ -26,12 +27,8 @@ def _limit(limit: Field[Any]) -> opt.Decorator:
 @opt.option("--port", default=Settings.port, help="Port to listen on; 0 chooses a free one.")
 @opt.option("--key-file", type=click.Path(), help="File with the API key.  [default: $SOFTSET_API_KEY, or no key]")
 @opt.option("--collection", "collections", multiple=True, help="Collection: a folder, or NAME=FOLDER; repeat for more.")
-@opt.option(
-    "--vectors", multiple=True, help="Word vectors: NAME or NAME=FOLDER; repeat for more.  [default: all installed]"
-)
-@opt.option(
-    "--model", "models", multiple=True, help="Model: NAME or NAME=FOLDER; repeat for more.  [default: all installed]"
-)
+@opt.option("--vectors", multiple=True, help=f"Word vectors: NAME or NAME=FOLDER; repeat for more.  {ALL}")
+@opt.option("--model", "models", multiple=True, help=f"Model: NAME or NAME=FOLDER; repeat for more.  {ALL}")
 @opt.option("--host-name", "hosts", multiple=True)
 @opt.THREADS
 @opt.add_options(*(_limit(limit) for limit in fields(ServerLimits)))
@@ -46,8 +43,9 @@ def serve(
 ) -> None:
     """Serve a web page for set queries and text comparison, and an HTTP API with the same functions under /v1.
 
-    By default the server accepts connections from this machine only; other addresses require an API key. It opens
-    no outgoing connections. It deletes uploaded texts an hour after their last use, and when it stops.
+    By default the server accepts connections from this machine only. A --host that other machines can reach requires
+    an API key. The server opens no outgoing connections. It deletes uploaded texts when they have not been used for
+    --lifetime seconds, and when it stops.
 
     \b
     Examples:
