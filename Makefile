@@ -12,6 +12,7 @@ help: ## show this list
 
 run: $(VENV)/.installed ## create .venv, then run the main jobs on the bundled data
 	@$(BIN)/softset demo
+	@echo "Call it as $(BIN)/softset, or run '. $(BIN)/activate' first and then softset."
 
 test: $(VENV)/.installed-dev ## create .venv, then run the tests with coverage
 	@$(BIN)/python -m pytest --cov --cov-report=term
@@ -137,7 +138,7 @@ $(VENV)/.installed-reliability: $(VENV)/.installed-dev
 	@touch $@
 
 $(VENV)/.installed-bench: $(VENV)/.installed benchmarks/requirements.txt
-	@echo "Installing the peers of the benchmarks into $(VENV)"
+	@echo "Installing the libraries that the benchmarks compare with into $(VENV)"
 	@$(PIP) install --quiet --requirement benchmarks/requirements.txt
 	@touch $@
 

@@ -76,3 +76,9 @@ def test_all_files_state_the_same_version() -> None:
     assert f"version: {softset.__version__}" in (root / "CITATION.cff").read_text()
     assert f"## {softset.__version__}" in (root / "CHANGELOG.md").read_text()
     assert importlib.metadata.version("softset") == softset.__version__
+
+
+def test_make_run_ends_with_how_to_call_softset() -> None:
+    makefile = (Path(__file__).parent.parent / "Makefile").read_text(encoding="utf-8")
+    recipe = makefile.split("\nrun:")[1].split("\n\n")[0].splitlines()
+    assert recipe[-1].startswith("\t@echo") and "$(BIN)/softset" in recipe[-1] and "$(BIN)/activate" in recipe[-1]

@@ -136,7 +136,7 @@ class ContextualEncoder(TextEncoder):
         overflow: Overflow | None = None,
         max_length: int | None = None,
     ) -> Self:
-        """Return an encoder with other options that shares this encoder's network; None leaves an option as it is."""
+        """Return an encoder with other options that shares this encoder's network; None keeps the present option."""
         changes: dict[str, Any] = {"unit": unit, "overflow": overflow, "max_length": max_length}
         changes["special_tokens"] = special_tokens
         options = replace(self.options, **{name: value for name, value in changes.items() if value is not None})

@@ -187,7 +187,7 @@ class SimilarityMetric(Metric):
 
 
 def _same_text(A: TokenSets, left: np.ndarray, B: TokenSets, right: np.ndarray) -> np.ndarray:
-    """Return which pairs of texts with empty sets are the same text, as far as it is known, or have no tokens at all.
+    """Return which pairs of texts with empty sets match: the same text twice, or two texts without any token.
 
     Without their texts, token sets are compared by their tokens if no token is unknown. Arrays without tokens whose
     vectors are all zero count as the same text.
