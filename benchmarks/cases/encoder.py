@@ -78,7 +78,7 @@ def _run(quick: bool) -> Measurement:
         ratio=rates["softset"] / rates[best],
         notes=(
             f"onnxruntime with {best}, {thread_count()} threads",
-            ", ".join(f"{name} {rates[name]:.0f} texts/s" for name in loops),
+            ", ".join(f"{name}: {rates[name]:.0f} texts/s" for name in loops),
         ),
     )
 

@@ -11,7 +11,7 @@ from benchmarks.measurement import MatrixProduct, median_seconds, thread_count
 __all__ = ["CASES", "literal_scores", "random_pairs", "softset_scores"]
 
 D = 768
-DESCRIPTION = "precision, recall and F of 2,000 pairs, 8-40 tokens, 768 dimensions, with data layout"
+DESCRIPTION = "precision, recall and F of 2,000 pairs, 8-40 tokens, 768 dimensions, data layout included"
 AGREEMENT = Target("largest difference from the literal algorithm", 1e-4, "lower")
 
 

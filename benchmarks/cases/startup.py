@@ -21,7 +21,9 @@ def _run(quick: bool) -> Measurement:
             if turn:
                 times[name].append(seconds)
     ours, baseline = (statistics.median(times[name]) for name in commands)
-    return Measurement(ours, baseline, "s", ours - baseline, ("a new process each time, files in the system's cache",))
+    return Measurement(
+        ours, baseline, "s", ours - baseline, ("a new process each time, files in the operating system's cache",)
+    )
 
 
 CASES = (

@@ -112,7 +112,7 @@ def _check_search(rows: np.ndarray) -> None:
     names = [f"w{row}" for row in range(len(rows))]
     words = WordVectors.of(names, rows.astype(np.float32))
     query = "{w0, w1} | w2" if len(names) > 2 else "w0"
-    for logic in ("logistic", "lattice", "graded", "product", "minmax"):
+    for logic in ("logistic", "lattice", "graded"):
         try:
             result = words.find(query, 5, logic=logic, preprocessing="none")
         except InputError:  # a zero vector, or an empty set

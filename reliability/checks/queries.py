@@ -25,11 +25,12 @@ cat OR dog BUT NOT @pets
 NOT (NOT colour AND ~@"my set") - well-known
 \u201cnew york\u201d | 日本 & café
 ~(~{a^1e2} & {b ^ 3.25}) - (c - d)
+{red, blue} -- {green} | a -^0.3 (b - ^.25 c)
 {\u201cx\u201d, "say \\"hi\\" \\\\ there"}
 """.splitlines()
 FRAGMENTS = [
     *'{}()&|~,^"@-\\ \n\t\u201c\u201d\x00\ud800é日\u2029',
-    *("AND", "OR", "NOT", "BUT NOT", "^1e999", "^0", "a", "1"),
+    *("AND", "OR", "NOT", "BUT NOT", "^1e999", "^0", "--", "-^0.3", "a", "1"),
 ]
 MAX_MS = 50.0
 GOAL = "only QueryErrors, each with a position; at most 50 ms each; printed queries parse back"
@@ -122,7 +123,7 @@ def _grammar_based(short: bool) -> CheckResult:
     word = st.text("abcé日'", min_size=1, max_size=5) | quoted
     example = st.builds(str.__add__, word, st.sampled_from(["", "^2", " ^ .5", "^1e2"]))
     leaf = st.lists(example, min_size=1, max_size=4).map(lambda examples: "{" + ", ".join(examples) + "}") | word
-    operator = st.sampled_from(["&", "|", "-", "AND", "BUT NOT"])
+    operator = st.sampled_from(["&", "|", "-", "--", "-^0.3", "- ^ .25", "-^1e-3", "AND", "BUT NOT"])
 
     def combine(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
         return st.builds("({} {} {})".format, inner, operator, inner) | inner.map("~{}".format)

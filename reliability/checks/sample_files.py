@@ -16,7 +16,7 @@ from softset.collections.items import Item, read_items
 from softset.encoders.cache import CachedEncoder
 from softset.evaluation.data import DataFolder, finite_number
 from softset.io.checkpoint import resumable_file
-from softset.query.named_sets import read_sets
+from softset.query.named_sets import Sets
 from softset.vectors.storage import write_vectors
 
 LINES = ["red apple", "blue sky", "green \u00e9toile \u65e5\u672c", "yellow sun", "dark night"]
@@ -89,7 +89,7 @@ def _imported(folder: Path) -> Iterator[SampleFile]:
 
     def read(path: Path) -> None:
         vectors = load_words(path)
-        for logic in ("logistic", "product"):
+        for logic in ("logistic", "graded"):
             _expect_memberships([hit.membership for hit in vectors.find("{w1, w2} - w3", 5, logic=logic)])
 
     yield _sample("imported vectors", folder, read)
@@ -161,8 +161,8 @@ def _texts(folder: Path) -> Iterator[SampleFile]:
     toml = 'colour = ["red", "blue"]\n"my set" = ["a b", "\u65e5\u672c"]\n'
     for name, file, content, read in (
         ("evaluation TSV", "pairs.tsv", pairs, read_pairs),
-        ("named sets, TOML", "sets.toml", toml, read_sets),
-        ("named sets, JSON", "sets.json", '{"colour": ["red", "blue"], "x": ["y"]}', read_sets),
+        ("named sets, TOML", "sets.toml", toml, Sets.load),
+        ("named sets, JSON", "sets.json", '{"colour": ["red", "blue"], "x": ["y"]}', Sets.load),
         ("items, tsv", "a.tsv", tsv, items),
         ("items, csv", "a.csv", csv, items),
         ("items, jsonl", "a.jsonl", jsonl, items),

@@ -16,7 +16,8 @@ import numpy as np
 from tests.encoders import tiny_models
 
 from reliability.check import expect
-from softset import Idf, Subspace, TokenSets, load_encoder, load_words
+from softset import Idf, Sets, Subspace, TokenSets, load_encoder, load_words
+from softset.collections.background import MIN_ITEMS
 from softset.collections.collection import Collection
 from softset.collections.items import Item
 from softset.encoders.cache import CachedEncoder
@@ -30,7 +31,7 @@ from softset.vectors.registry import import_vectors, vectors_folder
 from softset.vectors.storage import MANIFEST
 from softset.vectors.vocabulary import Vocabulary
 
-OLD, NEW = 300, 500  # items
+OLD, NEW = 900, 1_100  # items; a collection of 1,000 items has a background
 D = 64
 # The functions that each writer below runs. Names are MODULE:FUNCTION, without the name of the package.
 WRITTEN_BY = {
@@ -42,31 +43,37 @@ WRITTEN_BY = {
     "import of a model": ("encoders.model_management:_copy_files",),
     "word vectors": ("vectors.vocabulary:Vocabulary.save",),
     "build of a collection": (
-        "collections.collection:Collection.create", "collections.collection:_write_manifest",
+        "collections.collection:Collection.create", "collections.manifest:write_manifest",
         "collections.segment:write_segment", "collections.segment:_write_blocks",
+        "collections.background:BackgroundFile.write",
     ),
     "addition to a collection": (
-        "collections.collection:Collection.add", "collections.collection:_remove_unused_segments",
+        "collections.collection:Collection._changed", "collections.manifest:remove_unused_files",
     ),
+    "replacement of items": ("collections.collection:Collection._write",),
+    "compaction of a collection": ("collections.collection:Collection.compact",),
     "deletion from a collection": ("collections.collection:Collection.delete",),
     "replacement of a collection": ("collections.collection:Collection.replace",),
+    "renewal of a background": ("collections.collection:Collection.refresh_background",),
     "token sets": ("encoders.tokensets_file:save_sets",),
-    "a set": ("algebra.base:BaseSet.save", "io.arrays:write_tensors"),
+    "a set": ("algebra.base:SoftSet.save", "io.arrays:write_tensors"),
     "cache": ("encoders.cache:_CacheFile._connect",),
     "scores, resumed": (
         "io.checkpoint:PartFolder.delete", "io.checkpoint:PartFolder.locked", "io.checkpoint:PartFolder.new_part",
-        "io.checkpoint:PartFolder.write", "io.checkpoint:PartFolder.write_header", "io.checkpoint:checkpoint",
+        "io.checkpoint:PartFolder.write", "io.checkpoint:PartFolder.write_header",
         "io.checkpoint:resumable_file",
     ),
     "results": ("evaluation.tables:ResultTable.save",),
+    "named sets": ("query.named_sets:Sets.save",),
 }  # fmt: skip
 # Functions that write one file by one call of write_atomically or write_tensors, as `Idf.save` does.
 ATOMIC_FILES = (
-    "cli.explain:explain", "evaluation.plots:_write",
+    "cli.explain:explain", "collections.tables:export_items",
     "similarity.rescaling:Calibration.save", "similarity.explain.data:Explanation.save_png",
     "similarity.idf:Idf.save",
 )  # fmt: skip
 NOT_KILLED = {
+    "collections.tables:_content": "a Parquet file in memory, which export_items writes",
     "encoders.model_management:_local_folder": "downloads to a folder that a later import deletes",
     "jobs.cluster:_silenced": "opens the null device",
     "jobs.run:_JobWorker._block": "a part of a PartFolder, on Ray; tests/jobs ends workers",
@@ -99,8 +106,9 @@ class Writer:
 def writers(folder: Path) -> list[Writer]:
     """Return all writers, each with its own folder."""
     all_writers = []
-    builders = (_imports, _removals, _models, _vocabularies, _builds, _adds, _deletions, _replacements)
-    for build in (*builders, _tokens, _sets, _weights, _cache, _scores, _results):
+    collections = (_builds, _adds, _upserts, _compactions, _deletions, _replacements, _refreshes)
+    others = (_tokens, _sets, _weights, _cache, _scores, _results, _named_sets)
+    for build in (_imports, _removals, _models, _vocabularies, *collections, *others):
         subfolder = folder / build.__name__.strip("_")
         subfolder.mkdir()
         all_writers.append(build(subfolder))
@@ -206,10 +214,12 @@ def _vocabularies(folder: Path) -> Writer:
 
 def _verify_collection(path: Path) -> int:
     """Open a collection, verify all its files, and return its number of items."""
-    opened = Collection.open(path)
-    for segment in json.loads((path / "manifest.json").read_text())["segments"]:
+    opened, manifest = Collection.open(path), json.loads((path / "manifest.json").read_text())
+    for segment in manifest["segments"]:
         MANIFEST.verify(path / segment)
-    n = opened.size
+    n = len(opened)
+    expect("background" in manifest or n < MIN_ITEMS, f"no background of {n} items")
+    expect(len(opened.background.units) >= OLD, "a background without its items")  # after checking its checksum
     expect(opened.find(f"i{n - 1}", 3)[0].text.startswith("text "), "an item without its text")
     return n
 
@@ -245,11 +255,60 @@ def _adds(folder: Path) -> Writer:
     return _changes("addition to a collection", folder, OLD, add, repeatable=False)
 
 
+def _upserts(folder: Path) -> Writer:
+    """Replace a third of the items, and add others, in one step."""
+    first = OLD - 100
+
+    def upsert(books: Collection) -> None:
+        changed = [replace(item, text=f"{item.text} changed") for item in _items(first, NEW)]
+        books.upsert(changed, vectors=_rows(NEW - first, 2))
+
+    writer = _changes("replacement of items", folder, OLD, upsert, repeatable=True)
+
+    def state() -> str:
+        name, opened = writer.state(), Collection.open(folder / "books")
+        changed = {item.text.endswith("changed") for item in map(opened.__getitem__, (f"i{first}", f"i{OLD - 1}"))}
+        expect(changed == {name == "new"}, f"some items are changed in the {name} state")
+        return name
+
+    return replace(writer, state=state)
+
+
+def _compactions(folder: Path) -> Writer:
+    path, original = folder / "books", folder / "original"
+    Collection.create(original, _items(0, NEW), vectors=_rows(NEW, 1)).delete(f"i{n}" for n in range(OLD, NEW))
+
+    def reset() -> None:
+        shutil.rmtree(path, ignore_errors=True)
+        shutil.copytree(original, path)
+
+    def state() -> str:
+        expect(_verify_collection(path) == OLD, "the number of items has changed")
+        return "old" if Collection.open(path).stats().deleted else "new"
+
+    return Writer("compaction of a collection", reset, lambda: Collection.open(path).compact(), state)
+
+
 def _deletions(folder: Path) -> Writer:
     def delete(books: Collection) -> None:
         books.delete(f"i{number}" for number in range(NEW - OLD))
 
     return _changes("deletion from a collection", folder, NEW, delete, repeatable=False)
+
+
+def _refreshes(folder: Path) -> Writer:
+    path, original = folder / "books", folder / "original"
+    Collection.create(original, _items(0, NEW), vectors=_rows(NEW, 1)).delete("i0")
+
+    def reset() -> None:
+        shutil.rmtree(path, ignore_errors=True)
+        shutil.copytree(original, path)
+
+    def state() -> str:
+        expect(_verify_collection(path) == NEW - 1, "the number of items has changed")
+        return "old" if len(Collection.open(path).background.units) == NEW else "new"
+
+    return Writer("renewal of a background", reset, lambda: Collection.open(path).refresh_background(), state)
 
 
 def _replacements(folder: Path) -> Writer:
@@ -349,3 +408,15 @@ def _results(folder: Path) -> Writer:
         return _state_of(len(saved.rows))
 
     return Writer("results", lambda: old.save(folder, "table"), lambda: new.save(folder, "table"), state)
+
+
+def _named_sets(folder: Path) -> Writer:
+    path = folder / "sets.toml"
+    old, new = (Sets({f"s{number}": [f"a{number}", f"b{n}"] for number in range(n)}) for n in (OLD, NEW))
+
+    def state() -> str:
+        saved = Sets.load(path)
+        expect(saved in (old, new), "other sets")
+        return _state_of(len(saved))
+
+    return Writer("named sets", lambda: old.save(path), lambda: new.save(path), state)

@@ -18,39 +18,47 @@ if TYPE_CHECKING:  # the same names as in _MODULES, for type checkers; tests/tes
     from softset.algebra import GradedSubspace as GradedSubspace
     from softset.algebra import SoftSet as SoftSet
     from softset.algebra import Subspace as Subspace
+    from softset.collections.collection import Collection as Collection
     from softset.encoders.base import Encoder as Encoder
     from softset.encoders.loading import load_encoder as load_encoder
     from softset.encoders.tokensets import TokenSets as TokenSets
     from softset.errors import SoftsetError as SoftsetError
+    from softset.evaluation.systems import compare as compare
+    from softset.query.expression import SetExpression as SetExpression
+    from softset.query.named_sets import Sets as Sets
     from softset.search.words import WordVectors as WordVectors
     from softset.search.words import load_words as load_words
+    from softset.similarity.functions import pairwise as pairwise
+    from softset.similarity.functions import score as score
     from softset.similarity.idf import Idf as Idf
     from softset.similarity.metrics.registry import metric as metric
     from softset.similarity.rescaling import Calibration as Calibration
     from softset.similarity.scorer import Scorer as Scorer
-    from softset.similarity.scorer import pairwise as pairwise
-    from softset.similarity.scorer import score as score
     from softset.similarity.scores import Scores as Scores
 
 __version__ = "0.6.0"
 
 _MODULES = {
     "Calibration": "softset.similarity.rescaling",
+    "Collection": "softset.collections.collection",
     "Encoder": "softset.encoders.base",
     "GradedSubspace": "softset.algebra",
     "Idf": "softset.similarity.idf",
     "Scorer": "softset.similarity.scorer",
     "Scores": "softset.similarity.scores",
+    "SetExpression": "softset.query.expression",
+    "Sets": "softset.query.named_sets",
     "SoftSet": "softset.algebra",
     "SoftsetError": "softset.errors",
     "Subspace": "softset.algebra",
     "TokenSets": "softset.encoders.tokensets",
     "WordVectors": "softset.search.words",
+    "compare": "softset.evaluation.systems",
     "load_encoder": "softset.encoders.loading",
     "load_words": "softset.search.words",
     "metric": "softset.similarity.metrics.registry",
-    "pairwise": "softset.similarity.scorer",
-    "score": "softset.similarity.scorer",
+    "pairwise": "softset.similarity.functions",
+    "score": "softset.similarity.functions",
 }
 __all__ = list(_MODULES)
 

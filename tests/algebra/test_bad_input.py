@@ -81,6 +81,8 @@ def test_an_error_in_a_stack_names_the_set() -> None:
         ShapeError, match=r"a stack of sets must have shape \(sets, vectors, d\), but \(2, 4\) was given"
     ):
         Subspace.spans(np.ones((2, 4)))
+    with pytest.raises(ShapeError, match=r"vectors need at least 1 dimension, but an array of shape \(3, 2, 0\)"):
+        Subspace.spans(np.ones((3, 2, 0)))
 
 
 def test_many_vectors_at_once_name_the_row() -> None:

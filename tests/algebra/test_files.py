@@ -117,7 +117,9 @@ def test_directions_saved_in_float32_are_orthonormalised(tmp_path: Path) -> None
     path = tmp_path / "set"
     write(path, {"directions": np.ascontiguousarray(A.basis, dtype="float32")}, GOOD)
     B = Subspace.load(path)
-    assert B == B and (B | B).dim == (B & B).dim == 5
+    assert B == B and (B | B).dim == (B & B).dim == 5 and B.ambient == 300
+    assert np.abs(B.basis @ B.basis.T - np.eye(5)).max() < 1e-14
+    assert A.membership(B.basis).min() > 1 - 1e-12
 
 
 def test_missing_and_unwritable_files(tmp_path: Path) -> None:

@@ -298,3 +298,9 @@ def test_in_and_strict_order(library: str) -> None:
     B = GradedSubspace.of(array(np.eye(3)[:2], library))
     assert B < A and A > B and not A < A
     assert not GradedSubspace.empty(3, like=A.directions) and GradedSubspace.whole(3, like=A.directions).trace == 3
+
+
+def test_dimension_of_a_complement_counts_the_rest_of_the_space(library: str) -> None:
+    A = GradedSubspace.of(array([[1.0, 0, 0, 0], [0, 1.0, 0, 0]], library))
+    assert (A.dim, (~A).dim) == (2, 4)
+    assert (~GradedSubspace.from_crisp(A.crisp(0))).dim == 2

@@ -117,6 +117,7 @@ def test_the_zero_vector_is_in_every_set(library: str) -> None:
 def test_norms_from_tiny_to_huge(library: str) -> None:
     for dtype, powers in (("float32", (-38, -30, 0, 30, 38)), ("float64", (-307, -30, 0, 30, 307))):
         rows = words(4, 20)
+        rows[0, 3] = 0
         A = Subspace.span(array(rows, library, dtype))
         scaled = rows * np.array([10.0**p for p in powers[:4]])[:, None] / 100
         B = Subspace.span(array(scaled, library, dtype))
@@ -170,3 +171,18 @@ def test_the_complement_is_never_built_until_its_basis_is_asked_for(library: str
     tracemalloc.stop()
     assert (~A & ~B).dim == d - 6
     assert (~A).distance(~B) == pytest.approx(A.distance(B))
+
+
+def test_tables_are_read_as_arrays_and_not_by_their_column_names(library: str) -> None:
+    class Table:
+        """Like a data frame: an array, but iteration yields the names of its columns."""
+
+        def __array__(self, dtype=None, copy=None) -> np.ndarray:
+            return np.array([[1.0, 0, 0], [1, 1, 0]])
+
+        def __iter__(self):
+            return iter(["x", "y", "z"])
+
+    assert Subspace.span(Table()) == Subspace.span([[1.0, 0, 0], [0, 1, 0]])
+    A = Subspace.span(array([[1.0, 0, 0]], library))
+    assert numbers(A.membership(Table())) == pytest.approx([1, 0.5**0.5])

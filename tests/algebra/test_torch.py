@@ -8,6 +8,7 @@ import pytest
 
 from softset import GradedSubspace, Subspace
 from softset.algebra import and_min, and_product, not_, or_max, or_product
+from softset.algebra.arrays import to_numpy
 from softset.errors import LibraryError
 
 torch = pytest.importorskip("torch")
@@ -223,3 +224,13 @@ def test_saved_and_read_back(tmp_path: Any) -> None:
     A = ~Subspace.span(tensor(2, 4))
     A.save(tmp_path / "a")
     assert Subspace.load(tmp_path / "a").like(tensor(4)) == A
+
+
+def test_arrays_of_other_devices_are_copied_to_the_processor() -> None:
+    class OnDevice:
+        """Like a tensor on a GPU: NumPy can read only its copy."""
+
+        def cpu(self) -> np.ndarray:
+            return np.array([1.0, 2.0])
+
+    assert to_numpy(OnDevice()).tolist() == [1, 2]

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from softset.cli.compare import compare as command
-from softset.evaluation import compare as comparison
-from softset.evaluation.compare import compare
+from softset.evaluation import systems as system_module
+from softset.evaluation.compare import compare_scores
+from softset.evaluation.systems import compare
 from softset.similarity.idf import Idf
 from softset.similarity.scorer import Scorer
 
@@ -30,7 +31,7 @@ def test_output_equals_the_python_result(run) -> None:
     code, out, err = run("compare", "-r", "r.txt", "a.txt", "b.txt", "--model", "words")
     scorer = Scorer("words", metric="softset")
     results = {name: scorer.score(texts, REFERENCES) for name, texts in (("a.txt", BASELINE), ("b.txt", BETTER))}
-    expected = compare({name: {"softset score": row.score} for name, row in results.items()})
+    expected = compare_scores({name: {"softset score": row.score} for name, row in results.items()})
     assert code == 0 and out == f"{expected}\n"
     assert err.splitlines()[0] == f"softset: {results['a.txt'].signature}"
 
@@ -94,7 +95,7 @@ def test_repeated_metric_is_shown_once(run) -> None:
 def test_block_size_does_not_change_results(run, monkeypatch, metric) -> None:
     asked = ("compare", "-r", "r.txt", "-r", "r2.txt", "a.txt", "b.txt", "--model", "words", "--metric", metric)
     code, out, err = run(*asked)
-    monkeypatch.setattr(comparison, "SEGMENTS_PER_BLOCK", 4)
+    monkeypatch.setattr(system_module, "SEGMENTS_PER_BLOCK", 4)
     assert run(*asked) == (code, out, err) and code == 0
 
 
@@ -132,7 +133,7 @@ def test_defaults_equal_those_of_python() -> None:
     options = command.make_context("compare", ["-r", "r", "a", "b"]).params
     for name in ("samples", "swaps", "seed", "confidence"):
         assert options[name] == arguments[name].default
-    assert options["part"] == inspect.signature(comparison.score_systems).parameters["part"].default
+    assert options["part"] == arguments["score"].default
     assert options["metrics"] == (str(inspect.signature(Scorer).parameters["metric"].default),)
 
 

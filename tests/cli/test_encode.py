@@ -64,6 +64,7 @@ def test_standard_input_and_other_models(run, monkeypatch) -> None:
     ("arguments", "sentence"),
     [
         (("absent.txt", "--out", "x"), "absent.txt: No such file"),
+        (("empty.txt", "--out", "x"), "empty.txt is empty: one text per line is expected"),
         (("texts.txt", "--out", "texts.txt"), "texts.txt: File exists"),
         (("texts.txt", "--out", "no/such/x"), "no/such: No such file"),
         (("texts.txt", "--out", "x", "--layer", "9"), "the model has layers 0 to 6"),
@@ -79,6 +80,7 @@ def test_standard_input_and_other_models(run, monkeypatch) -> None:
 )
 def test_bad_input_gives_one_sentence_and_exit_code_2(run, arguments, sentence) -> None:
     Path("latin.txt").write_bytes(b"ok\ncaf\xe9\n")
+    Path("empty.txt").touch()
     code, out, err = run(*arguments)
     assert code == 2 and out == "" and sentence in err and err.count("\n") == 1 and "Traceback" not in err
     assert not Path("x").exists()

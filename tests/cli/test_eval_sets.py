@@ -1,4 +1,4 @@
-"""`softset eval sets` and `softset eval words` on tiny data."""
+"""`softset eval sets` on tiny data."""
 
 import json
 from pathlib import Path
@@ -30,7 +30,6 @@ def test_table_with_intervals_and_settings(run, data, vectors, home) -> None:
     kept = json.loads((home / "results" / "sets.json").read_text())
     assert kept["facts"]["seed"] == 12345 and kept["facts"]["vectors"][0].startswith("vectors:topics@")
     assert set(kept["facts"]["data"]) == {f"lda-1k/{name}" for name in ("vocab.txt", *SPLITS)}
-    assert not (home / "results" / "sets.partial").exists()
 
 
 SPLITS = ("sets_train.tsv", "sets_val.tsv", "sets_test.tsv")
@@ -43,17 +42,17 @@ def test_json_rows_of_selected_columns(run, data, vectors) -> None:
     assert code == 0 and {row["metric"] for row in rows} == {"R@10", "leak"}
     assert {row["n"] for row in rows if row["dataset"] == "Set"} == {4}
     again = json.loads(run(*arguments, "--column", "R@10", "--column", "leak", "--split", "val", "--limit", "4")[1])
-    assert [{**row, "seconds": 0} for row in rows] == [{**row, "seconds": 0} for row in again]
+    assert rows == again
 
 
 def test_baseline_of_the_significance_tests(run, data, vectors) -> None:
     arguments = ("eval", "sets", "--data", str(data), "--vectors", str(vectors), *ARGUMENTS, "--json")
-    rows = json.loads(run(*arguments, "--against", "none/fuzzy/fuzzy")[1])
+    rows = json.loads(run(*arguments, "--baseline", "none/fuzzy/fuzzy")[1])
     others = [row for row in rows if row["method"] != "none/fuzzy/fuzzy" and row["metric"] in ("R@10", "leak")]
     tested = {(row["dataset"], row["p"] is not None) for row in others}
     assert tested == {("Set", True), ("Union", True), ("Intersect", True), ("Difference", False)}
     own = [
-        row for row in json.loads(run(*arguments, "--against", "none/mean/product")[1]) if "mean/pr" in row["method"]
+        row for row in json.loads(run(*arguments, "--baseline", "none/mean/product")[1]) if "mean/pr" in row["method"]
     ]
     assert own and all(row["p"] is None for row in own)
 
@@ -70,9 +69,7 @@ def test_several_vectors_have_their_own_rows(run, data, vectors, home) -> None:
     ("arguments", "sentence"),
     [
         (("--method", "near"), "no method matches 'near'"),
-        (("--against", "near"), "no method matches 'near'"),
-        (("--resume",), "--resume needs --out"),
-        (("--resume", "--out", "x", "--ranks", "r.png"), "--ranks cannot be combined with --resume"),
+        (("--baseline", "near"), "no method matches 'near'"),
         (("--column", "R@7"), "is not one of"),
     ],
 )
@@ -88,31 +85,11 @@ def test_malformed_line_is_named(run, data, vectors) -> None:
     assert code == 2 and f"{path} has no valid set in line 7" in err
 
 
-def test_ranks_are_drawn(run, data, vectors, home) -> None:
-    pytest.importorskip("matplotlib")
-    code, _, err = run(
-        "eval", "sets", "--data", str(data), "--vectors", str(vectors), *ARGUMENTS, "--ranks", str(home / "ranks.svg")
-    )
-    assert code == 0 and "wrote" in err and (home / "ranks.svg").stat().st_size > 1000
-
-
-def test_coverage_of_words(run, data, vectors, home) -> None:
-    folder = data / "sts" / "tokenised"
-    folder.mkdir(parents=True)
-    for name in ("STS12", "STS13", "STS14", "STS15", "STS16", "STSB-test", "SICK-test"):
-        (folder / f"{name}.tsv").write_text("score\tsentence1\tsentence2\tsource\n1.0\ta1 a2 .\ta7 b1\tx\n")
-    code, out, _ = run("eval", "words", "--data", str(data), "--vectors", str(vectors), "--json")
-    values = {(row["dataset"], row["metric"]): row["value"] for row in json.loads(out)}
-    assert code == 0 and values["LDA-1k", "vocabulary"] == 87 / 90 and values["STS", "words"] == 0.75
-    assert 0.9 < values["LDA-1k", "queries"] <= 1 and 0.9 < values["LDA-1k", "targets"] <= 1
-    assert values["speed", "words/s"] > 0 and values["speed", "queries/s"] > 0
-
-
-def test_vectors_without_any_query_word(data) -> None:
-    from softset.evaluation.data import DataFolder
-    from softset.evaluation.word_sets.coverage import coverage
-    from softset.evaluation.word_sets.data import read_concepts
-    from softset.search.words import WordVectors
-
-    rows = coverage(WordVectors.of(["other"], [[1.0, 2.0]]), read_concepts(DataFolder(data)), {"a": 1}, limit=None)
-    assert [row.value for row in rows if row.metric != "words/s"] == [0] * 5
+def test_behaviour_files(run, home) -> None:
+    file = home / "queries.json"
+    file.write_text('[{"task": "days", "query": "{monday, tuesday} - friday", "expect": ["thursday", "wednesday"]}]')
+    code, out, err = run("eval", "queries", str(file), "--method", "graded", "--method", "ignore B", "--json")
+    values = {row["method"]: row["value"] for row in json.loads(out)}
+    assert code == 0 and set(values) == {"graded", "ignore B"} and values["ignore B"] > 0.5, err
+    code, _, err = run("eval", "queries", str(home / "missing.json"))
+    assert code == 2 and "missing.json" in err

@@ -30,9 +30,9 @@ def data(home: Path) -> Path:
 
 
 def numbers(rows) -> list[tuple[object, ...]]:
-    """Return all of the rows but the seconds, as JSON or a table has them."""
+    """Return the rows as JSON or a table has them."""
     plain_rows = [row if isinstance(row, dict) else asdict(row) for row in rows]
-    return [tuple(value for name, value in row.items() if name != "seconds") for row in plain_rows]
+    return [tuple(row.values()) for row in plain_rows]
 
 
 def test_table_equals_the_python_result(run, data) -> None:
@@ -64,28 +64,6 @@ def test_out_contains_only_the_table(run, data, home) -> None:
     assert table.facts["data"]["wmt18/cs-en/darr.tsv"] and "encoder:" in table.facts["encoder"]
 
 
-def test_interrupted_run_can_be_resumed(run, data, home, monkeypatch) -> None:
-    arguments = ("eval", "wmt", "--data", str(data), "--pair", "all", *QUICK, "--json")
-    _, whole, _ = run(*arguments)
-    real = TranslationEvaluation._dataset
-
-    def stopped(self, pair, *arguments):
-        if pair.name == "tr-en":
-            raise KeyboardInterrupt
-        return real(self, pair, *arguments)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(TranslationEvaluation, "_dataset", stopped)
-        assert run(*arguments, "--out", "kept")[0] == 130
-    assert [path.name for path in (home / "kept").iterdir()] == ["wmt.partial"]
-    code, _, err = run(*arguments, "--out", "kept")
-    assert code == 2 and "continue with --resume" in err
-    code, out, err = run(*arguments, "--out", "kept", "--resume")
-    assert code == 0 and numbers(json.loads(out)) == numbers(json.loads(whole))
-    assert "cs-en: " not in err and "tr-en: " in err
-    assert not (home / "kept" / "wmt.partial").exists()
-
-
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -95,7 +73,6 @@ def test_interrupted_run_can_be_resumed(run, data, home, monkeypatch) -> None:
         (("--data", "data"), "Missing option '--pair'"),
         (("--data", "data", "--pair", "cs-en", "--metric", "subspaces"), "there is no metric 'subspaces'"),
         (("--data", "data", "--pair", "cs-en", "--metric", "bertscore+chance"), "has no closed form"),
-        (("--data", "data", "--pair", "cs-en", "--resume"), "--resume needs --out"),
     ],
 )
 def test_bad_input_gives_one_sentence(run, data, monkeypatch, arguments, sentence) -> None:

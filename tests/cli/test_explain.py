@@ -113,6 +113,7 @@ def test_bad_input_gives_one_sentence_and_exit_code_2(run, arguments, sentence) 
     ("arguments", "sentence"),
     [
         (("--html", "no/such.html"), "no/such.html: No such file or directory"),
+        (("--png", "why.jpg"), "--png writes an image in PNG format, but why.jpg was given"),
         (("--png", "no/such.png"), "no/such.png: No such file or directory"),
         (("--html", "folder"), "folder: Is a directory"),
         (("--html", "file/x"), "file/x: No such file or directory"),

@@ -61,15 +61,15 @@ def test_options_reach_the_search(run, home: Path) -> None:
     assert "|restrict:3000|" in json.loads(out)["signature"]
     _, out, _ = run("find", QUERY, "--logic", "lattice", "--alpha", "0.9", "--json", "--top", "1")
     assert "lattice(alpha=0.9)" in json.loads(out)["signature"]
-    _, out, _ = run("find", QUERY, "--logic", "product", "--aperture", "inf", "--json", "--top", "1")
+    _, out, _ = run("find", QUERY, "--logic", "graded", "--aperture", "inf", "--json", "--top", "1")
     assert "aperture=inf" in json.loads(out)["signature"]
     _, out, _ = run("find", "{red, New York}", "--plan")
-    assert "New York: the mean of new, york" in out
+    assert "New York: the weighted mean of new, york" in out
     _, out, _ = run("find", "{red, New York^2, qqzz}", "--skip-unknown", "--plan", "--json")
     printed = json.loads(out)
     assert printed["sets"][0]["examples"] == [
         {"text": "red", "weight": 1.0, "resolved_as": "exact match"},
-        {"text": "New York", "weight": 2.0, "resolved_as": "the mean of new, york"},
+        {"text": "New York", "weight": 2.0, "resolved_as": "the weighted mean of new, york"},
     ]
     assert (printed["query"], printed["logic"], printed["unknown"]) == ("{red, New York^2, qqzz}", "logistic", ["qqzz"])
     _, out, _ = run("find", "red & blue", "--plan", "--json", "--logic", "lattice", "--alpha", "0.9")
@@ -78,16 +78,71 @@ def test_options_reach_the_search(run, home: Path) -> None:
     assert code == 0 and "1 text skipped, without a vector: qqzz" in err
 
 
+def test_pages_and_near_duplicates(run) -> None:
+    ids = [line.split()[1] for line in run("find", "car", "--top", "6")[1].splitlines()]
+    page = [line.split()[1] for line in run("find", "car", "--top", "3", "--offset", "3")[1].splitlines()]
+    assert page == ids[3:]
+    distinct = [line.split()[1] for line in run("find", "car", "--top", "6", "--distinct", "0.6")[1].splitlines()]
+    assert distinct[0] == ids[0] and len(distinct) == 6 and not {"vehicle", "vehicles"} <= set(distinct)
+
+
+def test_excluded_items(run) -> None:
+    query = "{dog, cat} BUT NOT wolf"
+    code, out, err = run("find", query, "--excluded", "--top", "3")
+    assert code == 0 and not err
+    for line in out.splitlines():
+        before, arrow, after, *_ = line.split()
+        assert float(before) > float(after) and arrow == "->"
+    assert out.splitlines()[0].endswith(" hound") and len(out.splitlines()) == 3
+    hits = json.loads(run("find", query, "--excluded", "--top", "3", "--json")[1])["results"]
+    assert [hit["id"] for hit in hits] == [line.split()[3] for line in out.splitlines()]
+    assert all(set(hit) == {"id", "membership", "without_exclusions"} for hit in hits)
+    code, out, err = run("find", "{dog, cat}", "--excluded")
+    assert code == 2 and not out and "{dog, cat} has no BUT NOT" in err
+
+
+def test_strictness_in_the_query_text(run) -> None:
+    mild, default, strict = (
+        json.loads(run("membership", f"{{milan, venice, florence}} {operator} rome", "naples", "--json")[1])
+        for operator in ("-^.2", "-", "--")
+    )
+    values = [result["memberships"][0]["membership"] for result in (mild, default, strict)]
+    assert values == sorted(values, reverse=True) and len(set(values)) == 3
+    code, _, err = run("find", "milan -^2 rome")
+    assert code == 2 and err.endswith("the strictness of a minus must be from 0 to 1\n  milan -^2 rome\n         ^\n")
+
+
+def test_a_bare_sentence_is_explained_on_standard_error(run) -> None:
+    code, out, err = run("find", "cats and dogs but not birds", "--top", "1")
+    assert code == 0 and len(out.splitlines()) == 1
+    meant = "({cats} & {dogs}) - {birds}"
+    assert f"this is read as {{cats and dogs but not birds}}; to combine sets, write {meant}\n" in err
+    assert run("find", meant)[1] == run("find", "{cats} and {dogs} but not {birds}")[1] != out
+
+
+def test_items_like_an_item(run, home: Path) -> None:
+    (home / "items.tsv").write_text("id\ttext\nd7\tships and the sea\nd8\ta war at sea\nd9\tcooking with wine\n")
+    assert run("index", "items.tsv", "--out", "items.softset", "--model", "words")[0] == 0
+    _, out, err = run("find", "--collection", "items.softset", "id:d7")
+    assert [line.split()[1] for line in out.splitlines()] == ["d8", "d9"]
+    assert err == "softset: fewer than 1,000 items: memberships are measured against general English sentences\n"
+    code, _, err = run("find", "--collection", "items.softset", "id:d77")
+    assert code == 2 and "there is no item with the id 'd77'; did you mean 'd7'?" in err
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
+        (["find", "red", "--distinct", "2"], "distinct must be a cosine above 0 and at most 1"),
+        (["find", "red", "--offset", "-1"], "-1 is not in the range x>=0"),
+        (["find", "@color", "--named-sets", "s.toml"], "s.toml"),
         (["find"], "give a QUERY, or --queries FILE"),
         (["find", "red", "--queries", "q.txt"], "and not both"),
         (["find", "--queries", "absent.txt"], "absent.txt: No such file or directory"),
         (["find", "{red, oragne}"], "'oragne' has no vector here; words with a similar spelling: orange"),
         (["find", "{red"], "a comma or } was expected here"),
         (["find", "{}"], "a set needs at least one example"),
-        (["find", "red | ~red", "--logic", "lattice"], "everything belongs to this query alike"),
+        (["find", "red | ~red", "--logic", "lattice"], "every item belongs to a tautology: {red} | ~{red}"),
         (["find", "red", "--top", "0"], "top must be a positive whole number"),
         (["find", "red", "--vectors", "absent"], "there are no word vectors and no folder named 'absent'"),
         (["find", "red", "--named-sets", "absent.toml"], "absent.toml: No such file or directory"),
@@ -131,10 +186,10 @@ def test_import_and_use(run, home: Path) -> None:
 def test_collection_from_texts_and_from_vectors(run, home: Path) -> None:
     (home / "books.tsv").write_text("id\ttext\n1\tships and the sea\n2\ta war at sea\n3\tcooking with wine\n4\tqqzz\n")
     code, out, err = run("index", "books.tsv", "--model", "words", "--out", "books.softset")
-    assert code == 0 and "4 items, 300 dimensions, encoder words" in out and "1 item without any word" in err
+    assert code == 0 and "4 items, 300 dimensions, encoder words" in out and "1 item without a vector" in err
     _, out, _ = run("find", "--collection", "books.softset", "{sea, ship} - war", "--json")
     hits = json.loads(out)["results"]
-    assert [hit["id"] for hit in hits] == ["1", "3", "2"] and hits[0]["text"] == "ships and the sea"
+    assert {hit["id"] for hit in hits} == {"1", "2", "3"} and hits[0]["text"] == "ships and the sea"
     (home / "more.txt").write_text("sailing ships\n")
     assert "5 items, 1 of them new" in run("add", "books.softset", "more.txt")[1]
     assert "4 items left" in run("delete", "books.softset", "2")[1]
@@ -150,7 +205,8 @@ def test_collection_from_texts_and_from_vectors(run, home: Path) -> None:
 def test_index_uses_the_bundled_encoder_by_default(run, home: Path) -> None:
     (home / "books.txt").write_text("ships on the sea\na war at sea\ncooking with wine\nqqzz\n")
     code, out, err = run("index", "books.txt", "--out", "books.softset")
-    assert code == 0 and "4 items, 384 dimensions, encoder minilm@" in out and err == ""
+    assert code == 0 and "4 items, 384 dimensions, encoder minilm@" in out
+    assert err == "softset: first item: id '1', text 'ships on the sea'\n"
     _, out, _ = run("find", "--collection", "books.softset", '"a recipe" BUT NOT "a battle"', "--json")
     assert json.loads(out)["results"][0]["text"] == "cooking with wine"
     assert run("add", "books.softset", "books.txt")[0] == 0
@@ -184,7 +240,7 @@ def test_control_characters_in_ids_are_escaped(run, home: Path) -> None:
     assert "\x1b" not in out and len(out.splitlines()) == 3
     _, out, _ = run("find", "--collection", "c", query, "--include-examples", "--json")
     assert [hit["id"] for hit in json.loads(out)["results"]] == ids
-    _, out, _ = run("find", "--collection", "c", query, "--tsv", "--min-score", "1", "--logic", "product")
+    _, out, _ = run("find", "--collection", "c", query, "--tsv", "--min-score", "1", "--logic", "lattice")
     assert out == ""
     for bad in ('{"text": "x", "n": NaN}', '{"text": "\\ud800"}', '{"id": "", "text": "x"}'):
         (home / "bad.jsonl").write_text(bad + "\n")

@@ -7,8 +7,9 @@ import click
 import pytest
 
 from softset import cli
+from softset.cli.options import SingleOption
 
-# Flags of 0.6 that were a second name or a second meaning; each parameter now has one name in every verb.
+# Second names, or names with a second meaning, such as those of 0.6; each parameter has one name in every verb.
 OLD_FLAGS = {
     "--several": "--multi-reference",
     "--min": "--min-score",
@@ -24,6 +25,10 @@ OLD_FLAGS = {
     "--text": "--inline, --text-field or --text-form",
     "--id": "--id-field",
     "--candidate": "--candidate-field",
+    "--candidate-column": "--candidate-field",
+    "--reference-column": "--reference-field",
+    "--text-column": "--text-field",
+    "--id-column": "--id-field",
     "--reference": "--reference-field",
     "--vector": "--vector-field",
     "--block": "--block-size",
@@ -82,6 +87,13 @@ def test_a_parameter_has_one_name() -> None:
         if flag.startswith("--"):
             flags[option.help].add(option.opts[-1])
     assert {text: names for text, names in flags.items() if len(names) > 1} == {}
+
+
+def test_a_single_option_given_twice_is_refused_in_every_verb() -> None:
+    """click alone would silently use the last value."""
+    single = [(option, path) for _, option, path in options() if not option.is_flag and not option.multiple]
+    assert len(single) > 80
+    assert [(path, option.opts) for option, path in single if not isinstance(option, SingleOption)] == []
 
 
 @pytest.mark.parametrize(("path", "command"), list(commands(cli.softset)))

@@ -10,8 +10,6 @@ from typing import NoReturn
 
 import pytest
 
-from tests.evaluation.sts_cases import plain_folder
-
 
 def interrupt(*_: object, **__: object) -> NoReturn:
     raise KeyboardInterrupt
@@ -29,7 +27,7 @@ def test_signals_remove_temporary_files(tmp_path: Path, number: int, code: int) 
     os.kill(process.pid, number)
     output, errors = process.communicate(timeout=60)
     assert (process.returncode, output) == (code, "")
-    assert errors.strip() == "softset: interrupted; output files are either complete or unchanged"
+    assert errors.strip().splitlines()[-1] == "softset: interrupted; output files are either complete or unchanged"
     assert sorted(path.name for path in tmp_path.iterdir() if path.name != "cache") == ["lines.txt"]
 
 
@@ -77,37 +75,6 @@ def test_interrupted_score_says_how_many_rows_are_finished(run, home: Path, monk
     assert run(*command, "--resume")[0] == 0 and len((home / "scores.tsv").read_text().splitlines()) == 1_500
     monkeypatch.setattr("softset.similarity.scorer.Scorer.stream", interrupt)
     assert "interrupted; nothing was written" in run(*command[:-2])[2]
-
-
-def test_interrupted_evaluation_says_how_to_continue(run, home: Path, monkeypatch) -> None:
-    data = str(plain_folder(home / "data"))
-    command = (
-        "eval",
-        "sts",
-        "--data",
-        data,
-        "--model",
-        "words",
-        "--metric",
-        "average",
-        "--samples",
-        "9",
-        "--out",
-        "out",
-    )
-    with monkeypatch.context() as patched:
-        from softset.evaluation.sts import StsEvaluation
-
-        compute = StsEvaluation._dataset
-
-        def compute_one(self, pairs, *arguments):
-            return compute(self, pairs, *arguments) if pairs.name == "STS12" else interrupt()
-
-        patched.setattr(StsEvaluation, "_dataset", compute_one)
-        errors = run(*command)[2]
-        assert "interrupted; finished parts are in out/sts.partial; add --resume to continue" in errors
-        assert "interrupted; nothing was written" in run(*command[:-2])[2]
-    assert run(*command, "--resume")[0] == 0
 
 
 def test_interrupted_job_says_how_many_parts_are_finished(run, home: Path, monkeypatch) -> None:

@@ -17,8 +17,8 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 def test_version_and_help() -> None:
     assert run("--version").stdout == f"softset, version {softset.__version__}\n"
-    for flag in ("--help", "-h"):
-        shown = run(flag)
+    for flag in (("--help",), ("-h",), ()):
+        shown = run(*flag)
         assert shown.returncode == 0
         assert "softset find '{red" in shown.stdout and "Show the main features" in shown.stdout
 
@@ -37,6 +37,10 @@ def test_demo_shows_the_main_features() -> None:
     ("arguments", "sentence"),
     [
         (["frobnicate"], "No such command 'frobnicate'"),
+        (["scroe"], "No such command 'scroe'; did you mean 'score'?"),
+        (["vectors", "lst"], "No such command 'lst'; did you mean 'list'?"),
+        (["fit"], "name a command: calibration, idf (see softset fit --help)"),
+        (["find", "red", "--top", "3", "--top", "4"], "--top is given 2 times, but takes one value: give it once"),
         (["demo", "--frobnicate"], "No such option"),
         (["demo", "extra"], "unexpected extra argument (extra)"),
         (["--frobnicate"], "No such option"),

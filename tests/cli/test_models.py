@@ -451,9 +451,9 @@ def test_damaged_import_is_reported_and_can_be_removed(run, home: Path, harm) ->
     assert folder is not None
     harm(home / "cache" / "models" / "mine.json", folder)
     code, out, _ = run("models", "list")
-    assert code == 0 and out.splitlines()[2].split(maxsplit=1) == ["mine", "broken: remove it, and import it again"]
+    assert code == 0 and out.splitlines()[2].split(maxsplit=1) == ["mine", "damaged: remove it and import it again"]
     rows = json.loads(run("models", "list", "--json")[1])
-    assert rows[2] == {"name": "mine", "problem": "broken: remove it, and import it again"}
+    assert rows[2] == {"name": "mine", "problem": "damaged: remove it and import it again"}
     code, out, err = run("models", "info", "mine")
     assert code == 2 and out == "" and err.startswith("softset: ") and err.count("\n") == 1 and "mine" in err
     assert "no model named" not in err

@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from softset.cli import output
 from softset.cli.output import ProgressBar, note, warn_of_flags
 from softset.io.lines import TextFile
+from softset.runtime import progress as progress_module
 
 
 def pretend_terminal(monkeypatch: pytest.MonkeyPatch, delay: float = 0.0) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setattr(output, "PROGRESS_DELAY", delay)
+    monkeypatch.setattr(progress_module, "PROGRESS_DELAY", delay)
 
 
 def test_progress_shows_count_and_total_on_a_terminal(capsys, monkeypatch) -> None:
@@ -30,7 +30,7 @@ def test_progress_is_silent_without_a_terminal_or_for_short_work(capsys, monkeyp
     pretend_terminal(monkeypatch, delay=60.0)
     with ProgressBar("texts") as progress:
         progress(1, 2)
-    monkeypatch.setattr(output, "PROGRESS_DELAY", 0.0)
+    monkeypatch.setattr(progress_module, "PROGRESS_DELAY", 0.0)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: False, raising=False)
     with ProgressBar("texts") as progress:
         progress(1, 2)
@@ -54,7 +54,7 @@ def test_bar_is_removed_before_an_error(capsys, monkeypatch) -> None:
 def test_each_raised_flag_is_one_sentence(capsys) -> None:
     warn_of_flags({"empty": 1, "truncated": 0, "unknown": 2000})
     lines = capsys.readouterr().err.splitlines()
-    assert lines[0].startswith("softset: 1 pair with an empty side") and lines[1].startswith(
+    assert lines[0].startswith("softset: 1 pair with an empty text") and lines[1].startswith(
         "softset: 2,000 tokens unknown"
     )
     assert len(lines) == 2

@@ -25,9 +25,9 @@ def test_one_line_per_pair_and_summary_on_stderr(run, files) -> None:
     code, out, err = run("score", "-c", files[0], "-r", files[1], *QUICK)
     expected = softset.score(CANDIDATES, REFERENCES, model="words")
     assert code == 0
-    assert out.splitlines() == [f"{row.precision:.6f}\t{row.recall:.6f}\t{row.score:.6f}" for row in expected]
+    assert out.splitlines() == [f"{row.precision:.6f}\t{row.recall:.6f}\t{row.score:.6f}" for row in expected.rows()]
     assert (
-        f"score {expected.score.mean():.4f}" in err and expected.signature in err and "1 pair with an empty side" in err
+        f"score {expected.score.mean():.4f}" in err and expected.signature in err and "1 pair with an empty text" in err
     )
 
 
@@ -136,9 +136,19 @@ def test_complete_file_is_replaced_atomically(run, files) -> None:
     Path("scores.tsv").write_text("old")
     command = ("score", "-c", files[0], "-r", files[1], *QUICK, "--out", "scores.tsv")
     code, _, err = run(*command, "--resume")
-    assert code == 2 and "scores.tsv is complete already" in err and Path("scores.tsv").read_text() == "old"
+    assert code == 2 and "scores.tsv is complete with 1 row, but the input has 3 pairs" in err
+    assert Path("scores.tsv").read_text() == "old"
     code, _, _ = run(*command)
     assert code == 0 and len(Path("scores.tsv").read_text().splitlines()) == 3
+
+
+def test_resume_of_a_finished_file_succeeds_and_says_so(run, files) -> None:
+    command = ("score", "-c", files[0], "-r", files[1], *QUICK, "--out", "scores.tsv")
+    run(*command)
+    before = Path("scores.tsv").read_text()
+    code, out, err = run(*command, "--resume")
+    assert (code, out) == (0, "") and Path("scores.tsv").read_text() == before
+    assert err == "softset: scores.tsv is complete already with 3 rows: leave out --resume to compute it again\n"
 
 
 def test_symlink_is_kept_and_inputs_are_not_overwritten(run, files) -> None:
@@ -181,8 +191,14 @@ def test_unknown_texts_score_0(run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
+        (("-c", "c.txt", "-c", "c.txt", "-r", "r.txt"), "-c or --candidates is given 2 times, but takes one value"),
+        (("-c", "c.txt"), "give candidates (-c) and references (-r), or one file with both: --input FILE"),
+        (("-r", "c.txt"), "give candidates (-c) and references (-r), or one file with both: --input FILE"),
         (("-c", "missing.txt", "-r", "r.txt"), "missing.txt: No such file or directory"),
-        (("-c", "A red book.", "-r", "r.txt"), "A red book.: No such file or directory"),
+        (
+            ("-c", "A red book.", "-r", "r.txt"),
+            "No such file or directory; add --inline if this is a text",
+        ),
         (("-c", "c.txt", "-r", "short.txt"), "number of lines: c.txt has 3, short.txt has 2"),
         (("-c", "c.txt", "-r", "r.txt", "-r", "short.txt"), "c.txt has 3, r.txt has 3, short.txt has 2"),
         (("-c", "empty.txt", "-r", "empty.txt"), "empty.txt is empty"),

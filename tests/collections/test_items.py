@@ -10,7 +10,7 @@ from softset.collections.items import Item, read_items
 from softset.collections.parquet import read_tables
 from softset.errors import FileError, MissingExtraError
 from softset.io import lines
-from softset.query.named_sets import read_sets
+from softset.query.named_sets import Sets
 
 
 def write(path: Path, content: str | bytes) -> Path:
@@ -23,7 +23,7 @@ def write(path: Path, content: str | bytes) -> Path:
     [
         ("a.txt", "red book\n\nblue book\r\n", [Item("1", "red book"), Item("2", "blue book")]),
         ("a.txt", "\ufeffred\nblue", [Item("1", "red"), Item("2", "blue")]),
-        ("a.tsv", 'id\ttext\tyear\nx\tsay "hi"\t1\n', [Item("x", 'say "hi"', {"year": "1"})]),
+        ("a.tsv", 'id\ttext\tyear\nx\tsay "hi"\t1\n', [Item("x", 'say "hi"', {"year": 1})]),
         ("a.csv", 'id,text\nx,"a, b\nc"\n', [Item("x", "a, b\nc")]),
         ("a.csv", "title\nred\nblue\n", [Item("1", "red"), Item("2", "blue")]),
         ("a.csv", "id,title\nx,red\n", [Item("x", "red")]),
@@ -37,12 +37,12 @@ def test_all_formats(tmp_path: Path, name: str, content: str, expected: list[Ite
 
 def test_columns_by_name(tmp_path: Path) -> None:
     path = write(tmp_path / "a.tsv", "isbn\ttitle\tabstract\n1\tA\tlong\n")
-    assert list(read_items(path, text_column="abstract", id_column="isbn")) == [Item("1", "long", {"title": "A"})]
-    assert next(read_items(path, text_column="title", first=5)).id == "5"
+    assert list(read_items(path, text_field="abstract", id_field="isbn")) == [Item("1", "long", {"title": "A"})]
+    assert next(read_items(path, text_field="title", first=5)).id == "5"
     with pytest.raises(
         FileError, match=r"a\.tsv, line 2: the column 'year' is missing or empty; columns: isbn, title, abstract"
     ):
-        list(read_items(path, text_column="year"))
+        list(read_items(path, text_field="year"))
 
 
 @pytest.mark.parametrize(
@@ -56,9 +56,9 @@ def test_columns_by_name(tmp_path: Path) -> None:
         ("a.csv", 'id,text\nx,"open\n', "line 2: unexpected end of data"),
         ("a.jsonl", '{"text": "a"}\n{"text"\n', "line 2: not JSON"),
         ("a.jsonl", "[1]\n", "line 1: a JSON object is needed, but a list was found"),
-        ("a.csv", "sku,title\n1,red\n", "line 2: there is no column 'text'; columns: sku, title; name one"),
+        ("a.csv", "sku,title\n1,red\n", "line 2: there is no column 'text'; columns: sku, title; name the one"),
         ("a.csv", "id,text,text\n1,red,x\n", "names a column twice in its header"),
-        ("a.jsonl", "{}\n", "line 1: there is no column 'text'; columns: none; name one"),
+        ("a.jsonl", "{}\n", "line 1: there is no column 'text'; columns: none; name the one with the texts"),
         ("a.jsonl", '{"text": null}\n', "line 1: the column 'text' is missing or empty"),
     ],
 )
@@ -88,15 +88,15 @@ def test_missing_files_are_reported(tmp_path: Path) -> None:
 
 
 def test_named_sets(tmp_path: Path) -> None:
-    expected = {"colour": ["red", "blue"], "fruit": ["apple"]}
-    assert read_sets(write(tmp_path / "s.toml", 'colour = ["red", "blue"]\nfruit = ["apple"]\n')) == expected
-    assert read_sets(write(tmp_path / "s.json", '{"colour": ["red", "blue"], "fruit": ["apple"]}')) == expected
+    expected = Sets({"colour": ["red", "blue"], "fruit": ["apple"]})
+    assert Sets.load(write(tmp_path / "s.toml", 'colour = ["red", "blue"]\nfruit = ["apple"]\n')) == expected
+    assert Sets.load(write(tmp_path / "s.json", '{"colour": ["red", "blue"], "fruit": ["apple"]}')) == expected
     folder = tmp_path / "sets"
     folder.mkdir()
     write(folder / "colour.txt", "# a comment\nred\n\n blue \n")
     write(folder / "fruit.txt", "apple\n")
     write(folder / "notes.md", "no set")
-    assert read_sets(folder) == expected
+    assert Sets.load(folder) == expected
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_named_sets(tmp_path: Path) -> None:
 )
 def test_broken_sets(tmp_path: Path, name: str, content: str | bytes, sentence: str) -> None:
     with pytest.raises(FileError, match=sentence):
-        read_sets(write(tmp_path / name, content))
+        Sets.load(write(tmp_path / name, content))
 
 
 def write_bomb(path: Path) -> None:

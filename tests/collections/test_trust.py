@@ -1,4 +1,4 @@
-"""A collection of another person cannot choose which model is loaded: other models must be named by the user."""
+"""A received collection cannot choose which model is loaded: other models must be named by the user."""
 
 import json
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 
 from softset import cli
 from softset.collections.collection import Collection, open_collection
-from softset.collections.id_collection import text_encoder
+from softset.collections.embedder import Embedder, text_encoder
 from softset.collections.items import Item
 from softset.encoders import loading
 from softset.encoders.models import model_folder
@@ -44,7 +44,7 @@ def opened(monkeypatch) -> list[str]:
 
 def received(folder: Path, encoder: str) -> str:
     """Write a collection whose manifest names an encoder, and return its folder."""
-    Collection.create(folder / "c", [Item("a", "red")], vectors=np.ones((1, 384)), encoder=encoder)
+    Collection.create(folder / "c", [Item("a", "red")], vectors=np.ones((1, 384)), encoder=Embedder(encoder))
     return str(folder / "c")
 
 
@@ -94,13 +94,13 @@ def test_a_model_that_the_user_names_is_loaded(tmp_path: Path, capsys) -> None:
     assert code == 0 and "the sea" in output.splitlines()[0]
     assert open_collection(folder, encoder=FOLDER).find("ocean")[0].text == "the sea"
     code, output = run("find", "--model", "minilm", "ocean", capsys=capsys)
-    assert code == 2 and "--model is for a --collection" in output
+    assert code == 2 and "--model needs a --collection" in output
 
 
 @pytest.mark.parametrize("name", ["words", "words:glove-840b-300d", "minilm"])
 def test_bundled_models_are_loaded_by_the_recorded_name(name: str, tmp_path: Path) -> None:
     embed, recorded = text_encoder(name)
-    Collection.create(tmp_path / "c", [Item("1", "the sea"), Item("2", "a war")], embed=embed, encoder=recorded)
+    Collection.create(tmp_path / "c", [Item("1", "the sea"), Item("2", "a war")], encoder=Embedder(recorded, embed))
     for encoder in (None, name, recorded):
         assert open_collection(tmp_path / "c", encoder=encoder).find("ocean")[0].text == "the sea"
 
@@ -128,7 +128,7 @@ def test_a_server_loads_the_models_that_its_settings_name(tmp_path: Path) -> Non
     from softset.server.resources import Resources
 
     embed, recorded = text_encoder(FOLDER)
-    Collection.create(tmp_path / "c", [Item("1", "the sea")], embed=embed, encoder=recorded)
+    Collection.create(tmp_path / "c", [Item("1", "the sea")], encoder=Embedder(recorded, embed))
     assert json.loads((tmp_path / "c" / "manifest.json").read_text())["encoder"].startswith(f"{FOLDER}@")
     for models, is_loaded in (({"mine": FOLDER}, True), (None, False)):
         resources = Resources(Settings(collections={"c": tmp_path / "c"}, models=models, vectors={}))

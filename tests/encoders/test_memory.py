@@ -11,9 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from softset import TokenSets
-from softset.encoders.base import concatenate_blocks
-from softset.encoders.cache import CachedEncoder
-from softset.encoders.function import FunctionEncoder
 from softset.encoders.pipeline import ContextualEncoder, PipelineOptions
 from softset.encoders.static import TableNetwork
 from softset.encoders.tokenizer import SubwordTokenizer
@@ -105,46 +102,23 @@ def test_group_means_equal_numpy_means(begins: list[int]) -> None:
     assert np.allclose(group_means(rows, begins, np.float64), np.reshape(expected, (-1, 3)))
 
 
-def letters(texts: list[str]) -> list[np.ndarray]:
-    return [np.full((len(text), 512), len(text), dtype=np.float32) for text in texts]
-
-
-def test_cached_sets_need_memory_once(tmp_path: Path) -> None:
-    texts, results = [f"{number}" * (number % 5 + 1) for number in range(5000)], []
-    expected = CachedEncoder(FunctionEncoder(letters, name="letters"), tmp_path).encode(texts)
-    cached = CachedEncoder(FunctionEncoder(lambda _: pytest.fail("encoded again"), name="letters"), tmp_path)
-    with at_most(1.7, lambda: expected.vectors.nbytes):
-        results.append(cached.encode(texts))
-    assert np.array_equal(results[0].vectors, expected.vectors)
-    assert np.array_equal(results[0].offsets, expected.offsets)
-
-
-def test_concatenate_blocks_holds_one_block_in_memory() -> None:
-    part = TokenSets.from_arrays([np.ones((4000, 64), np.float32)], tokens=[["x"] * 4000])
-    results = []
-    with at_most(1.3, lambda: results[0].vectors.nbytes):
-        results.append(concatenate_blocks(TokenSets.concatenate([part]) for _ in range(20)))
-    expected = TokenSets.concatenate([part] * 20)
-    assert np.array_equal(results[0].vectors, expected.vectors) and np.array_equal(results[0].tokens, expected.tokens)
-
-
 def test_incompatible_parts_are_rejected() -> None:
     narrow, wide = TokenSets.from_arrays([[[1.0, 2.0]]]), TokenSets.from_arrays([[[1.0, 2.0, 3.0]]])
     with pytest.raises(AmbientError, match=r"different dimensions \(2 and 3\)"):
-        concatenate_blocks([narrow, wide])
+        TokenSets.concatenate([narrow, wide])
     with pytest.raises(InputError, match="two encoders"):
-        concatenate_blocks([narrow, TokenSets.from_arrays([[[1.0, 2.0]]], signature="other")])
+        TokenSets.concatenate([narrow, TokenSets.from_arrays([[[1.0, 2.0]]], signature="other")])
     with pytest.raises(InputError, match="nothing to concatenate"):
-        concatenate_blocks([])
+        TokenSets.concatenate([])
 
 
 def test_the_widest_type_of_non_empty_parts_is_used() -> None:
     half, whole = (TokenSets.from_arrays([np.ones((1, 2), dtype)]) for dtype in (np.float16, np.float32))
     nothing = TokenSets.from_arrays([[]], dimensions=2)
-    for join in (concatenate_blocks, TokenSets.concatenate):
-        assert join([half, whole]).vectors.dtype == np.float32 == join([whole, half]).vectors.dtype
-        assert join([nothing, half]).vectors.dtype == np.float16 == join([half, nothing]).vectors.dtype
-        assert join([nothing, nothing]).vectors.dtype == np.float32
+    join = TokenSets.concatenate
+    assert join([half, whole]).vectors.dtype == np.float32 == join([whole, half]).vectors.dtype
+    assert join([nothing, half]).vectors.dtype == np.float16 == join([half, nothing]).vectors.dtype
+    assert join([nothing, nothing]).vectors.dtype == np.float32
 
 
 def test_pooled_vectors_do_not_depend_on_the_unit(encoder) -> None:

@@ -404,10 +404,9 @@ def test_unknown_names_are_rejected(tmp_path: Path) -> None:
         load_encoder(tmp_path / "folder")
 
 
-def test_counts_raw_states_and_other_options_of_the_same_network() -> None:
+def test_counts_and_other_options_of_the_same_network() -> None:
     encoder = load_encoder("minilm")
     assert encoder.count_tokens(["A red book.", "Bookworms!"]) == [4, 4]
-    assert encoder.padded_states(["a red book", "a"]).shape == (2, 5, 384)
     words = encoder.with_options(unit="word")
     assert words.encode(["Bookworms!"]).tokens_of(0) == ["Bookworms", "!"]
     assert words._network is encoder._network and words.with_options(unit="token").signature == encoder.signature

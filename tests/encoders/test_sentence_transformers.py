@@ -266,7 +266,7 @@ def test_sentence_vectors_of_long_texts_are_the_mean_over_windows(model):
         for window in split_windows(len(words), 22)
     )
     np.testing.assert_allclose(vectors[1], expected, atol=1e-5)
-    assert calls == [(2, 2)]
+    assert set(calls) == {(2, 2)}
     cut = sentence_encoder(model, options=PipelineOptions(overflow="truncate")).embed([LONG])
     np.testing.assert_allclose(cut, model.encode([LONG]), atol=1e-5)
 

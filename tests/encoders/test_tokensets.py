@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from safetensors.numpy import save_file
 
 from softset import SoftsetError, TokenSets, load_encoder
-from softset.encoders.base import concatenate_blocks
 from softset.encoders.cache import CachedEncoder
 from softset.encoders.function import FunctionEncoder
 from softset.encoders.tokensets import hash_texts
@@ -284,7 +283,7 @@ def test_hashes_of_texts_are_kept(tmp_path: Path) -> None:
     assert np.array_equal(sets.astype("float16").text_hashes, expected)
     assert np.array_equal((sets[:2] + sets[2:]).text_hashes, expected)
     assert np.array_equal(TokenSets.concatenate([sets, sets]).text_hashes, np.tile(expected, 2))
-    assert np.array_equal(concatenate_blocks(sets[start : start + 4] for start in (0, 4)).text_hashes, expected)
+    assert np.array_equal(TokenSets.concatenate(sets[start : start + 4] for start in (0, 4)).text_hashes, expected)
     assert (sets + replace(sets, text_hashes=None)).text_hashes is None, "hashes of some texts cannot be compared"
     for name in ("sets", "sets.safetensors"):
         sets.save(tmp_path / name)

@@ -4,8 +4,8 @@ import random
 from pathlib import Path
 
 from softset.encoders.base import TextEncoder
-from softset.evaluation.sts_data import SENTEVAL_PARTS as PARTS
-from softset.evaluation.sts_data import SICK_COLUMNS
+from softset.evaluation.sts import SENTEVAL_PARTS as PARTS
+from softset.evaluation.sts import SICK_COLUMNS
 from tests.integrations.sts import PLACES
 
 WORDS = (
@@ -15,16 +15,14 @@ WORDS = (
 FILES = ["STS12", "STS13", "STS14", "STS15", "STS16", "STSB-train", "STSB-dev", "STSB-test", "SICK-train"]
 FILES += ["SICK-trial", "SICK-test"]
 
-# Options that `eval sts` and `eval lengths` refuse, with a part of the sentence that says why.
+# Options that `eval sts` refuses, with a part of the sentence that says why.
 BAD_OPTIONS = [
     (("--data", "nowhere"), "nowhere is not a folder"),
     (("--dataset", "STS11"), "there is no dataset 'STS11'"),
     (("--metric", "cosine"), "there is no metric 'cosine'"),
     (("--metric", "average+chance"), "has no closed form"),
     (("--metric", "bertscore+chance"), "has no closed form"),
-    (("--resume",), "--resume needs --out"),
     (("--limit", "0"), "0 is not in the range"),
-    (("--plot", "bars.gif"), "not a .png, .svg or .pdf file"),
 ]
 
 Pair = tuple[str, str, str]  # score, and both sentences

@@ -8,9 +8,10 @@ import pytest
 
 from softset import __version__
 from softset.errors import InputError, NotFiniteError, ShapeError
-from softset.evaluation import compare as comparison
-from softset.evaluation.compare import SystemResult, compare, score_systems
+from softset.evaluation import systems as system_module
+from softset.evaluation.compare import SystemResult, compare_scores
 from softset.evaluation.significance import Estimate
+from softset.evaluation.systems import score_systems
 from softset.evaluation.tables import latex_escape
 from softset.similarity.scorer import Scorer
 from tests.evaluation.test_significance import approximate_randomisation, interval, paired_bootstrap
@@ -27,7 +28,7 @@ OPTIONS = {"samples": 400, "swaps": 600, "seed": 3}
 
 @pytest.fixture(scope="module")
 def compared():
-    return compare(SCORES, **OPTIONS, signatures={"f1": "metric:f1|encoder:x"})
+    return compare_scores(SCORES, **OPTIONS, signatures={"f1": "metric:f1|encoder:x"})
 
 
 @pytest.mark.parametrize("metric", ["f1", "recall"])
@@ -48,8 +49,8 @@ def test_first_system_is_the_baseline(compared) -> None:
     assert compared.metrics == ("f1", "recall") and compared.segments == 120
     signature = f"bootstrap:400|randomisation:600|confidence:0.95|seed:3|segments:120|softset:{__version__}"
     assert compared.signature == signature
-    assert compared == compare(SCORES, **OPTIONS, signatures={"f1": "metric:f1|encoder:x"})
-    assert compared != compare(SCORES, samples=400, swaps=600, seed=4)
+    assert compared == compare_scores(SCORES, **OPTIONS, signatures={"f1": "metric:f1|encoder:x"})
+    assert compared != compare_scores(SCORES, samples=400, swaps=600, seed=4)
 
 
 @pytest.mark.parametrize(
@@ -79,7 +80,7 @@ def test_text_is_aligned_and_has_a_legend(compared) -> None:
 
 def test_wide_characters_are_aligned_and_control_characters_replaced() -> None:
     names = ["\x1b[31mred\nline", "日本語", "e\u0301te\u0301", "plain"]
-    text = str(compare({name: {"f1": [0.25, 0.75]} for name in names}, samples=9, swaps=9))
+    text = str(compare_scores({name: {"f1": [0.25, 0.75]} for name in names}, samples=9, swaps=9))
     assert "\x1b" not in text and "\ufffd[31mred\ufffdline" in text
     lines = {line.split()[0]: line for line in text.splitlines()[1:6]}
     column = lines["plain"].index("0.5000")
@@ -87,7 +88,7 @@ def test_wide_characters_are_aligned_and_control_characters_replaced() -> None:
 
 
 def test_small_p_values_are_not_shown_as_zero() -> None:
-    entry = compare({"a": {"f1": np.zeros(40)}, "b": {"f1": np.arange(40) + 1.0}}, samples=99_999, swaps=99_999)
+    entry = compare_scores({"a": {"f1": np.zeros(40)}, "b": {"f1": np.arange(40) + 1.0}}, samples=99_999, swaps=99_999)
     line = str(entry).splitlines()[3]
     assert line.split()[-2:] == ["<0.0001", "<0.0001"] and "**" in line
     assert r"& \textless{}0.0001 & \textless{}0.0001 \\" in entry.to_latex()
@@ -135,7 +136,7 @@ def test_latex_has_a_row_per_system_and_a_rule_per_metric(compared) -> None:
 
 def test_latex_escapes_special_characters() -> None:
     name = r"a_b & 50% #1 $x$ {y} ~z ^2 \n <w> |v| [u]"
-    latex = compare({name: {name: [1.0]}, "other": {name: [1.0]}}, samples=1, swaps=1).to_latex()
+    latex = compare_scores({name: {name: [1.0]}, "other": {name: [1.0]}}, samples=1, swaps=1).to_latex()
     row = next(line for line in latex.splitlines() if "other" not in line and "a\\_b" in line)
     first, second, *_ = re.split(r"(?<!\\)&", row)
     assert first.strip() == second.strip() == latex_escape(name)
@@ -162,12 +163,12 @@ def test_latex_escapes_special_characters() -> None:
 )
 def test_inconsistent_scores_raise_one_sentence(scores, error, sentence) -> None:
     with pytest.raises(error, match=sentence):
-        compare(scores)
+        compare_scores(scores)
 
 
 def test_invalid_swaps_are_refused() -> None:
     with pytest.raises(InputError, match="swaps is 0: give a whole number from 1 to"):
-        compare(SCORES, swaps=0)
+        compare_scores(SCORES, swaps=0)
 
 
 TEXTS = {"a": ["red", "a blue pen", ""], "b": ["book", "a green pen", "rain"]}
@@ -183,31 +184,35 @@ def scorer() -> Scorer:
 @pytest.mark.parametrize("part", ["score", "precision", "recall"])
 @pytest.mark.parametrize("count", [1, 2])
 def test_block_size_does_not_change_scores(monkeypatch, scorer, block, part, count) -> None:
-    monkeypatch.setattr(comparison, "SEGMENTS_PER_BLOCK", block)
+    monkeypatch.setattr(system_module, "SEGMENTS_PER_BLOCK", block)
     scorers = [scorer, scorer.with_options(metric="tfidf")]
     reported: list[tuple[int, int]] = []
+    lists = REFERENCES[0] if count == 1 else [list(texts) for texts in zip(*REFERENCES[:count], strict=True)]
     scores, signatures, _ = score_systems(
-        scorers, TEXTS, REFERENCES[:count], part=part, progress=lambda *numbers: reported.append(numbers)
+        scorers, TEXTS, lists, part=part, progress=lambda *numbers: reported.append(numbers)
     )
     assert reported[-1] == (3, 3) and sorted(reported) == reported and len(reported) >= -(-3 // block)
-    lists = [list(texts) for texts in zip(*REFERENCES[:count], strict=True)]
     for metric_scorer in scorers:
         name = f"{metric_scorer.metric} {part}"
         for system, texts in TEXTS.items():
-            expected = metric_scorer.score(texts, lists if count > 1 else REFERENCES[0])
+            expected = metric_scorer.score(texts, lists)
             assert np.allclose(scores[system][name], getattr(expected, part), atol=1e-6)
             assert signatures[name] == expected.signature
 
 
 def test_rescaling_is_kept_when_idf_is_added(scorer) -> None:
     rescaled = Scorer("words", metric="subspace(weights=idf)", rescale="chance")
-    scores, signatures, _ = score_systems([rescaled], TEXTS, REFERENCES[:1])
+    scores, signatures, _ = score_systems([rescaled], TEXTS, REFERENCES[0])
     name = "subspace(weights=idf) score"
     assert np.allclose(scores["b"][name], rescaled.score(TEXTS["b"], REFERENCES[0]).score, atol=1e-6)
     assert "rescale:chance" in signatures[name]
 
 
 def test_systems_with_missing_texts_are_refused(scorer) -> None:
-    for scorers, references in (([], REFERENCES), ([scorer], []), ([scorer], [["x", "y"]])):
-        with pytest.raises(ShapeError, match="give at least one of each, and the same number of texts in all"):
+    for scorers, references, sentence in (
+        ([], REFERENCES[0], "give at least one metric"),
+        ([scorer], [], "in the system a, there are 3 candidates but 0 references"),
+        ([scorer], ["x", "y"], "in the system a, there are 3 candidates but 2 references"),
+    ):
+        with pytest.raises(InputError, match=sentence):
             score_systems(scorers, TEXTS, references)

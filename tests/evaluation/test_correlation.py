@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from softset.evaluation.correlation import pearson_statistic, spearman_statistic
-from softset.evaluation.significance import estimates
+from softset.evaluation.significance import estimates, pearson_statistic, spearman_statistic
 
 RNG = np.random.default_rng(7)
 LISTS = {

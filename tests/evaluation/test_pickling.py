@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from softset.cli.output import Terminated
-from softset.evaluation.compare import compare
-from softset.evaluation.lengths import PairSample
+from softset.evaluation.compare import compare_scores
 from softset.evaluation.methods import ScoringMethod
 from softset.evaluation.significance import Estimate
 from softset.evaluation.tables import ResultRow, ResultTable
@@ -21,8 +20,7 @@ VALUES = [
     ROW,
     ResultTable("title", (ROW,), "average", {"limit": 3}),
     Estimate(0.5, 0.4, 0.6, 0.03),
-    compare({"a": {"F1": [0.1, 0.2]}, "b": {"F1": [0.3, 0.4]}}, samples=9, swaps=9),
-    PairSample("alike", ["a"], ["b"]),
+    compare_scores({"a": {"F1": [0.1, 0.2]}, "b": {"F1": [0.3, 0.4]}}, samples=9, swaps=9),
     ScoringMethod.parse("subspace(weights=l2)+chance P"),
     Concepts(("a", "b"), ((0, 1),), {"test": range(1)}),
     SetTask("Set", (0,), (), ((1,),)),
@@ -40,10 +38,8 @@ def test_pickled_value_is_equal(value: Any) -> None:
 
 
 def test_arrays_of_results_are_pickled() -> None:
-    from softset.evaluation.metric_evaluation import TimedScores
-    from softset.evaluation.sts_data import SentencePairs
+    from softset.evaluation.sts import SentencePairs
 
     pairs = pickle.loads(pickle.dumps(SentencePairs("STS12", np.array([4.5]), ["a"], ["b"], ["c"])))
     assert pairs.gold.tolist() == [4.5] and pairs.parts[0].tolist() == [0]
-    assert pickle.loads(pickle.dumps(TimedScores(np.ones(2), 0.1))).values.tolist() == [1, 1]
     assert isinstance(pickle.loads(pickle.dumps(Terminated("now"))), KeyboardInterrupt)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from softset.errors import InputError
 from softset.evaluation import significance
 from softset.evaluation.significance import (
+    Estimate,
     average_estimates,
     bootstrap,
     estimates,
@@ -199,6 +200,12 @@ def test_average_over_datasets_is_more_precise_than_each() -> None:
     assert average_estimates([other, other], [half, half], 999).p == pytest.approx(0.05, abs=1e-6)
 
 
+def test_an_average_of_estimates_without_variances_is_a_point() -> None:
+    sure, other = Estimate(0.25, 0.25, 0.25), Estimate(0.75, 0.75, 0.75)
+    assert average_estimates([sure, other], None, 999) == Estimate(0.5, 0.5, 0.5)
+    assert average_estimates([sure, other], [other, sure], 999) == Estimate(0.5, 0.5, 0.5, 1.0)
+
+
 @pytest.mark.parametrize("samples", [0, -1, 1_000_001, 1.5, None])
 def test_invalid_samples_and_seeds_are_refused(samples) -> None:
     for test in (*TESTS, lambda a, _, **options: interval(a, **options)):
@@ -212,3 +219,9 @@ def test_invalid_samples_and_seeds_are_refused(samples) -> None:
 def test_confidence_must_be_between_0_and_1(confidence) -> None:
     with pytest.raises(InputError, match=r"confidence is .*: give a number between 0 and 1"):
         interval([1.0], confidence=confidence)
+
+
+def test_defaults_are_a_thousand_samples_and_95_percent() -> None:
+    statistic = mean_statistic(np.random.default_rng(0).standard_normal((2, 30)))
+    named = estimates(statistic, 30, baseline=0, samples=1_000, seed=12345, confidence=0.95)
+    assert estimates(statistic, 30, baseline=0) == named

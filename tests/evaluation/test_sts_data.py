@@ -5,7 +5,7 @@ import pytest
 
 from softset.errors import FileError, InputError
 from softset.evaluation.data import DataFolder
-from softset.evaluation.sts_data import DATASETS, TUNING, choose_datasets, read_datasets
+from softset.evaluation.sts import DATASETS, TUNING, choose_datasets, read_datasets
 from tests.evaluation.sts_cases import plain_folder, real_folder, senteval_folder
 
 

@@ -1,4 +1,4 @@
-"""Taus equal those computed by hand, whatever the block size, and an interrupted run can be resumed."""
+"""Taus equal those computed by hand, whatever the block size."""
 
 import sys
 from zlib import crc32
@@ -73,7 +73,7 @@ def test_rows_have_intervals_and_p_values(tmp_path) -> None:
     assert "average" in table.methods and "average P" not in table.methods  # one number stands for all three
     for row in table.rows:
         assert (row.task, row.dataset, row.metric, row.n) == ("wmt", "cs-en", "kendall", 6)
-        assert row.low <= row.value <= row.high and row.seconds >= 0
+        assert row.low <= row.value <= row.high
         assert (row.p is None) == (row.method == "bertscore")
         assert row.default == (row.method == "softset")
     assert table.facts["seed"] == 12345 and table.facts["samples"] == 50
@@ -99,7 +99,6 @@ def test_average_over_language_pairs(tmp_path) -> None:
     mean = table.row("bertscore P", "Avg", "kendall")
     pair_rows = [table.row("bertscore P", pair, "kendall") for pair in ("cs-en", "de-en")]
     assert mean.value == pytest.approx(sum(row.value for row in pair_rows) / 2) and mean.n == 10
-    assert mean.seconds == pytest.approx(sum(row.seconds for row in pair_rows), abs=1e-3)
     assert min(row.low for row in pair_rows) <= mean.low <= mean.value <= mean.high <= 1 and 0 < mean.p <= 1
     assert table.row("bertscore", "Avg", "kendall").p is None
 
@@ -112,8 +111,8 @@ def test_block_size_does_not_change_scores(tmp_path, monkeypatch, size) -> None:
     monkeypatch.setattr(translations, "TRANSLATIONS_PER_BLOCK", size)
     seen = []
     parts = score_translations(WORDS, methods("subspace"), pair, progress=lambda *numbers: seen.append(numbers))
-    for name, timed in whole.items():
-        assert np.allclose(parts[name].values, timed.values, atol=1e-6)
+    for name, values in whole.items():
+        assert np.allclose(parts[name], values, atol=1e-6)
     assert seen == [(min(start + size, 8), 8) for start in range(0, 8, size)]
 
 
@@ -133,7 +132,7 @@ def test_shared_translations_are_encoded_once_and_tie(tmp_path) -> None:
     judgements = read_pair(DataFolder(tmp_path), "cs-en")
     scored = score_translations(Counting(), methods("subspace", "average"), judgements)
     assert len(encoded) == len(set(encoded)) == len({*judgements.translations, *judgements.references})
-    values = scored["subspace"].values
+    values = scored["subspace"]
     assert values[judgements.better[0]] == values[judgements.worse[0]]
 
 
@@ -145,7 +144,7 @@ def test_empty_translation_scores_0_and_is_reported(tmp_path) -> None:
     assert notes[0].endswith(" s, 1 empty translations")
     pair = read_pair(DataFolder(tmp_path), "cs-en")
     scored = score_translations(WORDS, methods("subspace", "bertscore", "average"), pair)
-    assert {timed.values[pair.translations.index("")] for timed in scored.values()} == {0}
+    assert {values[pair.translations.index("")] for values in scored.values()} == {0}
 
 
 def test_idf_weights_are_fitted_on_all_references(tmp_path, monkeypatch) -> None:
@@ -157,7 +156,7 @@ def test_idf_weights_are_fitted_on_all_references(tmp_path, monkeypatch) -> None
     idf = softset.Idf.fit(pair.references, model="words")
     references = [pair.references[segment] for segment in pair.owner]
     expected = softset.score(pair.translations, references, model="words", metric=name, idf=idf)
-    scores = [scored[method].values for method in (name, f"{name} P", f"{name} R")]
+    scores = [scored[method] for method in (name, f"{name} P", f"{name} R")]
     assert np.allclose(scores, [expected.score, expected.precision, expected.recall], atol=1e-6)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from softset.integrations import bert_score as ours
-from softset.integrations.bert_score_conventions import tuned_layers
+from softset.integrations.bert_score_arguments import tuned_layers
 from tests.integrations.sts import pairs
 
 torch = pytest.importorskip("torch")

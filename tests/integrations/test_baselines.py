@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from softset.errors import FileError
-from softset.integrations.bert_score_conventions import BaselineFile
+from softset.integrations.bert_score_arguments import BaselineFile
 from softset.similarity.metrics import PRF
 from softset.similarity.rescaling import rescale_scores
 

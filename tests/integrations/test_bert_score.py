@@ -10,7 +10,7 @@ import softset
 from softset.encoders.signature import parse_signature
 from softset.errors import FileError, InputError
 from softset.integrations.bert_score import BERTScore, BERTScorer, compute, plot_example, score
-from softset.integrations.bert_score_conventions import model_for, tuned_layer
+from softset.integrations.bert_score_arguments import model_for, tuned_layer
 
 A = ["A red book.", "Dogs bark at night.", "It rains.", "A pen \u4f60 \U0001f600"]
 B = ["The book is red.", "At night dogs are loud.", "The train was late.", "A pencil \u597d"]
@@ -275,7 +275,7 @@ def test_verbose_prints_to_standard_error(capsys: pytest.CaptureFixture[str]) ->
     assert capsys.readouterr() == ("", "")
     score(A, B, verbose=True)
     out, err = capsys.readouterr()
-    assert out == "" and "4 of 4 pairs" in err and err.rstrip().endswith("seconds")
+    assert out == "" and "4/4 pairs" in err and err.rstrip().endswith("seconds")
 
 
 def test_plot_example_has_the_same_numbers(scorer: BERTScorer) -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from softset import Idf, TokenSets, load_encoder
-from softset.integrations.bert_score_conventions import MatchedBertScore, MatchingEncoder, SpecialToken
+from softset.integrations.bert_score_matching import MatchedBertScore, MatchingEncoder, SpecialToken
 from softset.similarity.metrics.pairs import Pairs
 
 TEXTS = ["A red book.", "", "  ", "\U0001f600 \u4f60\u597d", "red \u4f60 book", " A red book. ", "word " * 700]
@@ -90,6 +90,8 @@ def test_idf_is_counted_in_batches(encoder: MatchingEncoder, monkeypatch: pytest
     texts = [f"line {n} of \u4f60" for n in range(7)]
     whole, sizes = Idf.fit(texts, model=encoder), []
     encode, stream = encoder.encode, encoder.stream
-    monkeypatch.setattr(encoder, "encode", lambda batch: sizes.append(len(batch)) or encode(batch))
-    monkeypatch.setattr(encoder, "stream", lambda texts: stream(texts, block=3))
+    monkeypatch.setattr(
+        encoder, "encode", lambda batch, **options: sizes.append(len(batch)) or encode(batch, **options)
+    )
+    monkeypatch.setattr(encoder, "stream", lambda texts, **options: stream(texts, block=3, **options))
     assert Idf.fit(texts, model=encoder).checksum == whole.checksum and sizes == [3, 3, 1]

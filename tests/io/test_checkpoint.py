@@ -3,13 +3,12 @@
 import json
 import subprocess
 import sys
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from softset.errors import FileError, InputError
-from softset.io.checkpoint import PartFolder, checkpoint, load_or_compute, resumable_file
+from softset.io.checkpoint import PartFolder, resumable_file
 
 MADE_BY = {"signature": "a"}
 
@@ -129,21 +128,9 @@ def test_one_process_at_a_time(tmp_path: Path) -> None:
 
 def test_a_folder_with_other_files_is_not_touched(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
-    with pytest.raises(InputError, match="holds other files"), checkpoint(tmp_path, MADE_BY):
+    with pytest.raises(InputError, match="holds other files"), PartFolder(tmp_path).locked(MADE_BY):
         pass
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
-
-
-def test_values_of_finished_parts_are_not_computed_again(tmp_path: Path) -> None:
-    keys, calls = ["STS12", "a key / with ü", "x" * 300], []
-    for _ in range(2):
-        with suppress(KeyboardInterrupt), checkpoint(tmp_path / "run", MADE_BY, resume=True) as parts:
-            values = [load_or_compute(parts, key, lambda key=key: calls.append(key) or {"key": key}) for key in keys]
-            raise KeyboardInterrupt
-    assert calls == keys and values == [{"key": key} for key in keys]
-    with checkpoint(tmp_path / "run", MADE_BY, resume=True):
-        pass
-    assert not list(tmp_path.iterdir())
 
 
 def test_the_facts_that_differ_are_named(interrupted: Path) -> None:

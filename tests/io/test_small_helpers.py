@@ -10,10 +10,9 @@ from softset import errors
 from softset.encoders.model_config import max_sequence_length
 from softset.encoders.signature import format_signature, parse_signature
 from softset.errors import FileError, InputError
-from softset.io.checkpoint import checkpoint, load_or_compute
 from softset.io.json_files import read_json
 from softset.io.manifest import Manifest
-from softset.io.text import check_options, counted, first_line, printable, there_are
+from softset.io.text import check_names, counted, first_line, printable, there_are
 from softset.runtime import jit
 from softset.runtime.threads import thread_count
 from softset.vectors.registry import vectors_folder
@@ -28,11 +27,11 @@ def test_texts_of_messages() -> None:
 
 
 def test_unknown_options_get_the_nearest_name() -> None:
-    check_options(["top"], ["top", "logic"])
-    with pytest.raises(InputError, match=r"^there is no option 'topp'; did you mean 'top'\?$"):
-        check_options(["topp"], ["top", "logic"])
-    with pytest.raises(InputError, match=r"^there is no option 'xyz': use top, logic$"):
-        check_options(["xyz"], ["top", "logic"])
+    check_names(["top"], ["top", "logic"], "option")
+    with pytest.raises(InputError, match=r"^there is no option 'topp'; did you mean 'top'\? Options: top, logic$"):
+        check_names(["topp"], ["top", "logic"], "option")
+    with pytest.raises(InputError, match=r"^there is no option 'xyz'. Options: top, logic$"):
+        check_names(["xyz"], ["top", "logic"], "option")
 
 
 def test_a_missing_json_file_may_be_empty() -> None:
@@ -54,11 +53,6 @@ def test_a_manifest_detects_changes(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("hello!")
     with pytest.raises(FileError, match=r"a\.txt is missing or has the wrong size: write them again"):
         manifest.read(tmp_path)
-
-
-def test_without_a_folder_nothing_is_stored() -> None:
-    with checkpoint(None, {}) as parts:
-        assert load_or_compute(parts, "STS12", lambda: 0.5) == 0.5
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,8 @@ import pytest
 from tests.jobs.conftest import pairs, write
 
 SOFTSET = [sys.executable, "-m", "softset"]
+# `index` shows how it understood the first item before it encodes any, so that one can stop it.
+FIRST_ITEM = "softset: first item: id '1', text 'line 0 about the sea and ship 0'\n"
 
 
 @pytest.fixture
@@ -63,17 +65,19 @@ def indexing(kind: str, folder: Path, lines: int = 6_000) -> list[str]:
     return ["index", str(texts), *where]
 
 
-def one_sentence(done: subprocess.CompletedProcess[str], said: str) -> None:
+def one_sentence(done: subprocess.CompletedProcess[str], said: str, note: str = "") -> None:
+    """Check that an error is one sentence on standard error, after a note."""
     assert done.returncode == 2 and said in done.stderr, (done.returncode, done.stderr)
-    assert done.stderr.count("\n") == 1 and done.stderr.startswith("softset: ") and not done.stdout
+    assert done.stderr.startswith(f"{note}softset: ") and not done.stdout
+    assert done.stderr.removeprefix(note).count("\n") == 1, done.stderr
 
 
 def test_indexing_continues_after_a_full_disk(kind: str, small: Path) -> None:
     command = indexing(kind, small)
-    one_sentence(run(*command), "No space left on device")
+    one_sentence(run(*command), "No space left on device", FIRST_ITEM)
     subprocess.run(["mount", "-o", "remount,size=80m", str(small)], check=True)
     again = run(*command)
-    assert again.returncode == 0 and "6,000 in all" in again.stdout and not again.stderr, again.stderr
+    assert again.returncode == 0 and "6,000 in all" in again.stdout and again.stderr == FIRST_ITEM, again.stderr
     result = run("find", "--collection", f"{kind}://{small}/store.db#books", "{sea, ship}", "--top", "3")
     assert result.stdout.count("about the sea") == 3
 

@@ -15,7 +15,7 @@ import pytest
 import softset
 from softset.errors import FileError, InputError
 from softset.io.atomic import open_locked
-from softset.jobs import score, score_files
+from softset.jobs import score_files
 from softset.jobs.inputs import list_spans, read_blocks
 from tests.collections.test_items import write_bomb
 from tests.jobs.conftest import QUIET, pairs, read, workers_of, write
@@ -26,7 +26,7 @@ PARTS = ("precision", "recall", "score")
 
 def expected(rows: list[dict], **options: object) -> dict[str, softset.Scores]:
     scores = softset.score([row["candidate"] for row in rows], [row["reference"] for row in rows], **options)
-    return {row["id"]: score_row for row, score_row in zip(rows, scores, strict=True)}
+    return {row["id"]: score_row for row, score_row in zip(rows, scores.rows(), strict=True)}
 
 
 def check(folder: Path, rows: list[dict], **options: object) -> None:
@@ -196,17 +196,6 @@ def test_bad_rows_get_a_problem_and_do_not_stop_the_job(two_processes, tmp_path:
     assert all(
         rows_by_id[name]["score"] == pytest.approx(score_row.score, abs=1e-6) for name, score_row in scores.items()
     )
-
-
-def test_ray_datasets(two_processes) -> None:
-    rows = pairs(300)
-    rows[9]["reference"] = None
-    dataset = two_processes.data.from_items(rows)
-    rows_by_id = {row["id"]: row for row in score(dataset, model="words").take_all()}
-    good = [row for row in rows if row["reference"]]
-    for name, score_row in expected(good, model="words").items():
-        assert rows_by_id[name]["score"] == pytest.approx(score_row.score, abs=1e-6)
-    assert rows_by_id["0-9"]["problem"] == "the reference is missing, not a text" and len(rows_by_id) == 300
 
 
 def test_a_worker_that_is_killed_is_replaced(two_processes, tmp_path: Path) -> None:

@@ -8,13 +8,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import softset
-from softset import WordVectors
 from softset.collections.collection import Collection, open_collection
+from softset.collections.items import Item
 from softset.errors import FileError, InputError, UnknownWordError
-from softset.jobs import search as jobs_search
 from softset.jobs.embedding import build_collection, embed_files
 from softset.jobs.search import ParquetCollection
-from softset.search import source as searching
+from softset.query import background
 from tests.jobs.conftest import QUIET, read, write
 
 pytestmark = QUIET
@@ -38,17 +37,18 @@ def folder(tmp_path_factory) -> Path:
     return shards
 
 
-@pytest.mark.parametrize("logic", ["logistic", "lattice", "graded", "product"])
-def test_parquet_files_give_the_same_results_as_one_process(two_processes, folder: Path, logic: str) -> None:
-    words = WordVectors.of(NAMES, VECTORS)
+@pytest.mark.parametrize("logic", ["logistic", "lattice", "graded"])
+def test_parquet_files_give_the_same_results_as_a_folder(
+    two_processes, folder: Path, tmp_path: Path, logic: str
+) -> None:
+    local = Collection.create(tmp_path / "c", [Item(name) for name in NAMES], vectors=VECTORS)
     shards = ParquetCollection(two_processes, str(folder / "*.parquet"))
     options = {
         "logic": logic,
         "explain": True,
-        "preprocessing": "none",
         **({"alpha": 0.9} if logic == "lattice" else {}),
     }
-    expected = words.find_many(QUERIES, 15, **options)
+    expected = local.find_many(QUERIES, 15, **options)
     for expected_result, result in zip(expected, shards.find_many(QUERIES, 15, **options), strict=True):
         assert [hit.id for hit in result] == [hit.id for hit in expected_result]
         assert [hit.membership for hit in result] == pytest.approx(
@@ -58,18 +58,30 @@ def test_parquet_files_give_the_same_results_as_one_process(two_processes, folde
         assert result[0].leaves[0].membership == pytest.approx(expected_result[0].leaves[0].membership, abs=1e-6)
 
 
-def test_thresholds_of_many_items_are_estimated_from_a_sample(two_processes, folder: Path, monkeypatch) -> None:
-    for module in (searching, jobs_search):
-        monkeypatch.setattr(module, "MAX_UNSAMPLED", 500)
-    for module in (searching, jobs_search):
-        monkeypatch.setattr(module, "SAMPLE_SIZE", 640)
-    words, shards = WordVectors.of(NAMES, VECTORS), ParquetCollection(two_processes, str(folder / "*.parquet"))
-    expected = words.find(QUERIES[0], 10, preprocessing="none")
-    result = shards.find(QUERIES[0], 10)
-    assert [hit.id for hit in result] == [hit.id for hit in expected]
-    assert [hit.membership for hit in result] == pytest.approx([hit.membership for hit in expected], abs=1e-6)
-    with pytest.raises(InputError, match="do not fit"):
+def test_the_background_is_that_of_a_folder(two_processes, folder: Path, tmp_path: Path, monkeypatch) -> None:
+    shards = ParquetCollection(two_processes, str(folder / "*.parquet"))
+    local = Collection.create(tmp_path / "c", [Item(name) for name in NAMES], vectors=VECTORS)
+    assert np.array_equal(shards.background.units, local.background.units)
+    assert len(shards.background.units) == N - 1 and not shards.background.note
+    monkeypatch.setattr(background, "SIZE", 1_500)
+    sampled = ParquetCollection(two_processes, str(folder / "*.parquet"))
+    assert np.array_equal(sampled.background.units, local.background.units[:1_500])
+    with pytest.raises(InputError, match="items 0 to 1 cannot be listed"):
         shards.rows(0, 1)
+
+
+def test_few_items_are_measured_against_sentences(two_processes, tmp_path: Path) -> None:
+    encoder = softset.load_encoder("words")
+    texts = ["red wine", "a calm sea", "a garden", "a stormy sea"]
+    rows = [{"id": str(row), "vector": vector.tolist()} for row, vector in enumerate(encoder.embed(texts))]
+    write(tmp_path / "v.parquet", rows)
+    result = ParquetCollection(two_processes, str(tmp_path / "v.parquet"), embed=encoder.embed).find("ocean", 4)
+    local = Collection.create(tmp_path / "c", [Item(str(row), text) for row, text in enumerate(texts)], encoder=encoder)
+    expected = local.find("ocean", 4)
+    assert result.notes == expected.notes and "general English sentences" in result.notes[0]
+    assert [hit.membership for hit in result] == pytest.approx([hit.membership for hit in expected], abs=1e-6)
+    without = ParquetCollection(two_processes, str(tmp_path / "v.parquet")).find("1", 4)
+    assert "no encoder" in without.notes[0]
 
 
 def test_errors_of_a_search_over_parquet_files(two_processes, folder: Path, tmp_path: Path) -> None:
@@ -110,13 +122,12 @@ def test_texts_to_vectors_to_a_collection(two_processes, tmp_path: Path) -> None
     names = [f"t{row}" for row in range(180) if row != 4]
     assert np.allclose([result[name]["vector"] for name in names], expected, atol=1e-6)
     collection = build_collection(tmp_path / "vectors", tmp_path / "c", model="words")
-    assert collection.size == 179
+    assert len(collection) == 179
     query = "{sea, ship} - war"
     alone = Collection.create(
         tmp_path / "d",
-        [softset.collections.items.Item(name, texts[int(name[1:])]) for name in names],
-        embed=encoder.embed,
-        encoder=collection.encoder,
+        [Item(name, texts[int(name[1:])]) for name in names],
+        encoder="words",
     )
     by_ray = open_collection(tmp_path / "c").find(query, 20)
     by_one = alone.find(query, 20)
@@ -125,7 +136,7 @@ def test_texts_to_vectors_to_a_collection(two_processes, tmp_path: Path) -> None
     # What was written can be searched where it is, though a row has no vector; and replaced, if that is asked for.
     with pytest.raises(InputError, match="exists already: choose another folder, or replace it"):
         build_collection(tmp_path / "vectors", tmp_path / "c", model="words")
-    assert build_collection(tmp_path / "vectors", tmp_path / "c", model="words", replace=True).size == 179
+    assert len(build_collection(tmp_path / "vectors", tmp_path / "c", model="words", replace=True)) == 179
     pattern = str(tmp_path / "vectors" / "*.parquet")
     shards = ParquetCollection(two_processes, pattern, embed=encoder.embed, encoder="words")
     in_place = shards.find(query, 20)

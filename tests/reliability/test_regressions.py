@@ -15,11 +15,12 @@ from softset.collections.items import Item, read_items
 from softset.errors import FileError
 from softset.evaluation.data import DataFolder
 from softset.io.arrays import read_array, write_tensors
-from softset.query.named_sets import read_sets
-from softset.query.thresholds import kth_largest
+from softset.query.background import kth_largest
+from softset.query.named_sets import Sets
 from softset.similarity.kernels import gram
 from softset.similarity.metrics import bertscore
 from softset.vectors.formats import read_vectors
+from softset.vectors.storage import write_vectors
 
 ROWS = np.random.default_rng(0).standard_normal((40, 6)).astype("f4")
 NAMES = [f"w{row}" for row in range(40)]
@@ -76,6 +77,18 @@ def test_integer_norms_are_refused(store: Path) -> None:
         load_words(store)
 
 
+@pytest.mark.parametrize("name", ["norms.npy", "whitened.npy"])
+def test_a_norm_that_is_nearly_zero_does_not_disturb_a_search(tmp_path: Path, name: str) -> None:
+    write_vectors(tmp_path, [(NAMES, ROWS[:, :2])], {"name": "a"}, whiten=True)
+    content = (tmp_path / name).read_bytes()
+    (tmp_path / name).write_bytes(content[:128] + np.array([1e-40], "<f4").tobytes() + content[132:])
+    words = load_words(tmp_path)
+    for logic in ("graded", "lattice", "logistic"):
+        hits = words.find("w5", 40, logic=logic)
+        assert {hit.id for hit in hits} >= set(NAMES) - {"w0", "w5"} and all(0 <= hit.membership <= 1 for hit in hits)
+    assert len(words.most_similar("w5", topn=39)) == 39
+
+
 def test_words_that_are_not_utf8_are_refused(store: Path) -> None:
     replace_bytes(store / "words.bin", b"w1", b"\xff1")
     with pytest.raises(FileError, match="a stored word is not valid UTF-8"):
@@ -86,9 +99,11 @@ def test_nan_vectors_give_no_nan_memberships(store: Path) -> None:
     content = (store / "vectors.npy").read_bytes()
     (store / "vectors.npy").write_bytes(content[:128] + np.full(6, np.nan, "<f4").tobytes() + content[152:])
     words = load_words(store)
-    for logic in ("product", "lattice", "logistic"):
+    for logic in ("graded", "lattice"):
         result = words.find("w5", 40, logic=logic)
         assert all(np.isfinite(hit.membership) for hit in result) and "w0" not in {hit.id for hit in result}
+    with pytest.raises(FileError, match="a number that is not finite: its file was changed"):
+        words.find("w5", logic="logistic")  # the vector is part of the background
     with pytest.raises(FileError, match="a number that is not finite"):
         kth_largest(np.full(64, np.nan), 3)
 
@@ -104,7 +119,7 @@ def test_a_missing_segment_is_reported(books: Path) -> None:
     manifest = json.loads((books / "manifest.json").read_text())
     manifest["segments"] = {"segment-nothing": []}
     (books / "manifest.json").write_text(json.dumps(manifest))
-    with pytest.raises(FileError, match="lacks a segment that its manifest names: index the items again"):
+    with pytest.raises(FileError, match="lacks a file that its manifest names: index the items again"):
         Collection.open(books)
 
 
@@ -197,4 +212,4 @@ def test_error_messages_are_short(tmp_path: Path) -> None:
 def test_deeply_nested_named_sets_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text('{"a": ' + "[" * 100_000)
     with pytest.raises(FileError, match="cannot be read as JSON"):
-        read_sets(tmp_path / "a.json")
+        Sets.load(tmp_path / "a.json")

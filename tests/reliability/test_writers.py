@@ -20,7 +20,7 @@ WRITES = {
     "copyfile", "copytree", "link_to", "locked", "makedirs", "mkdir", "mkdtemp", "mkstemp", "NamedTemporaryFile",
     "new_folder", "new_part", "open_locked", "rename", "renamed", "rmdir", "rmtree", "symlink_to", "TemporaryDirectory",
     "tofile", "touch", "truncate", "unlink", "write_atomically", "write_bytes", "write_table", "write_tensors",
-    "write_text",
+    "write_text", "_changed",  # the lock of a collection
 }  # fmt: skip
 METHODS = {("np", "save"), ("np", "savez"), ("np", "savetxt"), ("sqlite3", "connect"), ("os", "open"), ("os", "remove")}
 

@@ -1,18 +1,21 @@
 """The exact engine returns what a brute-force search in float64 returns, on data made to mislead it."""
 
+from functools import reduce
+from typing import Any
+
 import numpy as np
 import pytest
 
 from softset import WordVectors
 from softset.collections.collection import Collection
 from softset.collections.items import Item
-from softset.query.thresholds import Centroid
+from softset.query.background import Centroid, Scale
+from softset.query.logic import Logic
 from softset.search import exact
 from softset.search.source import rounding_errors
+from tests.query.reference import Reference, to_text
 
 N, D = 3_000, 16
-QUERIES = ["{w1, w2}", "w1 & w2", "w1 | w30", "w5 - w6", "{w1, w2, w3} - {w4, w5} | ~w6 & w7", "~w7", "~(w1 - ~w2)"]
-LOGICS = ["logistic", "product", "minmax", "lattice", "graded"]
 
 
 def random_rows() -> np.ndarray:
@@ -26,12 +29,12 @@ def tied() -> np.ndarray:
 
 
 def saturated() -> np.ndarray:
-    """Nearly the same direction: memberships are equal to many digits, and float32 cannot order them."""
+    """Nearly the same direction: scores are equal to many digits, and float32 cannot order them."""
     return np.eye(D)[0] + 1e-5 * random_rows()
 
 
 def opposite() -> np.ndarray:
-    """Most cosines are negative, and count as 0."""
+    """Most cosines are negative."""
     rows = random_rows() * 0.1 - np.eye(D)[0]
     rows[:60] *= -1
     return rows
@@ -48,33 +51,51 @@ def with_zeros() -> np.ndarray:
 DATA = {rows.__name__: rows for rows in (random_rows, tied, saturated, opposite, with_zeros)}
 
 
-def brute_force(words: WordVectors, query: str, top: int, **options) -> list[str]:
-    """Return the best words by their memberships in float64, ties in the order of the words."""
-    plan = words.plan(query, **options)
+# The expressions of tests.query.reference, and whether they are negated.
+TREES: dict[str, tuple[Any, bool]] = {
+    "{w1, w2}": ((1, 2), False),
+    "w1 & w2": (("&", 1, 2), False),
+    "w1 | w30": (("|", 1, 30), False),
+    "w5 - w6": (("-", 5, 6, 0.5), False),
+    "{w1, w2} -- {w5, w6}": (("-", (1, 2), (5, 6), 1), False),
+    "{w1, w2, w3} - {w4, w5} | ~w6 & w7": (("|", ("-", (1, 2, 3), (4, 5), 0.5), ("-", 7, 6, 0.5)), False),
+    "w1 -^0.2 (w2 - {w3, w4}) & {w5, w6}": (("&", ("-", 1, ("-", 2, (3, 4), 0.5), 0.2), (5, 6)), False),
+    "{w1, w2} - (w3 & {w4, w5} | w6) - w7": (("-", ("-", (1, 2), ("|", ("&", 3, (4, 5)), 6), 0.5), 7, 0.5), False),
+    "~w7": (7, True),
+    "~(w1 - ~w2)": (("&", 1, 2), True),
+}
+QUERIES = list(TREES)
+
+
+def best(scores: np.ndarray, examples: set[int], top: int) -> list[str]:
+    """Return the best words, ties in their order."""
+    order = [i for i in np.argsort(-scores.round(12), kind="stable").tolist() if i not in examples]
+    return [f"w{i}" for i in order[:top] if scores[i] > -np.inf]
+
+
+def brute_force(words: WordVectors, query: str, top: int, logic: str, reference: Reference) -> list[str]:
+    """Return the best words by their scores in float64."""
+    plan = words.plan(query, logic=logic, preprocessing="none")
+    if logic == "logistic":
+        tree, negated = TREES[query]
+        return best(reference.scores(tree, negated=negated), set(plan.example_indices), top)
     rows = words.take(np.arange(len(words))).astype(np.float64)
-    if options["preprocessing"] == "none":
-        memberships = [np.asarray(leaf.membership(rows)) for leaf in plan.sets]
-    else:  # `take` returns whitened words in float32
-        source = words.preprocessed(options["preprocessing"], plan.logic)
-        cosines = source.cosines(np.array([leaf.direction for leaf in plan.sets]), np.arange(len(words)))
-        memberships = [leaf.probability(row) for leaf, row in zip(plan.sets, cosines, strict=True)]
-    scores = np.where(rows.any(axis=1), plan.score(memberships), 0.0)
-    scores[list(plan.example_indices)] = 0.0
-    order = np.argsort(-scores.round(12), kind="stable")[:top]
-    return [f"w{i}" for i in order if scores[i] > 0]
+    scores = np.asarray(plan.sets[0].membership(rows))
+    return best(np.where(rows.any(axis=1) & (scores > 0), scores, -np.inf), set(plan.example_indices), top)
 
 
 @pytest.mark.parametrize("small_blocks", [False, True])
 @pytest.mark.parametrize("data", DATA)
-@pytest.mark.parametrize("logic", LOGICS)
+@pytest.mark.parametrize("logic", Logic.NAMES)
 def test_it_equals_brute_force(logic: str, data: str, small_blocks: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if small_blocks:
         for name, value in (("BLOCK_BYTES", 2**14), ("ITEMS_PER_BLOCK", 100), ("MAX_CANDIDATES", 50)):
             monkeypatch.setattr(exact, name, value)
     words = WordVectors.of([f"w{i}" for i in range(N)], DATA[data]())
-    options = {"logic": logic, "preprocessing": "none"}
+    reference = Reference(words.matrix)
+    options: Any = {"logic": logic, "preprocessing": "none"}
     queries = [query for query in QUERIES if logic != "lattice" or "&" not in query]  # random sets share no directions
-    expected = {query: brute_force(words, query, 10, **options) for query in queries}
+    expected = {query: brute_force(words, query, 10, logic, reference) for query in queries}
     many = queries * 8  # so many directions are scanned in threads
     for query, result in zip(many, words.find_many(many, 10, **options), strict=True):
         assert [hit.id for hit in result] == expected[query], query
@@ -85,9 +106,28 @@ def test_it_equals_brute_force(logic: str, data: str, small_blocks: bool, monkey
 @pytest.mark.parametrize("data", ["random_rows", "tied", "saturated"])
 def test_whitened_words_equal_brute_force(data: str) -> None:
     words = WordVectors.of([f"w{i}" for i in range(N)], DATA[data]())
+    source = words.preprocess("whiten(0.2)")
     for query in QUERIES:
-        expected = brute_force(words, query, 10, logic="logistic", preprocessing="whiten(0.2)")
-        assert [hit.id for hit in words.find(query, 10, preprocessing="whiten(0.2)")] == expected, query
+        plan = words.plan(query, preprocessing="whiten(0.2)")
+        cosines = source.cosines(np.array([leaf.direction for leaf in plan.sets]), np.arange(N))
+        scores = plan.score([leaf.log_odds(row) for leaf, row in zip(plan.sets, cosines, strict=True)])
+        found = words.find(query, 10, preprocessing="whiten(0.2)")
+        assert [hit.id for hit in found] == best(scores, set(plan.example_indices), 10), query
+
+
+def test_a_union_of_100_sets_and_100_examples_equal_brute_force() -> None:
+    rows = np.random.default_rng(8).standard_normal((N, 2))  # few dimensions: the errors of products are smallest
+    words = WordVectors.of([f"w{i}" for i in range(N)], rows)
+    reference = Reference(words.matrix)
+    many = tuple(range(100))
+    trees: list[Any] = [("-", many, tuple(range(100, 200)), strict) for strict in (0, 0.5, 1)]
+    trees += [reduce(lambda left, right: (operator, left, right), range(100)) for operator in "|&"]
+    trees.append(reduce(lambda left, right: ("-", left, right, 0.5), range(1, 40), many[40:]))
+    trees.append(reduce(lambda left, right: ("-", right, left, 0.9), range(1, 40), many[40:]))
+    for tree in trees:
+        examples = set(words.plan(to_text(tree), preprocessing="none").example_indices)
+        found = words.find(to_text(tree), 50, preprocessing="none")
+        assert [hit.id for hit in found] == best(reference.scores(tree), examples, 50)
 
 
 @pytest.mark.parametrize("preprocessing", ["none", "whiten"])
@@ -107,29 +147,59 @@ def test_rounding_errors_grow_with_dimensions_and_lengths() -> None:
     assert rounding_errors(3 * np.eye(50)) == pytest.approx(3 * 58 * 2.0**-23)
 
 
-def test_slope_of_a_centroid_is_its_largest_derivative() -> None:
-    leaf = Centroid(np.eye(3)[0], threshold=0.3)
-    cosines = np.linspace(0, 1, 10_001)
-    slopes = np.diff(leaf.probability(cosines)) / np.diff(cosines)
-    assert leaf.max_slope == pytest.approx(slopes.max(), rel=1e-3)
+def test_slope_of_a_centroid_is_its_derivative() -> None:
+    leaf = Centroid(np.eye(3)[0], Scale(0.1, 0.5))
+    assert leaf.max_slope == pytest.approx(np.diff(leaf.log_odds(np.array([0.2, 0.3])))[0] / 0.1) == 5
 
 
-def test_error_of_a_score_bounds_what_errors_of_memberships_do() -> None:
+@pytest.mark.parametrize("step", [1e-4, 1e-2])
+@pytest.mark.parametrize("query", QUERIES[1:])
+def test_error_of_a_score_bounds_what_errors_of_log_odds_do(query: str, step: float) -> None:
     rng = np.random.default_rng(2)
     words = WordVectors.of([f"w{i}" for i in range(N)], random_rows())
-    for logic in ("logistic", "product", "minmax"):
-        for query in QUERIES[1:]:
-            plan = words.plan(query, logic=logic, preprocessing="none")
-            m = rng.random((len(plan.sets), 5_000)) ** 0.05  # mostly near 1
-            moved = np.clip(m + rng.choice([-1e-4, 1e-4], m.shape), 0, 1)
-            change = np.abs(np.asarray(plan.score(list(m))) - np.asarray(plan.score(list(moved)))).max()
-            assert change <= plan.score_error([1e-4] * len(plan.sets)) + 1e-12
+    plan = words.plan(query, preprocessing="none")
+    odds = rng.choice([rng.uniform(-6, 18, (len(plan.sets), 200_000)), rng.uniform(-4, 0, (len(plan.sets), 200_000))])
+    errors = step * rng.random(len(plan.sets))
+    moved = odds + rng.choice([-1, 1], odds.shape) * errors[:, None]
+    change = np.abs(plan.score(list(odds)) - plan.score(list(moved))).max()
+    bound = plan.score_error(errors.tolist())
+    assert change <= bound + 1e-12 and (change > bound / 100 or "-" in query)
 
 
 def test_error_of_a_score_is_not_larger_than_needed() -> None:
     words = WordVectors.of([f"w{i}" for i in range(N)], random_rows())
-    errors = {logic: words.plan("w1 - w2", logic=logic).score_error([1e-4, 1e-4]) for logic in ("logistic", "product")}
-    assert errors == pytest.approx({"logistic": 2e-4, "product": 1e-4 + np.sqrt(2e-4)})
+    assert words.plan("w1 & ~~w2 | w3").score_error([1e-4, 2e-4, 4e-4]) == pytest.approx(7e-4)
+    plan = words.plan("{w1, w2} - w3")
+    (exclusion,) = plan.combination.exclusions.values()
+    (border,) = exclusion.borders.values()
+    assert plan.score_error([1e-4, 1e-3]) == pytest.approx(1e-4 + 0.25 * border.max_slopes[0] * 1e-3)
+    assert border.max_slopes[0] < 6
+
+
+@pytest.mark.parametrize("data", ["random_rows", "tied", "saturated", "opposite"])
+@pytest.mark.parametrize("d", [2, D, 300])
+def test_scores_of_blocks_are_within_their_bounds(data: str, d: int) -> None:
+    rows = DATA[data]()
+    rows = np.hstack([rows] * (d // D) + [rows[:, : d % D]])
+    words = WordVectors.of([f"w{i}" for i in range(N)], rows)
+    queries = [*QUERIES, " & ".join(f"w{i}" for i in range(1, 101)), " | ".join(f"{{w{i}, w9}}" for i in range(10, 90))]
+    plans = [words.plan(query, preprocessing="none") for query in queries]
+    scores, errors = exact._BlockScorer(words, plans, [frozenset()] * len(plans))(0, N)
+    for plan, row, error in zip(plans, scores, errors, strict=True):
+        expected = exact._exact_scores(words, plan, np.arange(N))
+        difference = np.abs(row.astype(np.float64) - expected).max()
+        assert difference <= error, plan.query
+        assert data != "random_rows" or error < 1e4 * difference, plan.query
+
+
+@pytest.mark.parametrize("logic", ["lattice", "graded"])
+def test_error_of_a_membership_adds_rounding_for_each_direction(logic: str) -> None:
+    words = WordVectors.of([f"w{i}" for i in range(N)], random_rows())
+    (members,) = words.plan("{w1, w2, w3}", logic=logic, preprocessing="none").sets
+    coordinates, errors = words.projector(members.factor())(0, N)
+    values, bound = exact._values(members, coordinates, errors)
+    assert bound == pytest.approx(np.linalg.norm(errors) + 3 * exact.ROUNDING)
+    assert np.abs(values - members.membership(words.matrix)).max() <= bound
 
 
 def test_hidden_items_of_every_block_are_left_out(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,6 +210,14 @@ def test_hidden_items_of_every_block_are_left_out(tmp_path, monkeypatch: pytest.
     collection = collection.delete(first[::2])
     found = [hit.id for hit in collection.find("{w1, w2}", 15, logic="graded")]
     assert not set(found) & set(first[::2]) and len(found) == 15
+
+
+@pytest.mark.parametrize("logic", Logic.NAMES)
+def test_examples_of_every_block_are_left_out(logic: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exact, "BLOCK_BYTES", 2**14)
+    words = WordVectors.of([f"w{i}" for i in range(N)], random_rows())
+    found = [hit.id for hit in words.find("{w5, w1500, w2999}", 20, logic=logic, preprocessing="none")]
+    assert not set(found) & {"w5", "w1500", "w2999"} and len(found) == 20
 
 
 def test_vectors_that_are_not_numbers_do_not_hide_others() -> None:

@@ -11,7 +11,7 @@ from softset import WordVectors
 from softset.collections.collection import Collection
 from softset.collections.items import Item
 from softset.errors import FileError, InputError
-from softset.query.thresholds import kth_largest
+from softset.query.background import kth_largest
 from softset.search import exact
 
 RANDOM = np.random.default_rng(11)

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -61,16 +61,20 @@ def command(capsys):
 class ServerProcess:
     """A server in its own process."""
 
-    def __init__(self, *arguments: str, **environment: str) -> None:
+    def __init__(self, *arguments: str, port: int = 0, **environment: str) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "softset", "serve", "--port", "0", *arguments],
+            [sys.executable, "-m", "softset", "serve", "--port", str(port), *arguments],
             stderr=subprocess.PIPE,
             text=True,
             env={**os.environ, **environment},
         )
         first_line = self.process.stderr.readline()
         match = re.search(r"page at (http://\S+?)/,", first_line)
-        assert match, first_line + self.process.stderr.read()
+        if match is None:
+            with suppress(subprocess.TimeoutExpired):
+                first_line += self.process.communicate(timeout=5)[1]
+            self.__exit__()  # or a later test fails because of an open pipe
+            pytest.fail(first_line)
         self.url = match[1]
 
     def stop(self, number: int = signal.SIGTERM) -> str:
@@ -82,8 +86,7 @@ class ServerProcess:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self.process.poll() is None:
-            self.process.kill()
+        self.process.kill()  # unless it has ended
         self.process.communicate()
 
 

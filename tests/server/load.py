@@ -68,7 +68,7 @@ def generate_requests(rng: random.Random) -> Iterator[tuple[str, str, str, objec
         text, other = " ".join(rng.choices(WORDS, k=8)), " ".join(rng.choices(WORDS, k=12))
         kind = number % 10
         if kind < 5:
-            logic = rng.choice(["logistic", "logistic", "lattice", "product"])
+            logic = rng.choice(["logistic", "logistic", "lattice", "graded"])
             yield "find", "POST", "/v1/find", {"query": query, "logic": logic, "skip_unknown": True}
         elif kind < 8:
             yield "score", "POST", "/v1/score", {"candidates": [text], "references": [other]}

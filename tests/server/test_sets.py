@@ -9,7 +9,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from softset.collections.collection import Collection
-from softset.collections.id_collection import text_encoder
+from softset.collections.embedder import Embedder, text_encoder
 from softset.collections.items import Item
 from softset.query.logic import Logic
 from softset.server import Settings
@@ -26,8 +26,10 @@ QUERY = "{red, blue, green} & {apple, peach, banana}"
         ({"top": 3, "min_score": 0.55}, ("--top", "3", "--min-score", "0.55")),
         ({"logic": "lattice", "alpha": 0.6}, ("--logic", "lattice", "--alpha", "0.6")),
         ({"logic": "graded", "aperture": "inf"}, ("--logic", "graded", "--aperture", "inf")),
-        ({"logic": "product", "aperture": 3}, ("--logic", "product", "--aperture", "3")),
+        ({"logic": "graded", "aperture": 3}, ("--logic", "graded", "--aperture", "3")),
+        ({"top": 3, "offset": 4, "distinct": 0.6}, ("--top", "3", "--offset", "4", "--distinct", "0.6")),
         ({"explain": True, "include_examples": True}, ("--explain", "--include-examples")),
+        ({"variants": True}, ("--variants",)),
         ({"preprocessing": "none", "restrict_vocab": 5000}, ("--preprocessing", "none", "--restrict-vocab", "5000")),
         ({"vectors": "glove-840b-300d"}, ("--vectors", "glove-840b-300d")),
     ],
@@ -36,6 +38,16 @@ def test_find_equals_the_command_line(client: TestClient, command, body: dict, f
     response = client.post("/v1/find", json={"query": QUERY, **body})
     assert response.status_code == 200 and response.headers["content-type"] == "application/json"
     assert response.json() == command("find", QUERY, "--json", *flags)[1]
+
+
+@pytest.mark.parametrize(("field", "flag"), [("excluded", "--excluded"), ("explain", "--explain")])
+def test_what_but_not_removes_equals_the_command_line(client: TestClient, command, field: str, flag: str) -> None:
+    query = "{dog, cat} -- wolf"
+    found = client.post("/v1/find", json={"query": query, field: True}).json()
+    assert found == command("find", query, "--json", flag)[1]
+    assert all("without_exclusions" in hit for hit in found["results"])
+    response = client.post("/v1/find", json={"query": "dog", "excluded": True})
+    assert response.status_code == 422 and "has no BUT NOT" in response.text
 
 
 def test_each_query_of_a_list_has_its_own_result_or_error(client: TestClient, command) -> None:
@@ -103,7 +115,7 @@ def books(tmp_path_factory) -> Path:
     encode, name = text_encoder("words")
     folder = tmp_path_factory.mktemp("books") / "books.softset"
     items = [Item(f"b{number}", text, {"n": number}) for number, text in enumerate(texts)]
-    Collection.create(folder, items, embed=encode, encoder=name)
+    Collection.create(folder, items, encoder=Embedder(name, encode))
     return folder
 
 
@@ -116,12 +128,25 @@ def test_a_collection_is_found_by_its_name(home, books: Path, command) -> None:
         assert response.status_code == 422
 
 
+def test_a_filter_is_that_of_the_command_line(home, books: Path, command) -> None:
+    with client_for(Settings(collections={"library": books})) as client:
+        body = {"query": "{sea, ship}", "collection": "library", "filter": "n >= 1 and not n == 2"}
+        response = client.post("/v1/find", json=body)
+        arguments = ("find", "--collection", str(books), "{sea, ship}", "--filter", body["filter"], "--json")
+        assert response.json() == command(*arguments)[1]
+        assert {hit["id"] for hit in response.json()["results"]} == {"b1", "b3"}
+        response = client.post("/v1/find", json={**body, "filter": "m > 1"})
+        assert response.status_code == 422 and "there is no field 'm'" in response.json()["detail"]
+        response = client.post("/v1/find", json={"query": "sea", "filter": "n > 1"})
+        assert response.status_code == 422 and "needs items with metadata" in response.json()["detail"]
+
+
 def test_items_added_later_are_found(home, books: Path, tmp_path: Path) -> None:
     shutil.copytree(books, tmp_path / "copy")
     with client_for(Settings(collections={"c": tmp_path / "copy"})) as client:
         body = {"query": "{sea}", "collection": "c", "top": 10}
         assert len(client.post("/v1/find", json=body).json()["results"]) == 4
-        Collection.open(tmp_path / "copy", embed=text_encoder("words")[0]).add([Item("new", "the open sea")])
+        Collection.open(tmp_path / "copy", encoder="words").add([Item("new", "the open sea")])
         results = client.post("/v1/find", json=body).json()["results"]
         assert len(results) == 5 and "new" in [hit["id"] for hit in results[:2]]
 

@@ -58,7 +58,8 @@ def test_wrong_flags_get_a_one_line_error(
         ("good", KEY.encode()),
     ):
         (tmp_path / f"{name}.txt").write_bytes(content)
-    code, _, output = command("serve", "--port", "0", *flags)
+    port = () if "--port" in flags else ("--port", "0")
+    code, _, output = command("serve", *port, *flags)
     assert code == 2 and message in output and output.count("\n") == 1, output
 
 

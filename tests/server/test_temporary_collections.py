@@ -137,7 +137,7 @@ def test_texts_that_could_not_be_added_do_not_count(uploads: TemporaryCollection
         for _ in range(5):
             with pytest.raises(ZeroDivisionError):
                 uploads.add(name, ["y" * 30])
-    assert uploads.add(name, ["y" * 30]).size == 2
+    assert len(uploads.add(name, ["y" * 30])) == 2
 
 
 def test_items_are_not_added_to_a_collection_that_is_deleted_meanwhile(uploads: TemporaryCollections) -> None:
@@ -157,7 +157,7 @@ def test_items_are_not_added_to_a_collection_that_is_deleted_meanwhile(uploads: 
 def test_a_search_that_runs_while_items_are_added_sees_the_previous_items(uploads: TemporaryCollections) -> None:
     name, before = uploads.create(["a storm"], LimitedEncoder(load_encoder("words"), ServerLimits()), "words")
     after = uploads.add(name, ["at sea"])
-    assert (before.size, after.size) == (1, 2) and len(before.norms) == 1
+    assert (len(before), len(after)) == (1, 2) and len(before.norms) == 1
 
 
 LIVE = """

@@ -63,7 +63,7 @@ def test_the_server_restarts_after_a_kill(home) -> None:
         with pytest.raises((OSError, http.client.HTTPException)):
             send(process.url, "/v1/find", FIND)
         connection.close()
-    with ServerProcess("--port", str(port)) as restarted:
+    with ServerProcess(port=port) as restarted:
         assert send(restarted.url, "/v1/find", FIND)[0] == 200
         assert not any(path.exists() for path in created)
 

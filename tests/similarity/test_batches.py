@@ -65,7 +65,7 @@ def test_scores_of_words_do_not_depend_on_the_batch() -> None:
 
 def test_stream_equals_score() -> None:
     scorer = Scorer(ToyEncoder(), metric="subspace(weights=l2)")
-    expected = list(scorer.score(LEFT, RIGHT))
+    expected = list(scorer.score(LEFT, RIGHT).rows())
     for block in (1, 2, 6, 100):
         result = list(scorer.stream(zip(LEFT, RIGHT, strict=True), block=block))
         for a, b in zip(result, expected, strict=True):

@@ -27,7 +27,7 @@ VALUES: dict[str, Any] = {
     "Calibration": Calibration.fit(LEFT, model=KnownEncoder()),
     "Subspace": ~Subspace.span(np.eye(4)[:2]),
     "GradedSubspace": GradedSubspace.of(np.eye(4)[:2], floor=0.25),
-    "Scorer": SCORER,
+    "Scorer": Scorer(KnownEncoder(), metric="subspace"),  # a loaded encoder is not part of a pickle
     "BERTScorer": BERTScorer("words", lang="en"),
     "BERTScore": BERTScore("words"),
     **{name: metric(name) for name in EVERY},

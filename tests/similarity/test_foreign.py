@@ -5,10 +5,10 @@ import pytest
 from scipy.spatial import distance as spatial_distance
 
 from softset import Idf, Scorer, load_encoder, load_words, metric
-from softset.similarity.metrics import prior_work
+from softset.similarity.metrics import transport
 from softset.similarity.metrics.bertscore import BertScore, SubspaceBertScore
 from softset.similarity.metrics.pairs import Pairs
-from softset.similarity.metrics.prior_work import Wmd, Wrd
+from softset.similarity.metrics.transport import Wmd, Wrd
 from tests.similarity.cases import ToyEncoder, rows_of, separate, sets_of
 
 rng = np.random.default_rng(9)
@@ -32,8 +32,8 @@ def test_distances_of_nearly_equal_rows() -> None:
     A = np.array([[1e6, 0.0], [3.0, 4.0]])
     B = np.array([[1e6 + 1e-7, 0.0], [3.0, 4.0], [3.0, 4.0 + 1e-9], [-3.0, 4.0]])
     expected = spatial_distance.cdist(A, B)
-    assert prior_work._distances(A, B) == pytest.approx(expected, rel=1e-9)
-    assert prior_work._distances(A, B)[1, 1] == 0
+    assert transport._distances(A, B) == pytest.approx(expected, rel=1e-9)
+    assert transport._distances(A, B)[1, 1] == 0
 
 
 def test_wrd_matches_pot() -> None:

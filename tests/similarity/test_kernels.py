@@ -173,8 +173,10 @@ def test_one_singular_matrix_does_not_affect_its_stack() -> None:
 def test_empty_sides() -> None:
     A, none = np.eye(3)[:2], np.zeros((0, 3))
     units = np.vstack([A, A, A, A])
-    result = memberships(PairRows.consecutive(units, ends(A, none, none, A, A, A)), cut=1e-7)
+    tally: Counter[str] = Counter()
+    result = memberships(PairRows.consecutive(units, ends(A, none, none, A, A, A)), cut=1e-7, tally=tally)
     assert result.tolist() == [0, 0, 0, 0, 1, 1, 1, 1]
+    assert tally.total() == 1  # a pair with an empty side takes no path
     assert memberships(PairRows.consecutive(np.zeros((0, 3)), np.array([0, 0, 0])), cut=1e-7).shape == (0,)
 
 
@@ -266,6 +268,15 @@ def test_bases_are_orthonormal_and_span_the_set(pair: Pair) -> None:
         assert F.shape == S.shape
         assert np.abs(F @ F.T - np.eye(len(F))).max() < 1e-9
         assert np.abs(F.T @ F - S.T @ S).max() < 1e-5
+
+
+@pytest.mark.parametrize("layout", ["float16", "columns"])
+def test_rows_in_other_layouts_give_the_memberships_of_float32_rows(layout: str) -> None:
+    rows = np.random.default_rng(0).standard_normal((9, 24)).astype(np.float16).astype(np.float32)
+    given, offsets = rows.astype(np.float16) if layout == "float16" else np.asfortranarray(rows), np.array([0, 4, 9])
+    norms = np.linalg.norm(rows, axis=1)
+    expected = memberships(PairRows.consecutive(rows, offsets, norms), cut=1e-5)
+    assert memberships(PairRows.consecutive(given, offsets, norms), cut=1e-5) == pytest.approx(expected, abs=1e-5)
 
 
 def test_zero_vectors_are_ignored() -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from softset import GradedSubspace, Idf, metric
 from softset.errors import InputError
-from softset.similarity.metrics import METRICS, PRF, prior_work
+from softset.similarity.metrics import METRICS, PRF, transport
 from softset.similarity.metrics.bertscore import BertScore, SubspaceBertScore
 from softset.similarity.metrics.pairs import Pairs
 from tests.similarity import literal
@@ -299,7 +299,7 @@ def test_memory_of_wmd_is_bounded() -> None:
 
 def test_transport_that_does_not_converge_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("ot")
-    monkeypatch.setattr(prior_work, "MAX_ITERATIONS", 1)
+    monkeypatch.setattr(transport, "MAX_ITERATIONS", 1)
     A, B = np.random.default_rng(0).standard_normal((2, 30, 8))
     with pytest.raises(InputError, match="30 and 30 tokens did not converge"):
         metric("wmd").compute(Pairs.of(sets_of(A), sets_of(B)))

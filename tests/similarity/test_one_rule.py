@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import softset
-from softset import Calibration, Idf, Scorer, TokenSets
+from softset import Calibration, Idf, Scorer, TokenSets, metric
 from softset.algebra.rank import tolerance
 from softset.errors import InputError
 from softset.integrations.bert_score import score as bert_score
-from softset.integrations.bert_score_conventions import MatchedBertScore
+from softset.integrations.bert_score_matching import MatchedBertScore
 from softset.runtime.threads import own_threads
 from softset.similarity.metrics import bertscore
 from softset.similarity.metrics.base import membership_contributions
@@ -197,7 +197,7 @@ def test_threads_blocks_and_numba_change_no_number(name: str, dtype: str, monkey
         pytest.importorskip("ot")
     rng, encoder = np.random.default_rng(0), KnownEncoder(16, dtype=dtype)
     texts = ["", *(" ".join(rng.choice(WORDS, size)) for size in (1, 2, 5, 13, 40))]
-    scorer = Scorer(encoder, metric=name, idf=Idf.fit(texts, model=encoder))
+    scorer = Scorer(encoder, metric=name, idf=Idf.fit(texts, model=encoder) if metric(name).needs_idf else None)
     left, right = np.repeat(np.arange(6), 6), np.tile(np.arange(6), 6)
     sets = scorer.encode(texts)
     A, B = sets.take(left), sets.take(right)

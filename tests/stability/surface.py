@@ -94,7 +94,7 @@ def _paths() -> Iterator[str]:
 
 
 def _formats() -> Iterator[str]:
-    from softset.collections.collection import VERSION as COLLECTION
+    from softset.collections.manifest import VERSION as COLLECTION
     from softset.encoders.models import MANIFEST as MODELS
     from softset.encoders.tokensets_file import MANIFEST as TOKENS
     from softset.vectors.storage import MANIFEST as WORDS

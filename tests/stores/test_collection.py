@@ -22,46 +22,47 @@ class CoarseStore(ExactStore):
 
 @pytest.mark.parametrize("query", ["{i1, i2} | {i3}", "{i1, i2} & {i9}"])
 def test_a_search_continues_until_a_round_changes_nothing(query: str) -> None:
-    expected = StoreCollection(ExactStore()).find(query, 20, logic="product")
+    expected = StoreCollection(ExactStore()).find(query, 20, logic="graded")
     store = CoarseStore()
-    result = StoreCollection(store).find(query, 20, logic="product")
+    result = StoreCollection(store).find(query, 20, logic="graded")
     assert [hit.id for hit in result] == [hit.id for hit in expected]
     assert store.searches == [200, 800, N]
 
 
 def test_a_search_stops_when_a_round_changes_nothing() -> None:
     store = ExactStore()
-    StoreCollection(store).find("{i1, i2} | {i3}", 20, logic="product")
+    StoreCollection(store).find("{i1, i2} | {i3}", 20, logic="graded")
     assert store.searches == [200, 800]
 
 
 def test_rounds_end_at_the_limit_of_the_database() -> None:
     store = CoarseStore()
     store.max_neighbours = 300
-    StoreCollection(store).find("{i1, i2} | {i3}", 20, logic="product")
+    StoreCollection(store).find("{i1, i2} | {i3}", 20, logic="graded")
     assert store.searches == [200, 300]
 
 
 def test_a_round_is_not_repeated_at_the_limit_of_the_database() -> None:
     store = CoarseStore()
     store.max_neighbours = NEIGHBOURS
-    StoreCollection(store).find("{i1, i2} | {i3}", 20, logic="product")
+    StoreCollection(store).find("{i1, i2} | {i3}", 20, logic="graded")
     assert store.searches == [NEIGHBOURS]
 
 
 @pytest.mark.parametrize("query", ["i5", "{i5} | {i6}"])
 def test_a_filter_may_let_one_item_through(query: str) -> None:
-    assert [hit.id for hit in StoreCollection(ExactStore(), where="1").find(query)] == ["i0"]
+    assert [hit.id for hit in StoreCollection(ExactStore()).find(query, filter="n < 1")] == ["i0"]
 
 
 def test_one_centroid_needs_one_search() -> None:
-    """The neighbours that the threshold needs are enough for the results."""
     store = ExactStore()
-    assert len(StoreCollection(store).find("{i1, i2}", 10)) == 10
-    assert store.searches == [45] and len(store.fetched) == 2 + (10 + 2 + 8)  # two are examples
-    filtered = StoreCollection(store, where="500")
-    assert len(filtered.find("{i1, i2}", 10)) == 10
-    assert store.searches == [45, 45, 20]
+    collection = StoreCollection(store)
+    assert len(collection.background.units) == N
+    store.fetched.clear()
+    assert len(collection.find("{i1, i2}", 10)) == 10
+    assert store.searches == [20] and len(store.fetched) == 2 + (10 + 2 + 8)  # two are examples
+    assert len(collection.find("{i1, i2}", 10, filter="n < 500")) == 10
+    assert store.searches == [20, 20]
 
 
 @pytest.mark.parametrize("top", [1, 10, 300])
@@ -69,6 +70,15 @@ def test_one_centroid_needs_one_search() -> None:
 def test_results_do_not_depend_on_the_number_of_requested_items(query: str, top: int) -> None:
     everything = EXACT.find(query, N)
     assert [hit.id for hit in StoreCollection(ExactStore()).find(query, top)] == [hit.id for hit in everything][:top]
+
+
+def test_a_filtered_collection_is_another_object() -> None:
+    collection = StoreCollection(ExactStore())
+    plan = collection.plan("{i1} | {i2}", logic="graded")
+    filtered = collection.filtered("n < 30")
+    (ranking,) = filtered.rank([plan], 50, excluded=[frozenset()])
+    assert {filtered.item(index).id for index in ranking.indices} == {f"i{row}" for row in range(30)}
+    assert len(collection.find("i1", 50)) == 50
 
 
 def test_results_follow_changes_of_the_store() -> None:
@@ -89,9 +99,9 @@ def test_results_follow_changes_of_the_store() -> None:
 def test_nothing_is_kept_between_searches() -> None:
     collection = StoreCollection(ExactStore())
     for row in range(5):
-        collection.find(f"{{i{row}}} | {{i{row + 100}}}", 50, logic="product")
+        collection.find(f"{{i{row}}} | {{i{row + 100}}}", 50, logic="graded")
         collection.membership(f"i{row}", ["i3"])
-    assert not collection._records and not collection._indices and not collection._lists
+    assert not collection._records and not collection._indices
 
 
 def test_a_search_of_many_queries_keeps_only_examples_and_results(monkeypatch) -> None:
@@ -104,9 +114,9 @@ def test_a_search_of_many_queries_keeps_only_examples_and_results(monkeypatch) -
 
     monkeypatch.setattr(StoreCollection, "_keep", measured)
     queries = [f"{{i{row}}} | {{i{row + 100}}}" for row in range(20)]
-    results = StoreCollection(ExactStore()).find_many(queries, 5, logic="product", explain=True)
+    results = StoreCollection(ExactStore()).find_many(queries, 5, logic="graded", explain=True)
     assert max(sizes) <= 40 + 5 * len(queries)
-    expected = EXACT.find_many(queries, 5, logic="product", explain=True)
+    expected = EXACT.find_many(queries, 5, logic="graded", explain=True)
     assert [[hit.id for hit in result] for result in results] == [[hit.id for hit in result] for result in expected]
 
 
@@ -136,14 +146,13 @@ class UnindexedStore(ExactStore):
 
 
 def test_a_store_that_finds_no_neighbours_gives_no_results() -> None:
-    collection = StoreCollection(UnindexedStore())
-    assert collection.thresholds(ROWS[:2]).tolist() == [0, 0] and len(collection.find("i1")) == 0
+    assert len(StoreCollection(UnindexedStore()).find("i1")) == 0
 
 
 @pytest.mark.parametrize(("new", "rounds"), [(1, 2), (2, 3)])
 def test_a_search_stops_if_a_round_changes_at_most_one_percent(new: int, rounds: int) -> None:
     """The store finds one or two of the 100 best items only in the second round."""
-    best = [hit.id for hit in EXACT.find("{i1, i2} | {i3}", 100, logic="product")]
+    best = [hit.id for hit in EXACT.find("{i1, i2} | {i3}", 100, logic="graded")]
 
     class LateStore(ExactStore):
         def neighbours(self, ids: np.ndarray, cosines: np.ndarray, count: int) -> Neighbours:
@@ -151,5 +160,5 @@ def test_a_search_stops_if_a_round_changes_at_most_one_percent(new: int, rounds:
             return super().neighbours(ids[~late], cosines[~late], count)
 
     store = LateStore()
-    StoreCollection(store).find("{i1, i2} | {i3}", 100, logic="product")
+    StoreCollection(store).find("{i1, i2} | {i3}", 100, logic="graded")
     assert len(store.searches) == rounds

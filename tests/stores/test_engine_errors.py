@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from softset.errors import InputError
+from softset.errors import FileError, InputError
 from softset.stores import Neighbours, Record, milvus
 from softset.stores.base import call_engine
 from softset.stores.ingest import IngestReport
@@ -53,6 +53,31 @@ def test_a_slow_index_with_progress_is_awaited() -> None:
     assert client.calls == ["load_collection", "release_collection", "flush", "load_collection"]
 
 
+class CountingClient(FakeClient):
+    """A Milvus client that counts how often it is asked for the state of its index."""
+
+    asked = 0
+
+    def describe_index(self, *_: str) -> dict[str, int]:
+        self.asked += 1
+        return super().describe_index()
+
+
+def test_a_server_is_asked_once_per_interval(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(milvus, "POLL_INTERVAL", 0.02)
+    client = CountingClient(9)
+    with pytest.raises(InputError, match="has not made progress"):
+        MilvusStore(client, "books", is_file=False).finish()
+    assert client.asked <= 5
+
+
+def test_an_index_that_pauses_is_awaited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(milvus, "INDEX_TIMEOUT", 60.0)
+    client = FakeClient(9, 9, 9, 4, 4, 0)
+    MilvusStore(client, "books", is_file=False).finish()
+    assert client.pending == [0]
+
+
 class EngineError(Exception):
     """An exception of the database's client."""
 
@@ -75,6 +100,14 @@ def test_mistakes_in_the_code_are_not_reported_as_errors_of_the_database(error: 
         raise error("mistake")
 
     with pytest.raises(error, match="mistake"):
+        call_engine("Milvus", fail)
+
+
+def test_errors_of_softset_are_not_changed() -> None:
+    def fail() -> None:
+        raise FileError("the file is damaged")
+
+    with pytest.raises(FileError, match=r"^the file is damaged$"):
         call_engine("Milvus", fail)
 
 

@@ -6,10 +6,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from softset import WordVectors
+from softset import WordVectors, load_words
 from softset.errors import InputError, NotFiniteError, ShapeError, UnknownWordError
 from softset.vectors.matching import similar_spellings
 from softset.vectors.preprocessing import Preprocessing
+from softset.vectors.rows import phrase_vector
 
 WORDS = ["the", "New_York", "new", "york", "red", "Apple", "apple", "ice-cream", "café", "new york city"]
 
@@ -39,16 +40,16 @@ def test_lookup() -> None:
         ("apple", ("apple",), "exact match"),
         ("APPLE", ("apple",), "as apple"),
         ("New York", ("New_York",), "as New_York"),
-        ("new york", ("new", "york"), "the mean of new, york"),
+        ("new york", ("new", "york"), "the weighted mean of new, york"),
         ("ice cream", ("ice-cream",), "as ice-cream"),
         ("new york city", ("new york city",), "exact match"),
         ("New  York  City", ("new york city",), "as new york city"),
-        ("Red Apple", ("red", "Apple"), "the mean of red, Apple"),
-        ("red-apple", ("red", "apple"), "the mean of red, apple"),
+        ("Red Apple", ("red", "Apple"), "the weighted mean of red, Apple"),
+        ("red-apple", ("red", "apple"), "the weighted mean of red, apple"),
         ("new's", None, ""),
     ],
 )
-def test_match_prefers_the_exact_form_then_lower_case_then_the_mean(
+def test_match_prefers_the_exact_form_then_lower_case_then_the_weighted_mean(
     text: str, entries: tuple[str, ...], how: str
 ) -> None:
     words = small()
@@ -57,7 +58,43 @@ def test_match_prefers_the_exact_form_then_lower_case_then_the_mean(
         return
     match = words.match(text)
     assert match.entries == entries and match.resolved_as == how
-    np.testing.assert_allclose(words[text], words.take(match.indices).mean(axis=0))
+    mean = phrase_vector(words.take(match.indices), match.indices, len(words))
+    np.testing.assert_allclose(words[text], mean, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("phrase", "wanted", "unwanted"),
+    [
+        ("out of office", {"desk", "headquarters"}, {"the", "into", "up"}),
+        ("the beatles", {"lennon", "mccartney"}, {"of", "entire"}),
+        ("great britain", {"england", "ireland"}, {"fantastic", "good"}),
+        ("not good", {"great", "nice", "bad"}, {"should", "would", "still"}),
+        ("hot dog", {"dogs", "puppy"}, set()),
+        ("bank of america", {"banking", "american"}, {"the"}),
+    ],
+)
+def test_frequent_words_do_not_dominate_phrases(phrase: str, wanted: set[str], unwanted: set[str]) -> None:
+    hits = {hit.id for hit in load_words().find(phrase, top=10, variants=True)}
+    assert wanted <= hits and not unwanted & hits
+
+
+def test_words_of_phrases_are_weighted_by_smooth_inverse_frequency() -> None:
+    """The weights of ranks 1, 10 and 1,000 of 20,000 words, with p = 1 / (r H) and the exact harmonic number H."""
+    words = WordVectors.of([f"w{i}" for i in range(20_000)], np.eye(3)[np.clip(np.arange(20_000), 0, 10) // 5])
+    harmonic = sum(1 / rank for rank in range(1, 20_001))
+    weights = np.array([0.001 / (0.001 + 1 / (rank * harmonic)) for rank in (1, 10, 1000)])
+    np.testing.assert_allclose(words["w0 w9 w999"], weights / weights.sum(), atol=1e-5)
+    assert np.array_equal(words["w9"], words.matrix[9])
+    resolved = words.resolve_many(["w0 w9 w999", "w9"])
+    assert np.array_equal(resolved["w0 w9 w999"].vector, words["w0 w9 w999"])
+    assert words.resolve_many([]) == {} and words.vectors([]) == []
+
+
+def test_phrases_in_a_difference_find_what_gensim_finds_for_their_words() -> None:
+    """gensim's most_similar for new, york, los, angeles without california gives, among its 15 best, these cities."""
+    cities = {"nyc", "chicago", "ny", "miami", "toronto", "dallas", "boston", "manhattan", "seattle", "brooklyn"}
+    found = load_words().most_similar(["new york", "los angeles"], ["california"], topn=15)
+    assert len(cities & {word for word, _ in found}) >= 9
 
 
 def test_unknown_words_are_reported_with_suggestions() -> None:

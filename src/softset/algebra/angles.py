@@ -1,8 +1,8 @@
 """Canonical angles between two subspaces, and distances that are functions of them.
 
-Small sines come from residuals and small cosines from products (Knyazev and Argentati 2002): each has an absolute error
-of a few eps, where sqrt(1 - cos^2) would turn an angle of 1e-9 into 0. Both are computed in one fixed order of the two
-bases, so that the angles of A and B are those of B and A to the bit.
+Small sines come from residuals and small cosines from products (Knyazev and Argentati 2002). Each has an absolute error
+of a few eps; sqrt(1 - cos^2) would turn an angle of 1e-9 into 0. Both are computed in one fixed order of the two
+bases, so that A.angles(B) and B.angles(A) are equal bit for bit.
 """
 
 from math import hypot, pi, sqrt
@@ -60,9 +60,9 @@ def ordered(A: Array, B: Array) -> tuple[Array, Array]:
 
 
 def _fingerprint(A: Array) -> float:
-    """Return a number that tells bases of equal size apart."""
+    """Return a number by which bases of equal size differ."""
     A = detach(A)
-    return float(namespace(A).sum((A @ generic_vector(A)) * generic_vector(transpose(A)))) if A.shape[0] else 0.0
+    return float(namespace(A).sum((A @ generic_vector(A)) * generic_vector(transpose(A))))
 
 
 def residual(A: Array, B: Array) -> Array:

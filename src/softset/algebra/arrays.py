@@ -1,8 +1,8 @@
 """Input arrays of the algebra: NumPy or torch, checked and converted to floating point once.
 
 A set remembers the floating type of its input and returns results in it. Its directions are stored in float64, called
-the wide type here, because orthonormalising float32 rows in float32 multiplies their rounding errors by 1/sine (two
-tokens at an angle of .001: errors of 1e-4 instead of 1e-7).
+the wide type here. Orthonormalising float32 rows in float32 would multiply their rounding errors by 1/sine: two tokens
+at an angle of .001 would have errors of 1e-4 instead of 1e-7.
 """
 
 from math import inf
@@ -25,7 +25,7 @@ def namespace(*arrays: Array) -> Namespace:
     except TypeError:
         names = " and ".join(sorted({type(array).__module__.split(".")[0] for array in arrays}))
         raise LibraryError(
-            f"arrays of {names} cannot be combined: convert one of them, a set with A.like(array)"
+            f"arrays of {names} cannot be combined: convert one of them (a set with A.like(array))"
         ) from None
 
 
@@ -131,9 +131,6 @@ def unit_rows(rows: Array, dtype: Any = None) -> Array:
 
     The largest entry is divided out first, so that rows of 1e-300 and of 1e300 neither vanish nor overflow.
     The computation is in float64; the result is in float64 too, or in `dtype`.
-
-    >>> unit_rows(np.array([[3e300, 4e300], [0.0, 0.0]]), np.float32).tolist()
-    [[0.6000000238418579, 0.800000011920929], [0.0, 0.0]]
     """
     xp = namespace(rows)
     rows = xp.astype(rows, _wide_type(rows), copy=False)
@@ -227,7 +224,7 @@ def moved_to(rows: Array, array: Array) -> Array:
 
 
 def traces_gradient(array: Array) -> bool:
-    """Tell whether the array takes part in automatic differentiation."""
+    """Return whether the array takes part in automatic differentiation."""
     return bool(getattr(array, "requires_grad", False))
 
 

@@ -1,8 +1,10 @@
-"""Common parts of the two set types: immutability, membership, files; and the `SoftSet` protocol."""
+"""`SoftSet`, the base class of the two set types: immutability, membership, files."""
 
 import os
+from abc import ABC, abstractmethod
+from hashlib import sha256
 from math import sqrt
-from typing import Any, ClassVar, NamedTuple, Protocol, Self, runtime_checkable
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -20,57 +22,9 @@ from softset.algebra.arrays import (
 from softset.algebra.rank import tolerance
 from softset.errors import AmbientError, FileError, InputError, ShapeError
 from softset.io.arrays import read_tensors, write_tensors
+from softset.io.text import html_table
 
 SAFE_NORMS = (1e-15, 1e15)  # their squares keep all digits in float32
-
-
-@runtime_checkable
-class SoftSet(Protocol):
-    """A set of vectors with graded membership: the methods that search and similarity need.
-
-    >>> from softset import GradedSubspace, Subspace
-    >>> isinstance(Subspace.whole(2), SoftSet), isinstance(GradedSubspace.of([[1, 0]]), SoftSet)
-    (True, True)
-    """
-
-    __slots__ = ()
-
-    @property
-    def ambient(self) -> int:
-        """The dimension of the space."""
-
-    @property
-    def dim(self) -> int:
-        """The number of directions with a membership above 0."""
-
-    @property
-    def chance(self) -> float:
-        """The root mean square membership of random directions."""
-
-    def membership(self, v: Any) -> Any:
-        """Return the membership, from 0 to 1, of one (d,) vector or of each of (n, d) vectors."""
-
-    def factor(self) -> Any:
-        """Return rows S with membership |S v| / |v|, or None if the set has no such rows."""
-
-    def project(self, v: Any) -> Any:
-        """Return the part of each vector that belongs to the set."""
-
-    def without(self, other: Any) -> Self:
-        """Return this set with the directions of the other removed."""
-
-    def similarity(self, other: Any) -> float:
-        """Return the similarity of two sets: 1 for equal ones, 0 for orthogonal ones."""
-
-    def like(self, array: Any) -> Self:
-        """Return this set in the library, type and device of an array."""
-
-    def __and__(self, other: Any) -> Self: ...
-    def __or__(self, other: Any) -> Self: ...
-    def __sub__(self, other: Any) -> Self: ...
-    def __invert__(self) -> Self: ...
-    def __le__(self, other: Any) -> bool: ...
-    def __bool__(self) -> bool: ...
 
 
 class MeasuredRows(NamedTuple):
@@ -110,9 +64,15 @@ def norm_ratio(part: Array, measured: MeasuredRows) -> Array:
     return xp.clip(m, 0.0, 1.0)
 
 
-class BaseSet(SoftSet):
-    """An immutable set: orthonormal rows `_frame` (r, d) in float64, and the caller's floating type `_dtype`."""
+class SoftSet(ABC):
+    """An immutable set of vectors with graded membership: a `Subspace` or a `GradedSubspace`.
 
+    >>> from softset import GradedSubspace, Subspace
+    >>> isinstance(Subspace.whole(2), SoftSet), isinstance(GradedSubspace.of([[1, 0]]), SoftSet)
+    (True, True)
+    """
+
+    # Orthonormal rows `_frame` (r, d) in float64, and the caller's floating type `_dtype`.
     __slots__ = ("_dtype", "_frame")
     __hash__ = None  # type: ignore[assignment]  # equality has a tolerance, so no hash can agree with it
 
@@ -150,6 +110,10 @@ class BaseSet(SoftSet):
     def __bool__(self) -> bool:
         return self.dim > 0
 
+    def _repr_html_(self) -> str:
+        numbers = {name: f"{round(getattr(self, name), 3):,}" for name in ("dim", "ambient", "trace", "chance")}
+        return html_table(["", ""], numbers.items(), caption=type(self).__name__)
+
     @property
     def trace(self) -> float:
         """The sum of all grades, which for a `Subspace` is `dim`."""
@@ -168,32 +132,65 @@ class BaseSet(SoftSet):
     # Defined by each set type
 
     @classmethod
+    @abstractmethod
     def empty(cls, d: int, *, like: Array = None) -> Self:
         """Return the set that holds only the zero vector of R^d, in the library and type of `like` (NumPy, float64)."""
-        raise NotImplementedError
 
+    @property
+    @abstractmethod
+    def dim(self) -> int:
+        """The number of directions with a membership above 0."""
+
+    @abstractmethod
+    def factor(self) -> Array | None:
+        """Return rows S with membership |S v| / |v|, or None if the set has no such rows."""
+
+    @abstractmethod
+    def without(self, other: Any) -> Self:
+        """Return this set with the directions of the other removed."""
+
+    @abstractmethod
+    def similarity(self, other: Any) -> float:
+        """Return the similarity of two sets: 1 for equal ones, 0 for orthogonal ones."""
+
+    @abstractmethod
+    def __and__(self, other: Any) -> Self: ...
+    @abstractmethod
+    def __or__(self, other: Any) -> Self: ...
+    @abstractmethod
+    def __invert__(self) -> Self: ...
+    @abstractmethod
+    def __le__(self, other: Any) -> bool: ...
+
+    @abstractmethod
     def _memberships(self, measured: MeasuredRows) -> Array:
         """Return the memberships (n,) of measured rows."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _project(self, rows: Array) -> Array:
         """Return the parts (n, d) of rows that belong to the set."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _moved_to(self, rows: Array) -> Self:
         """Return the set in the library, type and device of rows."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _file_content(self) -> tuple[dict[str, Array], dict[str, str]]:
         """Return the arrays and the metadata of the set's file."""
-        raise NotImplementedError
 
     @classmethod
+    @abstractmethod
     def _from_file(cls, path: str, arrays: dict[str, np.ndarray], dtype: Any, metadata: dict[str, str]) -> Self:
         """Return the set that a file holds."""
-        raise NotImplementedError
 
     # Shared by both set types
+
+    @property
+    def fingerprint(self) -> str:
+        """A SHA-256 of the directions and grades; equal sets with different directions have different ones."""
+        arrays, metadata = self._file_content()
+        content = [np.ascontiguousarray(to_numpy(array)).tobytes() for array in arrays.values()]
+        return sha256(repr(sorted(metadata.items())).encode() + b"".join(content)).hexdigest()
 
     @classmethod
     def whole(cls, d: int, *, like: Array = None) -> Self:
@@ -251,13 +248,13 @@ class BaseSet(SoftSet):
         return part[0, :] if single else part
 
     def __sub__(self, other: Any) -> Self:
-        return self & ~other if isinstance(other, BaseSet) else NotImplemented
+        return self & ~other if isinstance(other, SoftSet) else NotImplemented
 
     def __lt__(self, other: Any) -> bool:
-        return self <= other and not other <= self if isinstance(other, BaseSet) else NotImplemented
+        return self <= other and not other <= self if isinstance(other, SoftSet) else NotImplemented
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, BaseSet):
+        if not isinstance(other, SoftSet):
             return NotImplemented
         return self.ambient == other.ambient and self <= other and other <= self
 
@@ -269,19 +266,19 @@ class BaseSet(SoftSet):
         cut = tolerance(self.ambient, coarser_type(xp, rows.dtype, self._dtype), xp)
         return bool((~self).membership(rows)[0] <= cut)
 
-    def _shared_dtype(self, other: "BaseSet") -> Any:
+    def _shared_dtype(self, other: "SoftSet") -> Any:
         """Return the type of a set made from this one and another."""
         return coarser_type(namespace(self._frame, other._frame), self._dtype, other._dtype)
 
-    def _check_space(self, other: "BaseSet") -> None:
+    def _check_space(self, other: "SoftSet") -> None:
         if self.ambient != other.ambient:
             raise AmbientError(f"sets of {self.ambient} and {other.ambient} dimensions cannot be combined")
 
-    def _traces(self, other: "BaseSet") -> bool:
-        """Tell whether a set made from this one and another must be differentiable."""
+    def _traces(self, other: "SoftSet") -> bool:
+        """Return whether a set made from this one and another must be differentiable."""
         return traces_gradient(self._frame) or traces_gradient(other._frame)
 
-    def _cut(self, other: "BaseSet") -> float:
+    def _cut(self, other: "SoftSet") -> float:
         """Return the largest sine that counts as zero between two sets of one space."""
         self._check_space(other)
         return tolerance(self.ambient, self._shared_dtype(other), namespace(self._frame))

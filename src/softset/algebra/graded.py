@@ -5,10 +5,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from softset.algebra import graded_logic, lattice
+from softset.algebra import conceptors, lattice
 from softset.algebra.arrays import Array, as_rows, as_weights, detach, namespace, traces_gradient, transpose, unit_rows
-from softset.algebra.base import BaseSet, MeasuredRows, SoftSet, norm_ratio
-from softset.algebra.graded_logic import DifferentiableForm, Spectrum, grade_cut
+from softset.algebra.base import MeasuredRows, SoftSet, norm_ratio
+from softset.algebra.conceptors import Spectrum, grade_cut
+from softset.algebra.graded_gradients import DifferentiableForm
 from softset.algebra.rank import independent, tolerance
 from softset.algebra.subspace import Subspace
 from softset.errors import FileError, InputError
@@ -16,15 +17,15 @@ from softset.errors import FileError, InputError
 SMALLEST_APERTURE = 1e-6  # smaller apertures give grades below rounding
 
 
-class GradedSubspace(BaseSet):
+class GradedSubspace(SoftSet):
     """A set whose directions have grades from 0 to 1: their share of the examples' energy.
 
-    With R the mean of u u' over the examples scaled to length 1, the set is C = R (R + aperture^-2 I)^-1: a symmetric
-    matrix with eigenvalues, the grades, in [0, 1]. It tends to the crisp `Subspace` as the aperture grows. ``&``,
-    ``|``, ``~`` and ``-`` are Jaeger's conceptor logic, ``<=`` is the Loewner order (B - C has no negative eigenvalue).
+    Let R be the mean of u u' over the unit vectors of the examples. The set is the matrix C = R (R + aperture^-2 I)^-1,
+    whose eigenvalues, the grades, are in [0, 1]. It tends to the crisp `Subspace` as the aperture grows. ``&``,
+    ``|``, ``~`` and ``-`` are Jaeger's conceptor logic; ``C <= B`` means that B - C has no negative eigenvalue.
 
     Commutativity, associativity, De Morgan's laws and the double complement hold. Idempotence and absorption do not:
-    grades of .5 AND .5 make 1/3. Either operand of an operator may be a crisp set.
+    .5 AND .5 is 1/3. Either operand of an operator may be a crisp set.
 
     >>> A = GradedSubspace.of([[1, 0, 0], [1, 1, 0], [1, 0, 0]], aperture=2)
     >>> A
@@ -33,7 +34,7 @@ class GradedSubspace(BaseSet):
     array([0.868, 0.81 , 0.601, 0.   ])
     """
 
-    # C = sum g q q' over the rows q of `_frame` and `_grades`, plus `_rest` times the projector on the rest of space.
+    # C = sum g q q' over the rows q of `_frame` and `_grades`, plus `_rest` times the projector on all others.
     # `_form` is the same set as a differentiable function, if its examples trace a gradient.
     __slots__ = ("_form", "_grades", "_rest")
 
@@ -202,7 +203,8 @@ class GradedSubspace(BaseSet):
         """
         if not 0 <= threshold < 1:
             raise InputError(f"the threshold must be at least 0 and below 1, but {threshold} was given")
-        return self._spectrum().above(threshold, self._dtype, self._form)
+        eigenvectors = None if self._form is None else self._form.eigenvectors
+        return self._spectrum().above(threshold, self._dtype, eigenvectors)
 
     # Operators
 
@@ -214,9 +216,9 @@ class GradedSubspace(BaseSet):
             return NotImplemented
         cut, dtype = self._cut(B), self._shared_dtype(B)
         J = lattice.join(self._frame, B._frame, cut)
-        X, regular = graded_logic.conjunction(self._spectrum(J), B._spectrum(J), dtype)
+        X, regular = conceptors.conjunction(self._spectrum(J), B._spectrum(J), dtype)
         grades, E = namespace(J).linalg.eigh(X)
-        rest = graded_logic.grade_conjunction(self._rest, B._rest)
+        rest = conceptors.grade_conjunction(self._rest, B._rest)
         form = None
         if regular and (self._form or B._form):
             form = self._differentiable().conjunction(B._differentiable(), cut)._replace(rest=rest)
@@ -256,7 +258,7 @@ class GradedSubspace(BaseSet):
         cut = self._cut(B)
         J = lattice.join(self._frame, B._frame, cut)
         largest_grade = max(float(grade) for C in (self, B) for grade in (C._rest, *C._grades[:1]))
-        difference = graded_logic.smallest_difference(B._spectrum(J), self._spectrum(J), self.ambient)
+        difference = conceptors.smallest_difference(B._spectrum(J), self._spectrum(J), self.ambient)
         return difference >= -cut * largest_grade
 
     def __ge__(self, other: SoftSet) -> bool:
@@ -273,7 +275,7 @@ class GradedSubspace(BaseSet):
         if not self or not graded:
             return float(self.dim == graded.dim)
         C, B = self._spectrum(), graded._spectrum()
-        trace = graded_logic.trace_of_product
+        trace = conceptors.trace_of_product
         return min(trace(C, B) / sqrt(trace(C, C) * trace(B, B)), 1.0)
 
     def _file_content(self) -> tuple[dict[str, Array], dict[str, str]]:

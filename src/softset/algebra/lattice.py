@@ -41,7 +41,7 @@ def intersection(A: Flat, B: Flat, cut: float, alpha: float = 0.0) -> Flat:
 
 
 def is_subset(A: Flat, B: Flat, cut: float) -> bool:
-    """Tell whether A lies in B."""
+    """Return whether A lies in B."""
     xp = namespace(A.frame)
     angles = canonical_angles(A.frame, B.frame)
     (k, d), l = A.frame.shape, B.frame.shape[0]

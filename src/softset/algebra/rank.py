@@ -41,8 +41,8 @@ def independent(units: Array, cut: float) -> Frame:
 def independent_stack(units: Array, cut: float) -> list[Frame]:
     """Return the bases of a (b, k, d) stack of such rows, by one factorisation for all sets of full rank.
 
-    With the smallest singular value above cut * sqrt(k), some row is above the cut as long as fewer than min(k, d) rows
-    are chosen, in any order. Then the rank is min(k, d), and no pivoting is needed.
+    If the smallest singular value is above cut * sqrt(k), some row is above the cut until min(k, d) rows are chosen, in
+    any order. Then the rank is min(k, d), and no pivoting is needed.
     """
     b, k, _ = units.shape
     if not k:

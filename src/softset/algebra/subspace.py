@@ -22,13 +22,13 @@ from softset.algebra.arrays import (
     unit_rows,
     widen,
 )
-from softset.algebra.base import BaseSet, MeasuredRows, SoftSet, norm_ratio
+from softset.algebra.base import MeasuredRows, SoftSet, norm_ratio
 from softset.algebra.lattice import Flat
 from softset.algebra.rank import Frame, differentiable_basis, independent, independent_stack, tolerance
 from softset.errors import FileError, InputError
 
 
-class Subspace(BaseSet):
+class Subspace(SoftSet):
     """The set that some vectors span, as in quantum logic.
 
     ==================  ==================================================================
@@ -227,8 +227,8 @@ class Subspace(BaseSet):
     def intersection(self, other: "Subspace", *, alpha: float) -> Self:
         """Return the directions that the sets nearly share: canonical pairs with |cos - 1| <= alpha, bisected.
 
-        This is the paper's intersection, made commutative. It is no lower bound of A and B, and not associative. With
-        alpha 0 it is ``A & B``.
+        This is the paper's intersection, made commutative. The result is not a lower bound of A and B, and
+        the operation is not associative. With alpha 0 it is ``A & B``.
 
         >>> A, B = Subspace.span([[1.0, 0.1]]), Subspace.span([[1.0, -0.1]])
         >>> (A & B).dim, A.intersection(B, alpha=0.5).basis.round(3)
@@ -278,7 +278,7 @@ class Subspace(BaseSet):
         >>> Subspace.span([[1, 0, 0], [0, 1, 0]]).similarity(Subspace.span([[1, 0, 0]])).__round__(4)
         0.7071
         """
-        if not isinstance(other, Subspace) and isinstance(other, BaseSet):
+        if not isinstance(other, Subspace) and isinstance(other, SoftSet):
             return other.similarity(self)
         B = _crisp(other)
         self._check_space(B)

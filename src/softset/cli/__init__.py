@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from softset import __version__
+from softset.cli.groups import VerbGroup
 from softset.cli.output import Terminated, note
 from softset.errors import SoftsetError
 from softset.io.text import first_line
@@ -18,11 +19,11 @@ VERBS = (
     *("find", "membership", "score", "compare", "explain", "fit", "index", "add", "delete", "encode"),
     *("vectors", "models", "jobs", "serve", "eval", "demo"),
 )
-# Modules that hold several verbs; each other verb has a module of its own name.
+# Modules with several verbs; every other verb has a module of the same name.
 MODULES = {"membership": "find", "index": "collections", "add": "collections", "delete": "collections"}
 
 
-class LazyGroup(click.Group):
+class LazyGroup(VerbGroup):
     """A group that imports a command when it is called, so that `softset --version` is fast."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click's signature)
@@ -39,7 +40,7 @@ class LazyGroup(click.Group):
 
 @click.command(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="softset")
-@click.option("--debug", is_flag=True, help="Show the Python traceback of an error; works after the verb too.")
+@click.option("--debug", is_flag=True, help="Show the Python traceback of an error; also accepted after the command.")
 def softset(debug: bool) -> None:
     """Set algebra for embeddings.
 
@@ -66,6 +67,7 @@ def main(arguments: list[str] | None = None) -> None:
     Exit codes: 0; 2 with one sentence for bad input; 1 for an unexpected error; 130 and 143 after SIGINT and SIGTERM.
     """
     arguments, debug = _without_debug(sys.argv[1:] if arguments is None else arguments)
+    arguments = arguments or ["--help"]
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # end silently when the reader of a pipe ends
     codecs.register_error("softset.escape", _escape)

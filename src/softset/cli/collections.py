@@ -1,7 +1,7 @@
 """`softset index`, `softset add` and `softset delete`: collections of items."""
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,9 +10,13 @@ from softset.cli.output import ProgressBar, note, on_interrupt
 from softset.errors import FileError
 from softset.io.text import counted
 
+if TYPE_CHECKING:
+    from softset.collections.items import Item
+
 item_options = opt.add_options(
-    opt.option("--text-field", "text_column", help="Column or field with the texts.  [default: text]"),
-    opt.option("--id-field", "id_column", help="Column or field with the ids.  [default: id, or the row number]"),
+    opt.option("--text-field", help="Column or field with the texts.  [default: text, or the only one besides the id]"),
+    opt.option("--id-field", help="Column or field with the ids.  [default: id, or the row number]"),
+    opt.option("--type", "types", multiple=True, metavar="FIELD=TYPE"),
     opt.option("--vectors-file", type=click.Path()),
 )
 
@@ -22,13 +26,16 @@ item_options = opt.add_options(
 @opt.option("--out", required=True, type=click.Path(), help="Output: a new folder, or the address of a store.")
 @opt.option("--model", help=f"{opt.MODEL}.  [default: minilm; none with --vectors-file]")
 @item_options
-def index(items: str, out: str, model: str | None, vectors_file: str | None, **columns: Any) -> None:
-    """Build a collection of ITEMS: text lines, TSV, CSV, JSON lines or Parquet.
+def index(
+    items: str, out: str, model: str | None, vectors_file: str | None, types: tuple[str, ...], **fields: Any
+) -> None:
+    """Build a collection of ITEMS: text lines, TSV, CSV, JSON lines, a JSON array or Parquet.
 
     Texts are encoded by --model. The model "words" averages word vectors; it is faster and less accurate than the
-    default. The other columns are stored as metadata. With --vectors-file, the examples of a query are ids; they may
-    also be texts if --model names the model that computed the vectors. The address of a store is
-    milvus://FILE_OR_URL#NAME or lance://FOLDER#NAME; only new and changed items are added to an existing store.
+    default. The other columns are stored as metadata, for `softset find --filter`: a column of TSV or CSV becomes
+    numbers or dates if all its values are. With --vectors-file, the examples of a query are ids; they may also be texts
+    if --model names the model that computed the vectors. The address of a store is milvus://FILE_OR_URL#NAME or
+    lance://FOLDER#NAME; only new and changed items are added to an existing store.
 
     \b
     Examples:
@@ -40,11 +47,11 @@ def index(items: str, out: str, model: str | None, vectors_file: str | None, **c
       softset index books.tsv --out 'milvus://books.db#books'
     """
     from softset.collections.collection import Collection
-    from softset.collections.id_collection import text_encoder
+    from softset.collections.embedder import Embedder, text_encoder
     from softset.collections.items import read_items
 
     embed, name = text_encoder(model or ("none" if vectors_file else "minilm"))
-    records = read_items(items, **columns)
+    records = _with_note(read_items(items, types=_parse_types(types), **fields))
     with ProgressBar("texts") as progress:
         embed = embed and _with_progress(embed, progress)
         if "://" in out:
@@ -53,9 +60,10 @@ def index(items: str, out: str, model: str | None, vectors_file: str | None, **c
             _add_to_store(out, records, embed, name)
             return
         vectors = _read_vectors_file(vectors_file)
-        collection = Collection.create(out, records, vectors=vectors, embed=embed, encoder=name, require_vectors=True)
-    click.echo(f"{out}: {collection.size} items, {collection.dimensions} dimensions, encoder {collection.encoder}")
-    _note_blank(_count_blank(collection))
+        embedder = Embedder(name, embed)
+        collection = Collection.create(out, records, vectors=vectors, encoder=embedder, require_vectors=True)
+    click.echo(f"{out}: {len(collection)} items, {collection.dimensions} dimensions, encoder {collection.encoder}")
+    _note_without_vector(_count_without_vector(collection))
 
 
 def _add_to_store(out: str, records: Any, embed: Any, name: str) -> None:
@@ -67,7 +75,7 @@ def _add_to_store(out: str, records: Any, embed: Any, name: str) -> None:
         done = ingest(store, records, embed)
     before = f", {done.unchanged:,} were there already" if done.unchanged else ""
     click.echo(f"{out}: {counted(done.added, 'item')} added{before}; {len(store):,} in all, encoder {store.encoder}")
-    _note_blank(done.without_vector)
+    _note_without_vector(done.without_vector)
 
 
 def _with_progress(embed: Any, progress: ProgressBar) -> Callable[[Sequence[str]], Any]:
@@ -87,7 +95,9 @@ def _with_progress(embed: Any, progress: ProgressBar) -> Callable[[Sequence[str]
 @click.argument("items", type=click.Path())
 @opt.COLLECTION_MODEL
 @item_options
-def add(collection: str, items: str, model: str | None, vectors_file: str | None, **columns: Any) -> None:
+def add(
+    collection: str, items: str, model: str | None, vectors_file: str | None, types: tuple[str, ...], **fields: Any
+) -> None:
     """Add ITEMS to the folder COLLECTION, in the file formats of `softset index`.
 
     An id that the collection already has is an error.
@@ -97,14 +107,12 @@ def add(collection: str, items: str, model: str | None, vectors_file: str | None
       softset add books.softset more.tsv
     """
     from softset.collections.collection import open_collection
-    from softset.collections.items import read_items
 
     target = open_collection(collection, encoder=model)
-    records = read_items(items, **columns, first=target.next_number())
-    size, blank = target.size, _count_blank(target)
-    target.add(records, vectors=_read_vectors_file(vectors_file))
-    click.echo(f"{collection}: {target.size} items, {target.size - size} of them new")
-    _note_blank(_count_blank(target) - blank)
+    size, without_vector = len(target), _count_without_vector(target)
+    target.add(items, vectors=_read_vectors_file(vectors_file), types=_parse_types(types), **fields)
+    click.echo(f"{collection}: {len(target)} items, {len(target) - size} of them new")
+    _note_without_vector(_count_without_vector(target) - without_vector)
 
 
 @click.command(short_help="Delete items from a collection.")
@@ -122,7 +130,30 @@ def delete(collection: str, ids: tuple[str, ...]) -> None:
     from softset.collections.collection import Collection
 
     left = Collection.open(collection).delete(ids)
-    click.echo(f"{collection}: {left.size} items left")
+    click.echo(f"{collection}: {len(left)} items left")
+
+
+def _parse_types(types: tuple[str, ...]) -> Any:
+    """Return the types by field; `read_items` checks them."""
+    pairs = [text.rpartition("=") for text in types]
+    wrong = [text for text, (name, _, kind) in zip(types, pairs, strict=True) if not name or not kind]
+    if wrong:
+        raise click.UsageError(f"--type must be FIELD=TYPE, such as year=text, but {wrong[0]!r} was given")
+    return {name: kind for name, _, kind in pairs}
+
+
+def _with_note(items: Iterator["Item"]) -> Iterator["Item"]:
+    """Yield items, and report the first one as it was parsed."""
+    for number, item in enumerate(items):
+        if number == 0:
+            values = "".join(f", {name} {_shown(value)}" for name, value in item.metadata.items() if value is not None)
+            note(f"first item: id {item.id!r:.60}, text {item.text!r:.120}{values}"[:600])
+        yield item
+
+
+def _shown(value: Any) -> str:
+    """Return a value for a message; texts are quoted, numbers and dates are not."""
+    return f"{value!r:.60}" if isinstance(value, str) else f"{value!s:.60}"
 
 
 def _read_vectors_file(path: str | None) -> Any:
@@ -138,11 +169,11 @@ def _read_vectors_file(path: str | None) -> Any:
         raise FileError(f"{path} is not a complete .npy file of numbers: {reason}") from error
 
 
-def _count_blank(collection: Any) -> int:
+def _count_without_vector(collection: Any) -> int:
     return int((collection.norms == 0).sum())
 
 
-def _note_blank(count: int) -> None:
+def _note_without_vector(count: int) -> None:
     """Report items whose vector is zero."""
     if count > 0:
-        note(f"{counted(count, 'item')} without any word that has a vector: no search finds them")
+        note(f"{counted(count, 'item')} without a vector, which searches cannot find")

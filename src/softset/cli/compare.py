@@ -47,8 +47,8 @@ def compare(
       softset compare -r refs-1.txt -r refs-2.txt baseline.txt new.txt --score recall --json
       softset compare -r refs.txt baseline.txt new.txt --latex > table.tex
     """
-    from softset.evaluation.compare import compare as compare_systems
-    from softset.evaluation.compare import score_systems
+    from softset.evaluation.compare import compare_scores
+    from softset.evaluation.systems import score_systems
 
     if as_json and as_latex:
         raise click.UsageError("give --json or --latex, not both")
@@ -62,10 +62,10 @@ def compare(
     columns = [list(file) for file in read_columns((*references, *systems))]
     scorers = opt.open_scorers(metrics, **options)
     texts = dict(zip(systems, columns[len(references) :], strict=True))
+    rows = columns[0] if len(references) == 1 else list(zip(*columns[: len(references)], strict=True))
     with ProgressBar("segments") as progress:
-        scored = score_systems(scorers, texts, columns[: len(references)], part=part, progress=progress)
-    scores, signatures, flags = scored
-    result = compare_systems(scores, **tests, signatures=signatures)
+        scores, signatures, flags = score_systems(scorers, texts, rows, part=part, progress=progress)
+    result = compare_scores(scores, **tests, signatures=signatures)
     click.echo(result.to_json() if as_json else result.to_latex() if as_latex else str(result))
     for signature in signatures.values():
         note(signature)

@@ -39,7 +39,7 @@ def demo() -> None:
         click.echo(f"{code:50} {value}")
     scorer = Scorer("minilm", metric="subspace", rescale="chance")
     pairs = [("Royalty rules.", "The king and the queen."), ("A bicycle race.", "The king and the queen.")]
-    click.echo("\nThe similarity of two texts, rescaled so that unrelated texts score 0 (all-MiniLM-L6-v2, bundled):\n")
+    click.echo("\nThe similarity of two texts, rescaled so that unrelated texts score about 0 (bundled MiniLM):\n")
     for (candidate, reference), row in zip(pairs, scorer.stream(pairs), strict=True):
         click.echo(f"{candidate:16} {reference:25} P {row.precision:.2f}  R {row.recall:.2f}  F {row.score:.2f}")
     explanation = scorer.with_options(rescale=None).explain(*pairs[0])

@@ -9,8 +9,7 @@ from typing import Any
 import click
 
 from softset.cli import options as opt
-from softset.cli.output import ProgressBar, warn_of_flags
-from softset.io.lines import TextFile
+from softset.cli.output import ProgressBar, read_columns, warn_of_flags
 
 NOTES = {
     "empty": ("text", "with an empty set"),
@@ -37,7 +36,7 @@ def encode(texts: str, out: str, float16: bool, as_json: bool, model: str, **opt
     from softset.encoders.loading import load_encoder
 
     _check_output(Path(out))
-    lines = list(TextFile(texts))
+    lines = [line for column in read_columns((texts,)) for line in column]
     encoder = load_encoder(model, **options)
     with ProgressBar("texts") as progress:
         sets = encoder.encode(lines, progress=progress)

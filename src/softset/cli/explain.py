@@ -85,6 +85,8 @@ def _check_outputs(html: str | None, png: str | None) -> None:
     if html is not None and png is not None and Path(html).resolve() == Path(png).resolve():
         raise InputError(f"{html} is given for --html and for --png: name two files")
     if png is not None:
+        if Path(png).suffix.lower() not in (".png", ""):
+            raise InputError(f"--png writes an image in PNG format, but {png} was given: name a .png file")
         from softset.similarity.explain.plot import require_matplotlib
 
         require_matplotlib()

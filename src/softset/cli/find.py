@@ -20,9 +20,12 @@ Query = tuple[str, str]  # location in a file, and text
 @click.command(short_help="Find the words or items that belong to a query.")
 @click.argument("query", nargs=-1)
 @opt.TOP
+@opt.option("--offset", type=click.IntRange(0), default=0, help="Number of best items to skip, for the next page.")
 @opt.option("--min-score", type=float, default=0.0, help="Minimum membership of a result, from 0 to 1.")
+@opt.option("--distinct", type=float)
 @opt.query_options
 @opt.source_options
+@opt.option("--filter", metavar="CONDITION")
 @opt.option("--restrict-vocab", type=click.IntRange(1), metavar="N")
 @opt.option("--queries", type=opt.TEXT_FILE)
 @opt.option("--plan", is_flag=True, help="Show how the query is parsed and resolved, without searching.")
@@ -30,6 +33,8 @@ Query = tuple[str, str]  # location in a file, and text
 @opt.option("--recall-check", is_flag=True)
 @opt.THREADS
 @opt.INCLUDE_EXAMPLES
+@opt.option("--excluded", is_flag=True, help="List the items that BUT NOT removes, instead of the best items.")
+@opt.option("--variants", is_flag=True, help="Include case, plural and spelling variants of the examples.")
 @opt.option("--percentile", is_flag=True, help="Show the percentage of items that rank below each result.")
 @opt.JSON
 @opt.option("--tsv", "as_tsv", is_flag=True)
@@ -46,15 +51,17 @@ def find(
     """Find the words, or items of a collection, with the highest membership in a QUERY.
 
     A query is a word, a set of examples such as {red, blue}, or several of these combined with & (AND), | (OR),
-    - (BUT NOT) and ~ (NOT).
+    - (BUT NOT, strict: --) and ~ (NOT).
 
     \b
     Examples:
       softset find '{red, blue, green} & {apple, peach, banana}'
       softset find '{dog, cat} BUT NOT {wolf, lion}' --explain
+      softset find '{dog, cat} BUT NOT {wolf, lion}' --excluded
       softset find '@colour | "new york"' --named-sets sets.toml --json
       softset find --queries queries.txt --tsv --logic lattice
-      softset find --collection books.softset '{sea, ship} - war'
+      softset find --collection books.softset '{sea, ship} - war' --filter 'year > 1900'
+      softset find --collection books.softset id:d7 --distinct 0.95
     """
     if not 0 <= options["min_score"] <= 1:
         raise click.UsageError(f"--min-score must be from 0 to 1, but {options['min_score']} was given")

@@ -5,12 +5,13 @@ from typing import Any
 import click
 
 from softset.cli import options as opt
+from softset.cli.groups import VerbGroup
 from softset.io.lines import TextFile
 
 OUT = opt.option("--out", required=True, type=click.Path(), help="Output file (JSON).")
 
 
-@click.group(short_help="Compute idf weights or a calibration from texts.")
+@click.group(cls=VerbGroup, short_help="Compute idf weights or a calibration from texts.")
 def fit() -> None:
     """Compute the files that `softset score` reads with --idf and --rescale.
 

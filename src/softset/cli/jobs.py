@@ -9,10 +9,11 @@ from typing import Any
 import click
 
 from softset.cli import options as opt
+from softset.cli.groups import VerbGroup
 from softset.cli.output import ProgressBar, note, on_interrupt
 from softset.io.text import counted
 
-INPUT = opt.option("--input", "pattern", required=True)
+INPUT = opt.option("--input", "pattern", type=opt.PATH, required=True)
 OUT = opt.option("--out", required=True, type=click.Path(), help="Output folder.")
 ID_FIELD = opt.option("--id-field", default="id", help="Column with the ids.")
 cluster_options = opt.add_options(
@@ -25,7 +26,7 @@ block_options = opt.add_options(
 )
 
 
-@click.group(short_help="Score, index and search many files with Ray.")
+@click.group(cls=VerbGroup, short_help="Score, index and search many files with Ray.")
 def jobs() -> None:
     """Score, index and search many Parquet files with Ray, on this machine or on a cluster.
 
@@ -114,7 +115,7 @@ def index(
     if collection_out is not None:
         with on_interrupt(lambda: f"{out} is complete; run the command again to build {collection_out}"):
             collection = build_collection(out, collection_out, model=model, replace=replace)
-        facts = f"{collection.size:,} items, {collection.dimensions} dimensions, encoder {collection.encoder}"
+        facts = f"{len(collection):,} items, {collection.dimensions} dimensions, encoder {collection.encoder}"
         click.echo(f"{collection_out}: {facts}", err=as_json)
 
 
@@ -148,7 +149,7 @@ def find(
       softset jobs find '{red, blue} & {apple, peach}' --input 'vectors/*.parquet'
       softset jobs find '{sea, ship} - war' --input 'vectors/*.parquet' --model minilm --json
     """
-    from softset.collections.id_collection import text_encoder
+    from softset.collections.embedder import text_encoder
     from softset.jobs.cluster import cluster
     from softset.jobs.search import ParquetCollection
 

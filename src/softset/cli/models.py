@@ -7,11 +7,12 @@ from typing import Any
 import click
 
 from softset.cli import options as opt
+from softset.cli.groups import VerbGroup
 from softset.cli.output import ProgressBar, print_facts
 from softset.io.text import counted
 
 
-@click.group(short_help="Import, list, describe and remove models.")
+@click.group(cls=VerbGroup, short_help="Import, list, describe and remove models.")
 def models() -> None:
     """Import, list, describe and remove models that encode texts.
 

@@ -26,11 +26,32 @@ def add_options(*options: Decorator) -> Decorator:
     return decorate
 
 
+class SingleOption(click.Option):
+    """An option that is refused if it is given twice; click would silently use the last value."""
+
+    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+        """Let the parser collect all values, so that a second one is noticed."""
+        if self.multiple or self.count or self.is_flag:
+            super().add_to_parser(parser, ctx)
+        else:
+            parser.add_option(obj=self, opts=self.opts, dest=self.name, action="append", nargs=self.nargs)
+
+    def handle_parse_result(self, ctx: click.Context, opts: Any, args: list[str]) -> Any:
+        """Replace the list of one value by the value."""
+        values = opts.get(self.name)
+        if isinstance(values, list) and not self.multiple:
+            if len(values) > 1:
+                flags = " or ".join(self.opts)
+                raise click.UsageError(f"{flags} is given {len(values)} times, but takes one value: give it once", ctx)
+            opts = {**opts, self.name: values[0]}
+        return super().handle_parse_result(ctx, opts, args)
+
+
 def option(*names: str, **settings: Any) -> Decorator:
     """Return an option with its text of `help_texts.py`, or with `help`; it shows the default, if there is one."""
     flag = next(name for name in names if name.startswith("--")).partition("/")[0]
     shows_default = settings.get("default") is not None
-    return click.option(*names, show_default=shows_default, **{"help": HELP.get(flag), **settings})
+    return click.option(*names, cls=SingleOption, show_default=shows_default, **{"help": HELP.get(flag), **settings})
 
 
 def metrics(*default: str, note: str = "") -> Decorator:
@@ -62,7 +83,7 @@ INCLUDE_EXAMPLES = option("--include-examples", is_flag=True, help="Include the 
 THREADS = option("--threads", type=click.IntRange(1))
 SAMPLES = option("--samples", type=click.IntRange(1), default=1000, help="Number of bootstrap samples.")
 METRIC = option("--metric", default="softset", help="Metric, such as 'subspace(weights=l2)'.")
-CANDIDATES = option("-c", "--candidates", type=TEXT_FILE, required=True)
+CANDIDATES = option("-c", "--candidates", type=TEXT_FILE)
 REFERENCES = option(*("-r", "--references"), type=TEXT_FILE, multiple=True, required=True)
 NAME = option("--name", required=True, help="Name for the import, which other commands then use.")
 REPLACE = option("--replace", is_flag=True, help="Replace existing data of the same name.")
@@ -108,7 +129,7 @@ query_options = add_options(
 COLLECTION_MODEL = option("--model", help="Model that encoded the collection; needed unless it is bundled or imported.")
 
 # What is searched; `open_source` takes them.
-source_options = add_options(option("--collection"), option("--where"), COLLECTION_MODEL, option("--vectors"))
+source_options = add_options(option("--collection"), COLLECTION_MODEL, option("--vectors"))
 
 
 def read_scorer_options(*, rescale: str | None, idf: str | None, **options: Any) -> dict[str, Any]:
@@ -125,22 +146,21 @@ def read_scorer_options(*, rescale: str | None, idf: str | None, **options: Any)
 
 def open_scorers(names: tuple[str, ...], **options: Any) -> list[Any]:
     """Return a scorer for each metric, which share the encoder; idf weights that no metric uses are refused."""
-    from softset.similarity.scorer import Scorer
+    from softset.similarity.functions import open_scorers as open_with_arguments
+    from softset.similarity.metrics import metric
 
-    arguments = read_scorer_options(**options)
-    first = Scorer(metric=names[0], **arguments)
-    scorers = [first, *(first.with_options(metric=name, rescale=arguments["rescale"]) for name in names[1:])]
-    if options["idf"] and not any(scorer.metric.needs_idf for scorer in scorers):
-        metrics = ", ".join(str(scorer.metric) for scorer in scorers)
-        raise click.UsageError(f"--idf has no effect on {metrics}: give a metric weights=idf, or leave --idf out")
-    return scorers
+    metrics, arguments = [metric(name) for name in names], read_scorer_options(**options)
+    if options["idf"] and not any(metric.needs_idf for metric in metrics):
+        shown = ", ".join(map(str, metrics))
+        raise click.UsageError(f"--idf has no effect on {shown}: give a metric weights=idf, or leave --idf out")
+    return open_with_arguments(metrics, **arguments)
 
 
 def read_query_options(
     *, logic: str | None, preprocessing: str | None, named_sets: str | None, **options: Any
 ) -> dict[str, Any]:
     """Return the arguments of `find_many` for the query options; a parameter that the logic ignores is refused."""
-    from softset.query.named_sets import read_sets
+    from softset.query.named_sets import Sets
 
     parameters = {name: options.pop(name) for name in ("alpha", "aperture", "floor")}
     chosen = {name: value for name, value in parameters.items() if value is not None}
@@ -149,28 +169,25 @@ def read_query_options(
     if unused:
         others = " or ".join(other for other in Logic.NAMES if unused[0] in Logic(other).parameters)
         raise click.UsageError(f"--{unused[0]} has no effect in the logic {name}: use --logic {others}")
-    sets = read_sets(named_sets) if named_sets else None
+    sets = Sets.load(named_sets) if named_sets else None
     return {"logic": logic, "preprocessing": preprocessing, "sets": sets, **chosen, **options}
 
 
 def open_source(options: dict[str, Any]) -> Any:
     """Remove the source options from `options` and return what they name: a collection or word vectors."""
-    collection, vectors, where, model = (options.pop(name) for name in ("collection", "vectors", "where", "model"))
-    in_store = collection is not None and "://" in collection
-    if where is not None and not in_store:
-        raise click.UsageError("--where needs a collection in a store, such as --collection milvus://FILE_OR_URL#NAME")
+    collection, vectors, model = (options.pop(name) for name in ("collection", "vectors", "model"))
     if collection is None:
         if model:
-            raise click.UsageError("--model is for a --collection; word vectors are given by --vectors")
+            raise click.UsageError("--model needs a --collection: choose word vectors by --vectors")
         from softset.search.words import load_words
 
         return load_words(vectors)
     if vectors:
         raise click.UsageError("--vectors has no effect with --collection: a collection has its own vectors")
-    if in_store:
+    if "://" in collection:
         from softset.stores import open_store
 
-        return open_store(collection, where=where, encoder=model)
+        return open_store(collection, encoder=model)
     from softset.collections.collection import open_collection
 
     return open_collection(collection, encoder=model)

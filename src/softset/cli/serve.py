@@ -9,7 +9,8 @@ from typing import Any
 import click
 
 from softset.cli import options as opt
-from softset.errors import FileError, InputError, MissingExtraError
+from softset.errors import FileError, InputError
+from softset.io.text import import_extra
 from softset.server.settings import ServerLimits, Settings
 
 MAX_KEY_BYTES = 4_096
@@ -63,11 +64,8 @@ def serve(
         limits=ServerLimits(**limits),
         **options,
     )
-    try:
-        from softset.server.uvicorn_runner import serve as run
-    except ImportError as error:
-        raise MissingExtraError("the server needs FastAPI and uvicorn: pip install 'softset[serve]'") from error
-    run(settings, quiet=quiet)
+    message = "the server needs FastAPI and uvicorn: pip install 'softset[serve]'"
+    import_extra("softset.server.uvicorn_runner", message).serve(settings, quiet=quiet)
 
 
 def _key(path: str | None) -> str | None:

@@ -8,12 +8,13 @@ from typing import Any
 import click
 
 from softset.cli import options as opt
+from softset.cli.groups import VerbGroup
 from softset.cli.output import ProgressBar, note, print_facts
 from softset.errors import SoftsetError
 from softset.io.text import counted
 
 
-@click.group(short_help="Import, list, describe and remove word vectors.")
+@click.group(cls=VerbGroup, short_help="Import, list, describe and remove word vectors.")
 def vectors() -> None:
     """Import, list, describe and remove word vectors.
 

@@ -4,8 +4,8 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from softset.errors import FileError, MissingExtraError
-from softset.io.text import first_line
+from softset.errors import FileError
+from softset.io.text import first_line, import_extra
 
 ROWS_PER_TABLE = 4_096
 MAX_TABLE_BYTES = 2**30  # of a decoded table: 256 KB in each of 4,096 rows
@@ -27,11 +27,7 @@ def read_tables(
     Texts are read as dictionaries, which need as much memory as the file. They are decoded after their size is checked;
     a larger table than `max_bytes` raises FileError.
     """
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ImportError:
-        raise MissingExtraError("Parquet files need pyarrow: pip install 'softset[ray]'") from None
+    pa, pq = _import_pyarrow(path)
     try:
         with pq.ParquetFile(path) as file:
             schema, metadata = file.schema_arrow, file.metadata
@@ -46,6 +42,22 @@ def read_tables(
                     yield table.cast(pa.schema([schema.field(name) for name in table.column_names]))
     except (pa.ArrowException, OSError) as error:
         raise FileError(f"{path} is not a complete Parquet file: {first_line(error)}") from error
+
+
+def read_column_names(path: Path) -> list[str]:
+    """Return the names of the columns of a file."""
+    pa, pq = _import_pyarrow(path)
+    try:
+        return list(pq.read_schema(path).names)
+    except (pa.ArrowException, OSError) as error:
+        raise FileError(f"{path} is not a complete Parquet file: {first_line(error)}") from error
+
+
+def _import_pyarrow(path: str | os.PathLike[str]) -> tuple[Any, Any]:
+    """Return the modules that read a file; a missing file raises Python's error, which names the file."""
+    os.stat(path)  # noqa: PTH116
+    message = "Parquet files need pyarrow: pip install 'softset[ray]'"
+    return import_extra("pyarrow", message), import_extra("pyarrow.parquet", message)
 
 
 def _tables(path: Path, batches: Iterator[Any], rows: int, max_bytes: int) -> Iterator[Any]:

@@ -14,9 +14,10 @@ import numpy as np
 from softset.collections.items import Item
 from softset.errors import FileError, InputError, NotFiniteError, ShapeError
 from softset.io.arrays import read_array
+from softset.query.field_types import plain_value
 from softset.vectors.storage import StoredVectors, open_vectors, write_vectors
 
-__all__ = ["Embed", "Segment", "pair_with_vectors", "write_segment"]
+__all__ = ["Embed", "Segment", "items_with_vectors", "pair_with_vectors", "write_segment"]
 
 ITEMS_PER_BLOCK = 4096
 Embed = Callable[[Sequence[str]], np.ndarray]
@@ -30,11 +31,11 @@ class Segment:
         self.name = folder.name
         self.deleted = frozenset(deleted)
         self.stored: StoredVectors = open_vectors(folder)
-        self._items_file = folder / "items.bin"
+        self.items_file = folder / "items.bin"
         try:
             self._offsets = read_array(folder / "lines.npy", mapped=False)
             # Mapped at once, because a writer may merge this segment into another one and delete its files.
-            self._content = np.memmap(self._items_file, dtype=np.uint8, mode="r")
+            self._content = np.memmap(self.items_file, dtype=np.uint8, mode="r")
         except (OSError, ValueError) as error:
             raise FileError(f"{folder} is not a complete segment ({error}): index the items again") from error
 
@@ -47,15 +48,17 @@ class Segment:
             line = bytes(self._content[int(self._offsets[row]) : int(self._offsets[row + 1])])
             return _decode(self.stored.words[row], line)
         except (ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
-            problem = f"{self._items_file} was changed after it was written (item {row})"
+            problem = f"{self.items_file} was changed after it was written (item {row})"
             raise FileError(f"{problem}: index the items again") from error
 
-    def items_with_vectors(self) -> Iterator[tuple[Item, np.ndarray]]:
-        """Yield all items that are not deleted, with their vectors."""
-        with self._items_file.open("rb") as file:
-            for row, (item_id, line) in enumerate(zip(self.stored.words, file, strict=True)):
-                if row not in self.deleted:
-                    yield _decode(item_id, line), self.stored.vectors[row]
+
+def items_with_vectors(segments: Iterable[Segment]) -> Iterator[tuple[Item, np.ndarray]]:
+    """Yield all items of segments that are not deleted, with their vectors."""
+    for segment in segments:
+        with segment.items_file.open("rb") as file:
+            for row, (item_id, line) in enumerate(zip(segment.stored.words, file, strict=True)):
+                if row not in segment.deleted:
+                    yield _decode(item_id, line), segment.stored.vectors[row]
 
 
 def _decode(item_id: str, line: bytes) -> Item:
@@ -92,7 +95,8 @@ def _write_blocks(target: Path, pairs: ItemVectors, dimensions: int | None) -> G
                 if item.id in ids:
                     raise InputError(f"the id {item.id!r} occurs twice: every item needs its own id")
                 ids.add(item.id)
-                record = json.dumps({"text": item.text, "metadata": item.metadata}, ensure_ascii=False, default=str)
+                values = {"text": item.text, "metadata": plain_value(item.metadata)}
+                record = json.dumps(values, ensure_ascii=False, default=str)
                 offsets.append(offsets[-1] + file.write(record.encode() + b"\n"))
             yield [item.id for item, _ in block], _stack(block, dimensions)
     np.save(target / "lines.npy", np.array(offsets, dtype=np.int64), allow_pickle=False)

@@ -1,1 +1,1 @@
-"""Texts to token sets: one pipeline for every kind of model, and the few things in which they differ."""
+"""Texts to token sets: one pipeline for all models, and a module for each kind of model."""

@@ -1,22 +1,25 @@
 """The encoder interface, and the base class that implements it for encoders of distinct texts."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
+from operator import length_hint
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 
+from softset.encoders.signature import parse_signature
 from softset.encoders.texts import check_texts, distinct_indices, iter_items
 from softset.encoders.tokensets import TokenSets, hash_texts
-from softset.errors import AmbientError, InputError
-from softset.vectors.rows import RowBuffer, repeat_groups
+from softset.errors import InputError
+from softset.io.text import html_table
+from softset.runtime.progress import Progress as Progress
+from softset.runtime.progress import ProgressOption, report_progress, span
+from softset.vectors.rows import repeat_groups
 
 # Enough texts to sort by length; sentences of 20 tokens and 384 dimensions take 30 MB.
 TEXTS_PER_BLOCK = 1024
-
-Progress = Callable[[int, int], None]  # receives the number of finished texts and the number of all texts
 
 
 @runtime_checkable
@@ -43,11 +46,11 @@ class Encoder(Protocol):
         """The dimension d of the vectors."""
 
     @abstractmethod
-    def encode(self, texts: Sequence[str], *, progress: Progress | None = None) -> TokenSets:
+    def encode(self, texts: Sequence[str], *, progress: ProgressOption = None) -> TokenSets:
         """Return the token vectors of each text, in the order of the texts."""
 
     @abstractmethod
-    def embed(self, texts: Sequence[str], *, progress: Progress | None = None) -> np.ndarray:
+    def embed(self, texts: Sequence[str], *, progress: ProgressOption = None) -> np.ndarray:
         """Return one pooled vector per text, (n, d); zero for an empty text."""
 
 
@@ -62,11 +65,11 @@ class TextEncoder(Encoder):
     def _encode(self, texts: Sequence[str], progress: Progress | None) -> TokenSets:
         """Return the token sets of distinct texts, in new arrays: `encode` may change them."""
 
-    def encode(self, texts: Sequence[str], *, progress: Progress | None = None) -> TokenSets:
+    def encode(self, texts: Sequence[str], *, progress: ProgressOption = None) -> TokenSets:
         """Return the token vectors of each text, in the order of the texts.
 
-        Each distinct text is encoded once, and the vectors are held in memory once. `progress(done, total)` is called
-        during the work with numbers of distinct texts.
+        Each distinct text is encoded once, and the vectors are held in memory once. With progress=True a progress bar
+        is shown; a function is called during the work with the numbers of finished and of all distinct texts.
 
         >>> import softset
         >>> softset.load_encoder("words").encode(["a red book", "", "a red book"])
@@ -74,13 +77,17 @@ class TextEncoder(Encoder):
         """
         checked = check_texts(texts)
         index = distinct_indices(checked)
-        sets = replace(self._encode(list(index), progress), text_hashes=hash_texts(index))
+        with report_progress(progress, "texts") as report:
+            sets = replace(self._encode(list(index), report), text_hashes=hash_texts(index))
         return sets if len(index) == len(checked) else _repeat(sets, np.array([index[text] for text in checked]))
 
-    def stream(self, texts: Iterable[str], *, block: int = TEXTS_PER_BLOCK) -> Iterator[TokenSets]:
+    def stream(
+        self, texts: Iterable[str], *, block: int = TEXTS_PER_BLOCK, progress: ProgressOption = None
+    ) -> Iterator[TokenSets]:
         """Encode an iterable of texts and yield the token sets of `block` texts at a time.
 
-        Memory holds one block. The vectors do not depend on the size of the block.
+        Memory holds one block. The vectors do not depend on the size of the block. `progress` is as in `encode`; the
+        number of all texts is 0 if the iterable has no length.
 
         >>> import softset
         >>> lines = (f"line {n}" for n in range(5))
@@ -89,12 +96,15 @@ class TextEncoder(Encoder):
         """
         if block < 1:
             raise InputError(f"block is {block}, but it must be at least 1")
-        source, done = iter_items(texts, "texts"), 0
-        while batch := check_texts(islice(source, block), done):
-            yield self.encode(batch)
-            done += len(batch)
+        source, done, total = iter_items(texts, "texts"), 0, length_hint(texts)
+        with report_progress(progress, "texts") as report:
+            while batch := check_texts(islice(source, block), done):
+                yield self.encode(batch, progress=span(report, done, done + len(batch), total))
+                done += len(batch)
+                if report is not None:
+                    report(done, total)
 
-    def embed(self, texts: Sequence[str], *, progress: Progress | None = None) -> np.ndarray:
+    def embed(self, texts: Sequence[str], *, progress: ProgressOption = None) -> np.ndarray:
         """Return one pooled vector per text, (n, d): the mean of its tokens, or zero for an empty text.
 
         >>> import softset
@@ -105,16 +115,25 @@ class TextEncoder(Encoder):
         index = distinct_indices(checked)
         distinct = list(index)
         pooled = np.zeros((len(distinct), self.dimensions), dtype=np.float32)
-        for start in range(0, len(distinct), TEXTS_PER_BLOCK):
-            stop = min(start + TEXTS_PER_BLOCK, len(distinct))
-            pooled[start:stop] = self._embed(distinct[start:stop])
-            if progress is not None:
-                progress(stop, len(distinct))
+        with report_progress(progress, "texts") as report:
+            for start in range(0, len(distinct), TEXTS_PER_BLOCK):
+                stop = min(start + TEXTS_PER_BLOCK, len(distinct))
+                step = span(report, start, stop, len(distinct))
+                pooled[start:stop] = self._embed(distinct[start:stop], step)
+                if report is not None:
+                    report(stop, len(distinct))
         return pooled if len(distinct) == len(checked) else pooled[[index[text] for text in checked]]
 
-    def _embed(self, texts: Sequence[str]) -> np.ndarray:
+    def _embed(self, texts: Sequence[str], progress: Progress | None) -> np.ndarray:
         """Return the pooled vectors of a block of distinct texts."""
-        return self._encode(texts, None).means()
+        return self._encode(texts, progress).means()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.signature})"
+
+    def _repr_html_(self) -> str:
+        facts = {**parse_signature(self.signature), "dimensions": str(self.dimensions)}
+        return html_table(["", ""], facts.items(), caption=type(self).__name__)
 
 
 class WrappedEncoder:
@@ -139,23 +158,11 @@ class WrappedEncoder:
         moment: np.ndarray | None = getattr(self.encoder, "second_moment", None)
         return moment
 
-
-def concatenate_blocks(blocks: Iterable[TokenSets]) -> TokenSets:
-    """Concatenate token sets that a generator yields; memory holds the vectors of the result and of one block."""
-    vectors, others = RowBuffer(), []
-    for block in blocks:
-        if (d := vectors.rows.shape[1]) not in (0, block.dimensions):
-            raise AmbientError(f"token sets with different dimensions ({d} and {block.dimensions}) cannot be joined")
-        vectors.add(block.vectors)
-        others.append(_without_vectors(block))
-    return replace(TokenSets.concatenate(others), vectors=vectors.rows)
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.encoder!r})"
 
 
 def _repeat(sets: TokenSets, order: np.ndarray) -> TokenSets:
     """Return the texts in an order with repeats; memory holds the vectors once."""
-    others = _without_vectors(sets).take(order)
+    others = replace(sets, vectors=np.empty((len(sets.vectors), 0), dtype=sets.vectors.dtype)).take(order)
     return replace(others, vectors=repeat_groups(sets.vectors, sets.offsets, order))
-
-
-def _without_vectors(sets: TokenSets) -> TokenSets:
-    return replace(sets, vectors=np.empty((len(sets.vectors), 0), dtype=sets.vectors.dtype))

@@ -16,7 +16,7 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
-from softset.encoders.base import TEXTS_PER_BLOCK, Encoder, Progress, TextEncoder, WrappedEncoder, concatenate_blocks
+from softset.encoders.base import TEXTS_PER_BLOCK, Encoder, Progress, TextEncoder, WrappedEncoder
 from softset.encoders.tokensets import TokenSets
 from softset.encoders.tokensets_file import arrays_from_sets, sets_from_arrays
 from softset.errors import FileError, InputError
@@ -68,21 +68,21 @@ class CachedEncoder(WrappedEncoder, TextEncoder):
     def _encode(self, texts: Sequence[str], progress: Progress | None) -> TokenSets:
         return self._cached("sets", texts, self.encoder.encode, progress)
 
-    def _embed(self, texts: Sequence[str]) -> np.ndarray:
+    def _embed(self, texts: Sequence[str], progress: Progress | None) -> np.ndarray:
         """Return the pooled vectors of the wrapped encoder, which are cached apart from the token sets."""
 
         def embed(block: Sequence[str], *, progress: Progress | None) -> TokenSets:
             pooled = self.encoder.embed(block, progress=progress)
             return TokenSets.from_arrays(pooled[:, None], dimensions=self.dimensions)
 
-        return self._cached("pooled", texts, embed, None).vectors
+        return self._cached("pooled", texts, embed, progress).vectors
 
     def _cached(self, kind: str, texts: Sequence[str], encode: EncodeBlock, progress: Progress | None) -> TokenSets:
-        """Return the token sets of distinct texts; memory holds the result and one block of entries."""
+        """Return the token sets of distinct texts."""
         if not texts:
             return encode([], progress=progress)
         starts = range(0, len(texts), TEXTS_PER_BLOCK)
-        return concatenate_blocks(self._block(kind, texts, start, encode, progress) for start in starts)
+        return TokenSets.concatenate(self._block(kind, texts, start, encode, progress) for start in starts)
 
     def _block(
         self, kind: str, texts: Sequence[str], start: int, encode: EncodeBlock, progress: Progress | None
@@ -115,7 +115,7 @@ def _key(signature: str, kind: str, text: str) -> bytes:
 
 
 def _readable(sets: TokenSets, texts: int, signature: str) -> TokenSets:
-    """Return the token sets as they will be read; reject those of a foreign encoder that could not be read back."""
+    """Return the token sets as they will be read back; reject those of a custom encoder that cannot be."""
     try:
         sets = sets_from_arrays(arrays_from_sets(sets), signature)
     except ValueError as error:

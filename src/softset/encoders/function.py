@@ -1,4 +1,4 @@
-"""An encoder made of any function from texts to vectors."""
+"""An encoder that calls any function from texts to vectors."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from softset.encoders.base import TEXTS_PER_BLOCK, Progress, TextEncoder, concatenate_blocks
+from softset.encoders.base import TEXTS_PER_BLOCK, Progress, TextEncoder
 from softset.encoders.signature import format_signature
 from softset.encoders.tokensets import TokenSets
 from softset.errors import AmbientError, InputError, NotFiniteError, ShapeError
 from softset.io.text import counted
 
+TEXTS_PER_REPORT = 32  # a large model on a CPU takes about a second for 32 sentences
 PROBE = "a red book"  # is encoded to find the dimension; few functions return no vector for it
 
 
@@ -21,10 +22,11 @@ class FunctionEncoder(TextEncoder):
 
     The function returns one (n_i, d) array per text, or one vector (d,) per text, which becomes a set of one token; an
     (n, d) array of sentence vectors is accepted. It may also return TokenSets with tokens and spans. It receives each
-    distinct text of a call once, at most 1,024 texts at a time. Its vectors must not depend on the batch.
+    distinct text of a call once, at most 1,024 texts at a time (32 if the call reports its progress). Its vectors must
+    not depend on the batch.
 
     Without a `name` the signature contains only the name of the function, which does not identify the vectors:
-    `stable` is False, and the vectors cannot be cached. Without `dimensions` the first result decides; reading
+    `stable` is False, and the vectors cannot be cached. Without `dimensions` the first result determines it; reading
     `dimensions` before that encodes "a red book" once.
 
     >>> def lengths_of_words(texts):
@@ -67,11 +69,12 @@ class FunctionEncoder(TextEncoder):
     def _encode(self, texts: Sequence[str], progress: Progress | None) -> TokenSets:
         if not texts:
             return TokenSets.from_arrays([], dimensions=self.dimensions, signature=self.signature)
-        return concatenate_blocks(self._blocks(texts, progress))
+        return TokenSets.concatenate(self._blocks(texts, progress))
 
     def _blocks(self, texts: Sequence[str], progress: Progress | None) -> Iterator[TokenSets]:
-        for start in range(0, len(texts), TEXTS_PER_BLOCK):
-            stop = min(start + TEXTS_PER_BLOCK, len(texts))
+        size = TEXTS_PER_BLOCK if progress is None else TEXTS_PER_REPORT
+        for start in range(0, len(texts), size):
+            stop = min(start + size, len(texts))
             yield self._call(texts[start:stop])
             if progress is not None:
                 progress(stop, len(texts))

@@ -1,4 +1,4 @@
-"""`load_encoder`: encoders by name (bundled, imported, in a folder, on the hub) or made of an object."""
+"""`load_encoder`: encoders by name (bundled, imported, in a folder, on the hub) or built from an object."""
 
 import errno
 import os
@@ -12,12 +12,16 @@ from softset.encoders.models import BUNDLED, REGISTRY, checksum, find_moments, m
 from softset.encoders.pipeline import ContextualEncoder, Overflow, PipelineOptions, Unit
 from softset.encoders.texts import excerpt
 from softset.errors import FileError, InputError, MissingExtraError
+from softset.io.options import named_options
 from softset.runtime.threads import thread_count
 from softset.vectors.registry import BUNDLED as BUNDLED_WORDS
 from softset.vectors.registry import REGISTRY as WORDS_REGISTRY
 from softset.vectors.registry import vectors_folder
 
-MAX_PATH_CHARACTERS, MAX_NAME_BYTES = 4000, 255  # the limits of common systems; the latter is for each part of a path
+MAX_PATH_CHARACTERS, MAX_NAME_BYTES = (
+    4000,
+    255,
+)  # common limits of file systems: a path, and each of its components
 
 
 class EncoderOptions(TypedDict, total=False):
@@ -36,6 +40,7 @@ class EncoderOptions(TypedDict, total=False):
     cache_limit: int
 
 
+@named_options
 def load_encoder(
     model: Any = BUNDLED,
     *,
@@ -111,8 +116,8 @@ def load_encoder(
 def load_installed(name: str, **options: Unpack[EncoderOptions]) -> Encoder:
     """Return a bundled or imported encoder by its name; refuse any other name.
 
-    Collections name their encoder. A collection of another person must not choose which folder is opened or which model
-    is downloaded, so the user has to name any other encoder.
+    Collections name their encoder. A received collection must not choose which folder is opened or which model is
+    downloaded, so the user has to name any other encoder.
     """
     kind, _, vectors = name.partition(":")
     if kind == "words":
@@ -206,7 +211,7 @@ def _wrap_object(model: Any, options: PipelineOptions) -> Encoder:
     from softset.encoders.static import WordsEncoder
     from softset.vectors.vocabulary import Vocabulary
 
-    label = f"an encoder made of {type(model).__name__}"
+    label = f"an encoder built from {type(model).__name__}"
     options.reject(label, "layer", "device", "dtype")
     if isinstance(model, Vocabulary):
         options.reject("an encoder of word vectors", "special_tokens", "max_length")
@@ -218,8 +223,26 @@ def _wrap_object(model: Any, options: PipelineOptions) -> Encoder:
     options.reject(label, "special_tokens", "unit", "max_length")
     if isinstance(model, TextEncoder | Encoder):
         return model
+    _refuse_models(model)
     if callable(model):
         from softset.encoders.function import FunctionEncoder
 
         return FunctionEncoder(model)
     raise InputError(f"the model is {model!r:.100}, but a name, a path, a function or an encoder was expected")
+
+
+def _refuse_models(model: Any) -> None:
+    """Refuse callables that are not functions from texts to token vectors, and name the right way to give them."""
+    owner = type(getattr(model, "__self__", None))
+    if any(base.__module__.partition(".")[0] == "sentence_transformers" for base in owner.__mro__):
+        raise InputError(
+            f"{model.__name__} of a {owner.__name__} returns one pooled vector per text: give the model itself, "
+            f"model=st in place of model=st.{model.__name__}; for sets of one vector give FunctionEncoder(st.encode) "
+            "of softset.encoders.function"
+        )
+    if any(base.__module__.partition(".")[0] == "transformers" for base in type(model).__mro__):
+        folder = getattr(getattr(model, "config", None), "_name_or_path", None) or "bert-base-uncased"
+        raise InputError(
+            f"a {type(model).__name__} of transformers was given, but a model needs its tokenizer: give its name or "
+            f'folder, such as model="{folder}"; save both to a folder with save_pretrained(folder) if they have none'
+        )

@@ -15,10 +15,10 @@ from softset.encoders.base import Encoder, Progress
 from softset.encoders.loading import load_encoder
 from softset.encoders.models import MANIFEST, REGISTRY, TEXT_FILES, model_files, model_folder, model_kind, read_licence
 from softset.encoders.signature import parse_signature
-from softset.errors import FileError, InputError, MissingExtraError, SoftsetError
+from softset.errors import FileError, InputError, SoftsetError
 from softset.io.json_files import read_json
 from softset.io.manifest import Manifest
-from softset.io.text import printable, translate_errors
+from softset.io.text import import_extra, printable, translate_errors
 from softset.vectors import registry, storage
 
 SAMPLE = "A red book."
@@ -80,17 +80,13 @@ def _local_folder(source: str, name: str) -> Iterator[Path]:
         raise FileError(f"{source} is not a folder: unpack an archive and give the folder of the model")
     if not HUB_NAME.fullmatch(source) or source.endswith((".whl", ".zip", ".gz")):
         raise InputError(f"there is no folder {source}: give the folder of a model, or its hub name")
-    try:
-        from huggingface_hub import snapshot_download
-    except ImportError as error:
-        raise MissingExtraError(
-            f"there is no folder {source}, and a hub name needs huggingface_hub: pip install 'softset[torch]'"
-        ) from error
+    message = f"there is no folder {source}, and a hub name needs huggingface_hub: pip install 'softset[torch]'"
+    hub = import_extra("huggingface_hub", message)
     REGISTRY.root.mkdir(parents=True, exist_ok=True)
     # With the name of an unfinished import, the registry deletes the folder even if this process is killed.
     with tempfile.TemporaryDirectory(dir=REGISTRY.root, prefix=f"{name}@") as folder:
         with translate_errors(f"there is no folder {source}, and the hub has no such model", "check the name"):
-            snapshot_download(source, local_dir=folder, allow_patterns=HUB_FILES, ignore_patterns=HUB_IGNORED)
+            hub.snapshot_download(source, local_dir=folder, allow_patterns=HUB_FILES, ignore_patterns=HUB_IGNORED)
         yield Path(folder)
 
 
@@ -137,7 +133,7 @@ def _row(name: str, folder: Path | None, manifest: Manifest) -> dict[str, Any]:
         if folder is not None:
             facts = _stored_facts(folder, manifest)
             return {"name": name, **{key: facts[key] for key in LISTED if facts.get(key) is not None}}
-    return {"name": name, "problem": "broken: remove it, and import it again"}
+    return {"name": name, "problem": "damaged: remove it and import it again"}
 
 
 def _stored_facts(folder: Path, manifest: Manifest) -> dict[str, Any]:

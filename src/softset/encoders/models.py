@@ -25,7 +25,7 @@ TEXT_FILES = (
     "*.json", "*.txt", "*.spm", "*.tiktoken", "bpe.codes", "spiece.model", "spm.model", "tokenizer.model",
     "sentencepiece.model", "sentencepiece.bpe.model",
 )  # fmt: skip
-# The text files that decide a vector: they are part of the checksum.
+# The text files that vectors depend on: they are part of the checksum.
 CHECKED_FILES = re.compile(
     r"config\.json|tokeni[sz]er.*\.json|(special|added)_tokens.*\.json|vocab.*|merges\.txt|.*\.model"
 )
@@ -79,12 +79,13 @@ def model_files(folder: Path, kind: str) -> dict[str, Path]:
 
 
 def checksum(folder: Path) -> str:
-    """Return eight hexadecimal digits over everything that decides a vector: weights, tokenizer and config.
+    """Return eight hexadecimal digits over everything that vectors depend on: weights, tokenizer and config.
 
     Checksums in the manifest of an imported model are not computed again.
     """
     path, bundled = folder.resolve(), bundled_folder(BUNDLED, MANIFEST.kind)
-    is_managed = path.parent == REGISTRY.root.resolve() or path == bundled.resolve()  # others may have any meta.json
+    # Other folders may have a meta.json of another program.
+    is_managed = path.parent == REGISTRY.root.resolve() or path == bundled.resolve()
     recorded = read_json(folder / "meta.json", missing_ok=True).get("files", {}) if is_managed else {}
     texts = (path for path in sorted(folder.iterdir()) if CHECKED_FILES.fullmatch(path.name) and path.is_file())
     files = [*_weights(folder, model_kind(folder)), *texts]

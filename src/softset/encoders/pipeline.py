@@ -24,6 +24,8 @@ from softset.runtime.threads import parallel_map
 # A single sequence of this length uses all threads; a shorter one takes less than 60 ms on one thread.
 LONG_SEQUENCE = 256
 
+TEXTS_PER_REPORT = 1024  # tokenizing so many sentences takes about 50 ms
+
 Overflow = Literal["window", "truncate", "error"]
 Unit = Literal["token", "word"]
 
@@ -146,23 +148,13 @@ class ContextualEncoder(TextEncoder):
         """Return the number of tokens of each text, without encoding the texts."""
         return [len(tokenized.ids) for tokenized in self._tokenizer(check_texts(texts))]
 
-    def padded_states(self, texts: Sequence[str]) -> np.ndarray:
-        """Return the raw output (n, L, d) of the network for one batch, special tokens and padding included.
-
-        Long texts are truncated. `encode` takes the rows of the token sets from this output.
-        """
-        sequences = [
-            self._tokenizer.sequence(tokenized.ids[: self._window_size]) for tokenized in self._tokenizer(list(texts))
-        ]
-        return run_network(self._network.multithreaded, sequences, self._tokenizer.pad)
-
     def _encode(self, texts: Sequence[str], progress: Progress | None) -> TokenSets:
         sets = self._encode_tokens(texts, progress)
         return merge_words(sets, texts) if self.options.unit == "word" else sets
 
-    def _embed(self, texts: Sequence[str]) -> np.ndarray:
+    def _embed(self, texts: Sequence[str], progress: Progress | None) -> np.ndarray:
         """Return the mean of all tokens of the model, special tokens included, as sentence encoders are trained."""
-        sets = self._encode_tokens(texts, None)
+        sets = self._encode_tokens(texts, progress)
         means, counts = sets.means(), sets.counts
         if sets.special is not None:
             others = sets.special.counts
@@ -174,7 +166,7 @@ class ContextualEncoder(TextEncoder):
 
     def _encode_tokens(self, texts: Sequence[str], progress: Progress | None) -> TokenSets:
         """Return the sets of the model's tokens of distinct texts."""
-        tokenized, windows, jobs = self._prepare(texts)
+        tokenized, windows, jobs = self._prepare(texts, progress)
         collector = RowCollector(
             texts, tokenized, windows, self._tokenizer, self.dimensions, special_tokens=self.options.special_tokens
         )
@@ -196,9 +188,15 @@ class ContextualEncoder(TextEncoder):
                 progress(done * len(texts) // len(jobs), len(texts))
         return collector.token_sets(self.signature)
 
-    def _prepare(self, texts: Sequence[str]) -> tuple[list[TokenizedText], list[list[Window]], list[_Job]]:
+    def _prepare(
+        self, texts: Sequence[str], progress: Progress | None
+    ) -> tuple[list[TokenizedText], list[list[Window]], list[_Job]]:
         """Return the tokens and the windows of each text, and one job for each window."""
-        tokenized = list(self._tokenizer(texts))
+        tokenized = []
+        for tokens in self._tokenizer(texts):
+            tokenized.append(tokens)
+            if progress is not None and len(tokenized) % TEXTS_PER_REPORT == 0:
+                progress(0, len(texts))
         windows = [self._plan(text, len(tokens.ids)) for text, tokens in zip(texts, tokenized, strict=True)]
         jobs = [
             _Job(text, window, self._tokenizer.sequence(tokenized[text].ids[window.start : window.stop]))

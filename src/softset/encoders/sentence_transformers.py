@@ -55,7 +55,7 @@ def sentence_encoder(
     if isinstance(model, library.SentenceTransformer):
         if hasattr(model[0], "sub_modules"):
             raise InputError(
-                "the model has different modules for queries and documents: give one with the same for both"
+                "the model has different modules for queries and documents: give a model with the same modules for both"
             )
         if "message" in getattr(model, "modalities", ()):
             raise InputError("the model adds the tokens of a chat template to each text: use FunctionEncoder")
@@ -80,21 +80,22 @@ class SentenceEncoder(ContextualEncoder):
 
     _network: "_ModuleNetwork"
 
-    def _embed(self, texts: Sequence[str]) -> np.ndarray:
+    def _embed(self, texts: Sequence[str], progress: Progress | None) -> np.ndarray:
         """Return the model's sentence vector of each text, (n, d); zero for an empty text."""
         pooled = self._network.sentence_dimensions
         if pooled is None:
-            return super()._embed(texts)
+            return super()._embed(texts, progress)
         if pooled != self.dimensions:
             raise InputError(
                 f"the model's sentence vectors have {pooled} dimensions and its token vectors {self.dimensions}, so "
                 "they are in different spaces: use FunctionEncoder(model.encode) for the sentences"
             )
-        tokenized, windows, all_jobs = self._prepare(texts)
+        tokenized, windows, all_jobs = self._prepare(texts, progress)
         lengths = [plan[-1].stop for plan in windows]
         filled = [bool(tokens.known[:n].any()) for tokens, n in zip(tokenized, lengths, strict=True)]
         jobs = [job for job in all_jobs if filled[job.text]]
         vectors = np.zeros((len(texts), self.dimensions))
+        done = 0
         for batch in self._batches([job.ids for job in jobs]):
             ids, mask = pad_sequences([jobs[number].ids for number in batch], self._tokenizer.pad)
             with translate_errors(describe_failure(self._network.identity, ids.shape), RUN_ADVICE):
@@ -102,6 +103,9 @@ class SentenceEncoder(ContextualEncoder):
             for sentence, number in zip(sentences, batch, strict=True):
                 window, text = jobs[number].window, jobs[number].text
                 vectors[text] += (window.end - window.begin) / lengths[text] * sentence
+            done += len(batch)
+            if progress is not None:
+                progress(done * len(texts) // len(jobs), len(texts))
         return vectors
 
 

@@ -1,4 +1,4 @@
-"""Signatures: one line that names everything that decides a number, and that can be parsed."""
+"""Signatures: one line that names everything that a result depends on, and that can be parsed."""
 
 from collections.abc import Mapping
 from urllib.parse import quote, unquote

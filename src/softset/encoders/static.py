@@ -22,6 +22,7 @@ from softset.vectors.rows import l2_l1_norms
 from softset.vectors.vocabulary import Vocabulary
 from softset.vectors.word_patterns import INVISIBLE, WORD
 
+TEXTS_PER_REPORT = 256  # one text takes 20 microseconds to 3 seconds (the longest one that is allowed)
 CACHED_WORDS = 1 << 17  # most words of a text also occur in the texts before it
 
 
@@ -83,6 +84,8 @@ class WordsEncoder(TextEncoder):
                 tokens.append(match[0])
                 spans.append(match.span())
             ends[index] = len(entries)
+            if progress is not None and index % TEXTS_PER_REPORT == 0:
+                progress(index, len(texts))
         if progress is not None:
             progress(len(texts), len(texts))
         original = self.vocabulary.original  # the vectors before preprocessing
@@ -103,9 +106,9 @@ class WordsEncoder(TextEncoder):
         entry = self.vocabulary.get_match(word)
         return entry if entry is not None or word.isascii() else self.vocabulary.get_match(INVISIBLE.sub("", word))
 
-    def _embed(self, texts: Sequence[str]) -> np.ndarray:
+    def _embed(self, texts: Sequence[str], progress: Progress | None) -> np.ndarray:
         """Return the mean of unit vectors: frequent words have long vectors but carry little meaning."""
-        sets = self._encode(texts, None)
+        sets = self._encode(texts, progress)
         return replace(sets, vectors=unit_rows(sets.vectors, np.float32)).means()
 
 
@@ -138,8 +141,8 @@ class TableNetwork(Network):
 class TableEncoder(ContextualEncoder):
     """The pipeline with a table: unknown tokens, whose rows have no meaning, are not in the pooled vector either."""
 
-    def _embed(self, texts: Sequence[str]) -> np.ndarray:
-        return self._encode_tokens(texts, None).means()
+    def _embed(self, texts: Sequence[str], progress: Progress | None) -> np.ndarray:
+        return self._encode_tokens(texts, progress).means()
 
 
 def open_model2vec(folder: Path, identity: str, options: PipelineOptions) -> TableEncoder:

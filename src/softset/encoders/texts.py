@@ -24,9 +24,28 @@ def iter_items(items: Any, noun: str) -> Iterator[Any]:
     if isinstance(items, set | frozenset | Mapping):
         raise InputError(f"a list of {noun} was expected, but a {kind} has no order: put it in a list")
     try:
-        return iter(items)
+        return iter(_column(items, noun))
     except TypeError:
         raise InputError(f"a list of {noun} was expected, but {kind} was given") from None
+
+
+def _column(items: Any, noun: str) -> Any:
+    """Return the column of a DataFrame with one column, and columns of polars and pyarrow as lists."""
+    if hasattr(items, "__dataframe__") or hasattr(items, "collect_schema"):  # a DataFrame, Table or LazyFrame
+        if not hasattr(items, "shape"):
+            raise InputError(f"a list of {noun} was expected, but a {type(items).__name__} was given: collect it first")
+        names = [str(name) for name in getattr(items, "column_names", items.columns)]
+        if len(names) != 1:
+            shown = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
+            raise InputError(
+                f"a list of {noun} was expected, but a {type(items).__name__} with {len(names)} columns ({shown}) was "
+                f'given: give one column, such as df["{names[0] if names else "text"}"]; several references for each '
+                "candidate are df[[...]].to_numpy()"
+            )
+        items = items.iloc[:, 0] if hasattr(items, "iloc") else items[names[0]]
+    if hasattr(items, "to_pylist"):  # pyarrow
+        return items.to_pylist()
+    return items.to_list() if type(items).__module__.partition(".")[0] == "polars" else items
 
 
 def check_text(text: Any, label: str) -> None:

@@ -10,9 +10,10 @@ import numpy as np
 
 from softset.algebra.arrays import to_numpy, traces_gradient
 from softset.errors import AmbientError, InputError, NotFiniteError, ShapeError
-from softset.io.text import counted, there_are
+from softset.io.text import counted, html_table, there_are
 from softset.vectors.rows import concatenate_rows, group_means
 
+HTML_ROWS, HTML_TOKENS = 10, 12  # texts, and tokens of each, that a notebook shows
 FLOAT_TYPES = (np.float16, np.float32, np.float64)
 ROW_FIELDS, TEXT_FIELDS = ("vectors", "tokens", "spans", "lengths"), ("truncated", "unknown", "text_hashes")
 
@@ -174,6 +175,14 @@ class TokenSets:
         parts += [f"{self.empty.sum()} empty"] if self.empty.any() else []
         parts += [f"{counted(int(self.truncated.sum()), 'token')} truncated"] if self.truncated.any() else []
         return f"TokenSets({', '.join(parts)})"
+
+    def _repr_html_(self) -> str:
+        rows = []
+        for index in range(min(len(self), HTML_ROWS)):
+            tokens = [] if self.tokens is None else self.tokens_of(index)
+            shown = " ".join(tokens[:HTML_TOKENS]) + (" …" if len(tokens) > HTML_TOKENS else "")
+            rows.append([str(index), f"{self.counts[index]:,}", shown])
+        return html_table(["text", "tokens", "first tokens"], rows, caption=repr(self))
 
     def take(self, indices: Sequence[int] | range | np.ndarray) -> Self:
         """Return the texts with these indices, in this order; an index may occur more than once.

@@ -1,28 +1,22 @@
-"""Scoring of several systems, and their comparison with a baseline: means, intervals, differences and p values."""
+"""The comparison of systems with a baseline: means, intervals, differences and p values."""
 
 import json
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import product
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from softset import __version__
-from softset.encoders.base import Progress
 from softset.encoders.signature import format_signature
-from softset.encoders.tokensets import TokenSets
 from softset.errors import InputError, NotFiniteError, ShapeError
 from softset.evaluation.significance import Estimate, check_draws, estimates, mean_statistic, randomisation_p_values
-from softset.evaluation.tables import latex_escape, latex_tabular, text_table
-from softset.io.text import counted, printable
-from softset.similarity.scorer import Scorer
+from softset.evaluation.tables import latex_escape, latex_tabular, markdown_table, text_table
+from softset.io.text import counted, html_table, import_pandas, printable
 
 RIGHT_ALIGNED = (False, True, False, False, True, True)
-FLAGS = ("empty", "truncated", "unknown", "saturated")
-SEGMENTS_PER_BLOCK = 512  # two systems and a reference are 1,500 texts, about 50 MB of vectors
 
 Scores = Mapping[str, Mapping[str, npt.ArrayLike]]  # one score per segment, for each system and metric
 
@@ -62,11 +56,11 @@ class SystemResult:
         return [mean, f"{low} to {high}", difference, *p_values]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """The results of several systems on several metrics; the first system is the baseline. `str` gives a table.
 
-    >>> comparison = compare({"old": {"F1": [0.1, 0.4, 0.5]}, "new": {"F1": [0.3, 0.5, 0.7]}})
+    >>> comparison = compare_scores({"old": {"F1": [0.1, 0.4, 0.5]}, "new": {"F1": [0.3, 0.5, 0.7]}})
     >>> round(comparison["new", "F1"].difference, 2), comparison.baseline
     (0.17, 'old')
     """
@@ -111,8 +105,34 @@ class Comparison:
         """Return everything as JSON on one line."""
         return json.dumps(self.to_dict(), allow_nan=False)
 
+    def to_pandas(self) -> Any:
+        """Return a pandas DataFrame with one row for each metric and system; its `attrs` have the signature."""
+        facts = self.to_dict()
+        frame = import_pandas().DataFrame(facts["results"])
+        frame.attrs["signature"] = self.signature
+        return frame
+
+    def to_markdown(self) -> str:
+        """Return a Markdown table with a legend."""
+        return "\n".join([*markdown_table(self._header, self._rows()), "", self._legend()])
+
+    def _repr_html_(self) -> str:
+        return html_table(self._header, self._rows(), caption=self._legend())
+
+    @property
+    def _header(self) -> list[str]:
+        columns = ["mean", f"{self._percent}% interval", "difference", "p bootstrap", "p randomisation"]
+        return ["metric", "system", *columns]
+
+    def _rows(self) -> list[list[str]]:
+        pairs = product(self.metrics, self.systems)
+        return [[metric, system, *self[system, metric].cells()] for metric, system in pairs]
+
+    def __repr__(self) -> str:
+        return str(self)
+
     def __str__(self) -> str:
-        header = ["system", "mean", f"{self._percent}% interval", "difference", "p bootstrap", "p randomisation"]
+        header = self._header[1:]
         rows = [[system, *self[system, metric].cells()] for metric, system in product(self.metrics, self.systems)]
         first, *lines = text_table([header, *rows], RIGHT_ALIGNED)
         starts = range(0, len(lines), len(self.systems))
@@ -153,7 +173,7 @@ class Comparison:
         )
 
 
-def compare(
+def compare_scores(
     scores: Scores,
     *,
     samples: int = 1000,
@@ -172,7 +192,7 @@ def compare(
         confidence: Confidence level of the intervals.
         signatures: The signature of each metric, stored with the result.
 
-    >>> print(compare({"old": {"F1": [0.1, 0.4, 0.5, 0.2]}, "new": {"F1": [0.3, 0.5, 0.6, 0.4]}}))
+    >>> print(compare_scores({"old": {"F1": [0.1, 0.4, 0.5, 0.2]}, "new": {"F1": [0.3, 0.5, 0.6, 0.4]}}))
     F1
     system    mean  95% interval      difference  p bootstrap  p randomisation
     old     0.3000  0.1500 to 0.4500
@@ -215,64 +235,3 @@ def _score_rows(scores: Scores) -> dict[str, npt.NDArray[np.float64]]:
         name = f"{metrics[metric]} scores of {list(scores)[system]}"
         raise NotFiniteError(f"the {name} contain {rows[metric, system, segment]} at segment {segment}")
     return dict(zip(metrics, rows, strict=True))
-
-
-def score_systems(
-    scorers: Sequence[Scorer],
-    systems: Mapping[str, Sequence[str]],
-    references: Sequence[Sequence[str]],
-    *,
-    part: Literal["score", "precision", "recall"] = "score",
-    progress: Progress | None = None,
-) -> tuple[dict[str, dict[str, np.ndarray]], dict[str, str], Counter[str]]:
-    """Return each system's scores (n,) of each metric, as `compare` reads them, and the metrics' signatures.
-
-    Every text is encoded once, whatever the number of metrics. The third value counts the flags of the first metric.
-
-    Args:
-        scorers: One scorer per metric, all with the encoder of the first.
-        systems: The n texts of each system.
-        references: One or several lists of n references.
-        part: The number of each metric to return.
-        progress: Receives the number of finished segments and of all segments.
-    """
-    columns = [*references, *systems.values()]
-    sizes = [len(column) for column in columns]
-    if not scorers or not references or len(set(sizes)) > 1 or not sizes[0]:
-        raise ShapeError(
-            f"there are {counted(len(scorers), 'scorer')}, {counted(len(references), 'list')} of references, and lists "
-            f"of {', '.join(map(str, sizes))} texts: give at least one of each, and the same number of texts in all"
-        )
-    named = {}
-    for scorer in scorers:  # idf weights are fitted on all references
-        idf = scorer.resolve_idf([text for column in references for text in column])
-        fitted = scorer if idf is None else scorer.with_options(rescale=scorer.rescale, idf=idf)
-        named[f"{scorer.metric} {part}"] = fitted
-    blocks: dict[str, dict[str, list[np.ndarray]]] = {system: {name: [] for name in named} for system in systems}
-    signatures, flags = dict[str, str](), Counter[str]()
-    for sets in _encoded_blocks(scorers[0], columns, progress):
-        reference_sets, system_sets = sets[: len(references)], sets[len(references) :]
-        for (system, texts), (name, scorer) in product(zip(systems, system_sets, strict=True), named.items()):
-            scores = scorer.score(texts, reference_sets if len(reference_sets) > 1 else reference_sets[0])
-            blocks[system][name].append(getattr(scores, part))
-            if scorer.metric == scorers[0].metric:
-                flags.update({flag: int(getattr(scores, flag).sum()) for flag in FLAGS})
-            signatures[name] = scores.signature
-    joined = {
-        system: {name: np.concatenate(parts) for name, parts in metrics.items()} for system, metrics in blocks.items()
-    }
-    return joined, signatures, flags
-
-
-def _encoded_blocks(
-    scorer: Scorer, columns: Sequence[Sequence[str]], progress: Progress | None
-) -> Iterator[list[TokenSets]]:
-    """Yield the token sets of each column, one block of segments at a time; equal texts are encoded once."""
-    count = len(columns[0])
-    for start in range(0, count, SEGMENTS_PER_BLOCK):
-        texts = [text for column in columns for text in column[start : start + SEGMENTS_PER_BLOCK]]
-        size = len(texts) // len(columns)
-        sets = scorer.encode(texts)
-        yield [sets[row : row + size] for row in range(0, len(sets), size)]
-        if progress is not None:
-            progress(start + size, count)

@@ -10,7 +10,7 @@ import numpy as np
 from softset.encoders.tokensets import TokenSets
 from softset.errors import InputError
 from softset.similarity.metrics import METRICS, Metric, metric
-from softset.similarity.metrics.prior_work import Wmd, Wrd, require_transport
+from softset.similarity.metrics.transport import Wmd, Wrd, require_transport
 from softset.similarity.rescaling import check_rescale
 
 BASELINE = "bertscore"
@@ -49,11 +49,7 @@ class ScoringMethod:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Return the method with a name: a metric, optionally followed by +chance and by P or R.
-
-        >>> ScoringMethod.parse("bertscore R").field
-        'recall'
-        """
+        """Return the method with a name: a metric, optionally followed by +chance and by P or R."""
         name, _, part = text.strip().rpartition(" ")
         if part not in PARTS or not name:
             name, part = text.strip(), "F"
@@ -78,21 +74,13 @@ class ScoringMethod:
         return PARTS[self.part]
 
 
-def choose_methods(names: Sequence[str], *, transport: bool, note: Callable[[str], None]) -> list[ScoringMethod]:
-    """Return the methods with these names or comma-separated lists of names; "all" means all of `ALL`.
-
-    >>> [method.name for method in choose_methods(["average, subspace", "subspace P"], transport=False, note=print)]
-    ['average', 'subspace', 'subspace P']
-    >>> len(choose_methods(["all"], transport=False, note=print)) == len(ALL) - 2
-    left out: wmd and wrd, which are slow (--transport adds them)
-    True
-    """
+def choose_methods(names: Sequence[str], *, note: Callable[[str], None]) -> list[ScoringMethod]:
+    """Return the methods with these names or comma-separated lists of names; "all" means all of `ALL`."""
     chosen: list[str] = []
     for name in (part.strip() for text in names for part in SEPARATOR.split(text)):
         if name == "all":
-            chosen += [known for known in ALL if transport or known not in TRANSPORT]
-            if not transport:
-                note(f"left out: {' and '.join(TRANSPORT)}, which are slow (--transport adds them)")
+            chosen += [known for known in ALL if known not in TRANSPORT]
+            note(f"left out: {' and '.join(TRANSPORT)}, which are slow (--metric wmd adds one)")
         elif name:
             chosen.append(name)
     if not chosen:
@@ -106,16 +94,7 @@ def choose_methods(names: Sequence[str], *, transport: bool, note: Callable[[str
 def usable_methods(
     methods: Iterable[ScoringMethod], probe: TokenSets, moment: np.ndarray | None, note: Callable[[str], None]
 ) -> list[ScoringMethod]:
-    """Return the methods that an encoder supports, given the token sets of any text; report the others to `note`.
-
-    >>> sets = TokenSets.from_arrays([[[1.0, 2.0]]])
-    >>> methods = [ScoringMethod.parse(name) for name in ("cls", "average", "jaccard", "subspace+chance")]
-    >>> [method.name for method in usable_methods(methods, sets, None, print)]
-    left out: cls, because the model gives no [CLS] vector
-    left out: jaccard, because the tokens have no text
-    left out: subspace+chance, because the model's second moment is unknown
-    ['average']
-    """
+    """Return the methods that an encoder supports, given the token sets of any text; report the others to `note`."""
     usable: list[ScoringMethod] = []
     notes: dict[str, None] = {}  # each once, in order
     for method in methods:

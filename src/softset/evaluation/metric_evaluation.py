@@ -1,20 +1,16 @@
 """Base class of evaluations that compare metrics on datasets: scoring, estimates per dataset, and averages."""
 
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
-from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar
 
 import numpy as np
 
-from softset import __version__
 from softset.encoders.base import Encoder, Progress
 from softset.encoders.tokensets import TokenSets
 from softset.evaluation.methods import BASELINE, ScoringMethod, usable_methods
 from softset.evaluation.significance import Estimate, Statistic, average_estimates, check_draws, estimates
 from softset.evaluation.tables import ResultRow, ResultTable
-from softset.io.checkpoint import PartFolder, load_or_compute
 from softset.similarity.idf import Idf
 from softset.similarity.metrics import DEFAULT, PRF
 from softset.similarity.metrics.pairs import Pairs, pair_blocks
@@ -25,31 +21,16 @@ AVERAGE = "Avg"
 Result = tuple[ResultRow, Estimate]
 
 
-class TimedScores(NamedTuple):
-    """The scores (n,) of a method, and the seconds that its metric took without encoding and pairing."""
-
-    values: np.ndarray
-    seconds: float
-
-
 def score_blocks(
     methods: Sequence[ScoringMethod], blocks: Iterable[tuple[slice, Pairs]], n: int, moment: np.ndarray | None = None
-) -> dict[str, TimedScores]:
+) -> dict[str, np.ndarray]:
     """Return the scores of n pairs by every method; chance rescaling uses the second moment."""
     computations = {method.computation: method for method in methods}
     numbers = {name: np.zeros((3, n)) for name in computations}
-    seconds = dict.fromkeys(computations, 0.0)
     for block, pairs in blocks:
-        _ = pairs.units  # computed before the first method, so that its time is not counted
         for name, method in computations.items():
-            start = time.perf_counter()
             numbers[name][:, block] = _score(method, pairs, moment)
-            seconds[name] += time.perf_counter() - start
-    parts = {name: PRF(*rows) for name, rows in numbers.items()}
-    return {
-        method.name: TimedScores(getattr(parts[method.computation], method.field), seconds[method.computation])
-        for method in methods
-    }
+    return {method.name: getattr(PRF(*numbers[method.computation]), method.field) for method in methods}
 
 
 def _score(method: ScoringMethod, pairs: Pairs, moment: np.ndarray | None) -> PRF:
@@ -79,7 +60,6 @@ class MetricEvaluation:
     TITLE: ClassVar[str] = ""
     FACTS: ClassVar[dict[str, str]] = {}
     UNIT: ClassVar[str] = "sentences"  # what `progress` counts
-    TESTED: ClassVar[bool] = True  # whether methods are tested against the baseline
 
     encoder: Encoder
     methods: Sequence[ScoringMethod]
@@ -100,23 +80,14 @@ class MetricEvaluation:
         options = {option.name: getattr(self, option.name) for option in fields(self) if option.name not in others}
         return {"encoder": self.encoder.signature, **options, **self.FACTS, **self.facts}
 
-    def settings(self) -> dict[str, Any]:
-        """Return the settings that must be equal when an interrupted run is resumed."""
-        return {"softset": __version__, "methods": [method.name for method in self.methods], **self._facts()}
-
     @property
     def _moment(self) -> np.ndarray | None:
         moment: np.ndarray | None = getattr(self.encoder, "second_moment", None)
         return moment
 
-    def table(self, datasets: Sequence[Any], *, parts: PartFolder | None = None) -> ResultTable:
-        """Return the rows of all datasets, and their average if there is more than one.
-
-        Args:
-            datasets: The datasets of the task.
-            parts: Checkpoint of finished datasets, or None.
-        """
-        results = [self._stored(parts, dataset.name, partial(self._dataset, dataset)) for dataset in datasets]
+    def table(self, datasets: Sequence[Any]) -> ResultTable:
+        """Return the rows of all datasets of the task, and their average if there is more than one."""
+        results = [self._dataset(dataset) for dataset in datasets]
         rows = [row for dataset in results for row, _ in dataset]
         averages = self._averages(results) if len(results) > 1 else []
         baseline = BASELINE if any(row.method == BASELINE for row in rows) else None
@@ -126,33 +97,28 @@ class MetricEvaluation:
         """Return the results of one dataset."""
         raise NotImplementedError
 
-    def _score_sets(self, sets: TokenSets, left: np.ndarray, right: np.ndarray) -> dict[str, TimedScores]:
+    def _score_sets(self, sets: TokenSets, left: np.ndarray, right: np.ndarray) -> dict[str, np.ndarray]:
         """Return the scores of the sets at two lists of indices (n,); idf weights are fitted on all sets."""
         idf = Idf.count([sets]) if any(method.metric.needs_idf for method in self.methods) else None
         blocks = pair_blocks(sets, sets, left, right, idf, self._moment)
         return score_blocks(self.methods, blocks, len(left), self._moment)
 
     def _results(
-        self, dataset: str, scores: dict[str, TimedScores], statistics: dict[str, Statistic], segments: int, n: int
+        self, dataset: str, scores: dict[str, np.ndarray], statistics: dict[str, Statistic], segments: int, n: int
     ) -> list[Result]:
         """Return the rows of one dataset: the statistics of all methods over `segments` that are resampled."""
         names, results = list(scores), list[Result]()
-        index = names.index(BASELINE) if BASELINE in names and self.TESTED else None
+        index = names.index(BASELINE) if BASELINE in names else None
         options: dict[str, Any] = {"baseline": index, "samples": self.samples, "seed": self.seed, "stream": dataset}
         for metric, statistic in statistics.items():
             for name, result in zip(names, estimates(statistic, segments, **options), strict=True):
-                results.append((self._row(dataset, name, metric, result, n, scores[name].seconds), result))
+                results.append((self._row(dataset, name, metric, result, n), result))
         return results
 
-    def _row(self, dataset: str, method: str, metric: str, result: Estimate, n: int, seconds: float) -> ResultRow:
+    def _row(self, dataset: str, method: str, metric: str, result: Estimate, n: int) -> ResultRow:
         value, low, high, p, *_ = result
         is_default = method == DEFAULT
-        return ResultRow(self.TASK, dataset, method, metric, value, n, low, high, p, round(seconds, 4), is_default)
-
-    def _stored(self, parts: PartFolder | None, dataset: str, compute: Callable[[], Sequence[Result]]) -> list[Result]:
-        """Return the results of a dataset from the checkpoint, or compute and store them."""
-        stored = load_or_compute(parts, dataset, lambda: [(asdict(row), result) for row, result in compute()])
-        return [(ResultRow(**row), Estimate(*result)) for row, result in stored]
+        return ResultRow(self.TASK, dataset, method, metric, value, n, low, high, p, is_default)
 
     def _averages(self, results: Sequence[Sequence[Result]]) -> list[ResultRow]:
         """Return the mean over datasets of each metric and method that all datasets have."""
@@ -164,6 +130,5 @@ class MetricEvaluation:
             rows, own = zip(*(dataset[metric, method] for dataset in datasets), strict=True)
             baseline = [dataset[metric, BASELINE][1] for dataset in datasets if (metric, BASELINE) in dataset]
             mean = average_estimates(own, baseline if baseline and method != BASELINE else None, self.samples)
-            seconds = sum(row.seconds or 0.0 for row in rows)
-            averages.append(self._row(AVERAGE, method, metric, mean, sum(row.n for row in rows), seconds))
+            averages.append(self._row(AVERAGE, method, metric, mean, sum(row.n for row in rows)))
         return averages

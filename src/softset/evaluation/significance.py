@@ -1,16 +1,18 @@
 """Confidence intervals and significance tests over segments, for any statistic.
 
 The bootstrap draws n segments with replacement and recomputes a statistic. It works for means, correlations, taus and
-medians alike, because a statistic here is a function of counts: how often each segment was drawn.
+medians alike, because a statistic here is a function of counts: how often each segment was drawn. The ranks of a draw
+follow from the order of all values, sorted once, by cumulative sums of the counts. That is exact, ties included, and 18
+times as fast as a loop over `scipy.stats.spearmanr` (1,000 draws of 3,000 pairs: 25 ms instead of 450 ms per method).
 
 The paired tests are the paired bootstrap (Koehn 2004) and approximate randomisation (Noreen 1989; Riezler and Maxwell
 2005), both two-sided. With the same seed they make the same draws as sacrebleu 2. The p values differ on purpose in two
 ways:
 
 * A draw that is exactly *as* extreme as the observed difference counts as evidence for chance. sacrebleu counts only
-  more extreme draws, so that a system differs "significantly" from itself (p = 1 / 1001).
+  more extreme draws: a system then differs "significantly" from itself (p = 1 / 1001).
 * The bootstrap centres the differences before it takes their absolute values. sacrebleu takes absolute values first,
-  which gives about the p value of a one-sided test: without any true difference it reports 10 to 12 of 100 pairs as
+  which gives about the p value of a one-sided test. Without any true difference it reports 10 to 12 of 100 pairs as
   significant at .05.
 """
 
@@ -31,7 +33,8 @@ MAX_DRAWS = 1_000_000
 COUNTS_PER_BLOCK = 1 << 17  # 1 MB of counts stays in the processor's cache: half the time of 16 MB
 COINS_PER_WORD = 32  # NumPy makes 32 random booleans of one random number and discards the remainder after each call
 TIE = 1e-10  # relative; sums of 100,000 scores in another order differ by up to 1e-11
-NORMAL_QUANTILE = 1.959964  # 95% of a normal distribution lies within so many standard errors
+ROUNDING = 1e-12  # a variance below this share of the mean square is rounding
+NORMAL_QUANTILE = 1.959964  # 95% of a normal distribution lies within this many standard errors
 
 
 class Estimate(NamedTuple):
@@ -76,14 +79,81 @@ def bootstrap(statistic: Statistic, n: int, *, samples: int, seed: int, stream: 
 
 
 def mean_statistic(rows: Floats) -> Statistic:
-    """Return the statistic that computes the means (k, b) of rows (k, n).
-
-    >>> mean_statistic(np.array([[1.0, 2.0, 6.0]]))(np.ones((3, 1)))
-    array([[3.]])
-    """
+    """Return the statistic that computes the means (k, b) of rows (k, n)."""
     origin = rows[:, :1]  # means of equal scores are then exact
     shifted = rows - origin
     return lambda counts: origin + shifted @ counts / rows.shape[1]
+
+
+def spearman_statistic(gold: Floats, rows: Floats) -> Statistic:
+    """Return the statistic that computes Spearman's rho (k, b) of rows (k, n) with gold scores (n,).
+
+    Tied values share the mean of their ranks. Rho is 0 where one side is constant.
+    """
+    rank_gold, rank_rows = _ranker(gold), [_ranker(row) for row in rows]
+
+    def statistic(counts: Floats) -> Floats:
+        gold_ranks = rank_gold(counts)
+        weighted = counts * gold_ranks
+        gold_squares = np.einsum("nb,nb->b", weighted, gold_ranks)
+        rho = np.empty((len(rank_rows), counts.shape[1]))
+        for index, rank in enumerate(rank_rows):
+            ranks = rank(counts)
+            squares = np.einsum("nb,nb,nb->b", counts, ranks, ranks)
+            rho[index] = _ratio(np.einsum("nb,nb->b", weighted, ranks), squares, gold_squares)
+        return rho
+
+    return statistic
+
+
+def _ranker(values: Floats) -> Statistic:
+    """Return the function that computes the ranks (n, b) of values (n,) in each draw, minus their mean."""
+    _, group, ties = np.unique(values, return_inverse=True, return_counts=True)
+    order, starts = np.argsort(values, kind="stable"), np.cumsum(ties) - ties
+
+    def ranks(counts: Floats) -> Floats:
+        drawn = np.add.reduceat(counts[order], starts, axis=0)
+        ends: Floats = np.cumsum(drawn, axis=0)
+        mean = ends[-1] / 2
+        drawn /= 2
+        ends -= drawn
+        ends -= mean
+        return ends[group]
+
+    return ranks
+
+
+def pearson_statistic(gold: Floats, rows: Floats) -> Statistic:
+    """Return the statistic that computes Pearson's r (k, b) of rows (k, n) with gold scores (n,).
+
+    r is 0 where one side is constant.
+    """
+    x, y = _standardised(rows), _standardised(gold)
+
+    def statistic(counts: Floats) -> Floats:
+        n = counts.sum(axis=0)
+        mean_x, mean_y = x @ counts / n, y @ counts / n
+        variances = np.square(x) @ counts / n - mean_x**2, np.square(y) @ counts / n - mean_y**2
+        covariance = (x * y) @ counts / n - mean_x * mean_y
+        return _ratio(covariance, *(np.where(variance > ROUNDING, variance, 0.0) for variance in variances))
+
+    return statistic
+
+
+def _standardised(values: Floats) -> Floats:
+    """Return values (..., n) with mean 0 and variance 1; constant values become 0."""
+    centred = values - values.mean(axis=-1, keepdims=True)
+    deviation = centred.std(axis=-1, keepdims=True)
+    constant = deviation <= ROUNDING * np.abs(values).max(axis=-1, keepdims=True)
+    return np.where(constant, 0.0, centred) / np.where(constant, 1.0, deviation)
+
+
+def _ratio(product: Floats, first: Floats, second: Floats) -> Floats:
+    """Return product / sqrt(first * second), between -1 and 1; 0 where the denominator is 0."""
+    denominator = np.sqrt(first * second)
+    positive = denominator > 0
+    ratio: Floats = np.clip(np.where(positive, product, 0.0) / np.where(positive, denominator, 1.0), -1.0, 1.0)
+    return ratio
 
 
 def estimates(
@@ -106,11 +176,6 @@ def estimates(
         seed: Random seed.
         confidence: Confidence level of the intervals.
         stream: Name of the dataset, so that each dataset has its own draws.
-
-    >>> rows = np.array([[0.1, 0.4, 0.5, 0.9], [0.2, 0.5, 0.7, 0.9]])
-    >>> base, better = estimates(mean_statistic(rows), 4, baseline=0)
-    >>> round(better.value, 3), round(better.low, 2), round(better.high, 2), round(better.p, 3), base.p
-    (0.575, 0.33, 0.85, 0.007, None)
     """
     if not isinstance(confidence, int | float) or not 0 < confidence < 1:
         raise InputError(f"confidence is {confidence!r}: give a number between 0 and 1, such as 0.95")
@@ -123,7 +188,7 @@ def estimates(
     centred = np.abs(differences - differences.mean(axis=1, keepdims=True))
     p_values = _p_values(centred, values - values[reference], TIE * np.abs(draws).max())
     if n == 1:
-        p_values[:] = 1.0  # one segment says nothing about chance
+        p_values[:] = 1.0  # one segment gives no estimate of the variance
     columns = (values, low, high, p_values, draws.var(axis=1), differences.var(axis=1))
     results = [Estimate(*map(float, row)) for row in zip(*columns, strict=True)]
     for index in range(len(results)) if baseline is None else [baseline]:
@@ -137,9 +202,6 @@ def randomisation_p_values(differences: Floats, *, samples: int = 10_000, seed: 
     If two systems were equal, their scores of a segment could be exchanged. The p value is the share of random
     exchanges that separate the means at least as far as observed. With few segments this test is more careful than the
     bootstrap: 4 segments give no p value below 1 / 8.
-
-    >>> randomisation_p_values(np.array([[0.1, 0.1, 0.2, 0.0], [0.0, 0.0, 0.0, 0.0]])).round(2).tolist()
-    [0.25, 1.0]
     """
     check_draws(samples, seed)
     n, rng = differences.shape[1], np.random.default_rng(seed)
@@ -164,11 +226,6 @@ def average_estimates(results: Sequence[Estimate], baseline: Sequence[Estimate] 
     """Return the mean of a system's estimates over datasets, tested against the baseline's estimates.
 
     Datasets are drawn independently, so their variances add up, and the mean is taken as normally distributed.
-
-    >>> result = Estimate(0.5, 0.4, 0.6, None, 0.0025, 0.0)
-    >>> mean = average_estimates([result, result], None, samples=1000)
-    >>> round(mean.low, 3), round(mean.high, 3), mean.p
-    (0.431, 0.569, None)
     """
     k = len(results)
     value = sum(result.value for result in results) / k
@@ -180,5 +237,5 @@ def average_estimates(results: Sequence[Estimate], baseline: Sequence[Estimate] 
     difference_variance = sum(result.difference_variance for result in results) / k**2
     difference = abs(value - sum(result.value for result in baseline) / k)
     p = erfc(difference / sqrt(2 * difference_variance)) if difference_variance > 0 else float(difference == 0)
-    # A p value claims no more than the number of draws can show.
+    # A p value cannot be smaller than the number of draws can resolve.
     return Estimate(value, low, high, max(p, 1 / (samples + 1)), variance, difference_variance)

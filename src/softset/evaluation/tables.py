@@ -16,8 +16,8 @@ from softset.io.atomic import write_atomically
 from softset.io.json_files import read_json
 from softset.io.text import printable
 
-PERCENT_METRICS = ("R@", "leak", "A outside B", "difference")
-LOWER_IS_BETTER = ("leak", "median", "seconds")
+PERCENT_METRICS = ("R@", "MAP", "leak", "A outside B", "difference")
+LOWER_IS_BETTER = ("leak", "median")
 BETTER, WORSE = "▲", "▼"
 LATEX = {
     **{character: f"\\{character}" for character in "&%$#_{}"},
@@ -46,7 +46,6 @@ class ResultRow:
         low: Lower end of the confidence interval.
         high: Upper end of the confidence interval.
         p: p value of a paired test against the table's baseline.
-        seconds: Time that the method took, without encoding.
         default: Whether the method is softset's default.
     """
 
@@ -59,18 +58,12 @@ class ResultRow:
     low: float | None = None
     high: float | None = None
     p: float | None = None
-    seconds: float | None = None
     default: bool = False
 
 
 @dataclass(frozen=True)
 class ResultTable:
-    """Rows, the baseline they are tested against, and facts: signatures, checksums of the data, seed, date.
-
-    >>> table = ResultTable("STS", (ResultRow("sts", "STS12", "subspace", "spearman", 0.5, 100),), "bertscore")
-    >>> table.value("subspace", "STS12", "spearman")
-    0.5
-    """
+    """Rows, the baseline they are tested against, and facts: signatures, checksums of the data, seed, date."""
 
     title: str
     rows: tuple[ResultRow, ...]
@@ -106,11 +99,6 @@ class ResultTable:
         """Return a value as text, marked if it differs significantly from the baseline; "" if there is no row.
 
         ▲ and ▲▲ mean better than the baseline with p < .05 and p < .01; ▼ and ▼▼ mean worse.
-
-        >>> rows = [ResultRow("sts", "STS12", "bertscore", "spearman", 0.5, 9)]
-        >>> rows += [ResultRow("sts", "STS12", "average", "spearman", 0.4, 9, p=0.001)]
-        >>> ResultTable("STS", tuple(rows), "bertscore").cell("average", "STS12", "spearman")
-        '.400▼▼'
         """
         row = self.row(method, dataset, metric)
         return "" if row is None else format_value(metric, row.value) + self._marks(row)
@@ -130,22 +118,14 @@ class ResultTable:
         return json.dumps([asdict(row) for row in self.rows], allow_nan=False)
 
     def to_text(self) -> str:
-        """Return aligned columns for a terminal, with a legend of the marks.
-
-        >>> print(ResultTable("STS", (ResultRow("sts", "STS12", "average", "spearman", 0.5, 100),)).to_text())
-        STS
-        method   STS12
-        average   .500
-        """
+        """Return aligned columns for a terminal, with a legend of the marks."""
         return "\n".join([self.title, *text_table(self._cells()), *self._legend()])
 
     def to_markdown(self) -> str:
         """Return a Markdown page with the table and the facts behind it."""
         header, *body = self._cells()
-        lines = [header, ["---", *["---:"] * (len(header) - 1)]]
-        lines += [[cell.replace("|", "\\|") for cell in cells] for cells in body]
         facts = [f"- {name}: {value}" for name, value in self.facts.items() if not isinstance(value, dict | None)]
-        table = [f"| {' | '.join(cells)} |" for cells in lines]
+        table = markdown_table(header, body)
         return "\n".join([f"# {self.title}", "", *table, "", *(f"{line}  " for line in self._legend()), "", *facts, ""])
 
     def to_latex(self) -> str:
@@ -158,10 +138,8 @@ class ResultTable:
 
     def _cells(self) -> list[list[str]]:
         """Return a header and one line per method; the metric is named only if there are several."""
-        several = len({metric for _, metric in self.columns} - {"seconds"}) > 1
-        header = ["method"]
-        for dataset, metric in self.columns:
-            header.append(metric if metric == "seconds" else f"{dataset} {metric}" if several else dataset)
+        several = len({metric for _, metric in self.columns}) > 1
+        header = ["method", *(f"{dataset} {metric}" if several else dataset for dataset, metric in self.columns)]
         defaults = {row.method for row in self.rows if row.default}
         names = {method: f"{method} (default)" if method in defaults else method for method in self.methods}
         cells = {method: [self.cell(method, *column) for column in self.columns] for method in names}
@@ -192,7 +170,8 @@ class ResultTable:
         """Read a JSON file written by `save`."""
         content = read_json(path, remedy="create it again")
         try:
-            rows = tuple(ResultRow(**row) for row in content["rows"])
+            stored = [row for row in content["rows"] if row["metric"] != "seconds"]  # in tables up to version 0.6
+            rows = tuple(ResultRow(**{name: row[name] for name in row if name != "seconds"}) for row in stored)
             return cls(content["title"], rows, content["baseline"], content["facts"])
         except (ValueError, KeyError, TypeError) as error:
             raise FileError(f"{path} is not a table of results ({error}): create it again") from None
@@ -214,17 +193,11 @@ def format_value(metric: str, value: float) -> str:
         return f"{value:,.0f}"
     if metric.startswith(PERCENT_METRICS):
         return f"{100 * value:.1f}"
-    if metric.endswith("/s") or metric == "seconds":
-        return f"{value:,.1f}"
     return f"{value:.3f}".replace("0.", ".", 1) if abs(value) < 1 else f"{value:.3f}"
 
 
 def text_table(rows: Sequence[Sequence[str]], right: Sequence[bool] | None = None) -> list[str]:
-    """Return rows of cells as lines with aligned columns; all columns but the first are aligned right by default.
-
-    >>> text_table([["a", "bcd"], ["efg", "h"]])
-    ['a    bcd', 'efg    h']
-    """
+    """Return rows of cells as lines with aligned columns; all columns but the first are aligned right by default."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -235,16 +208,19 @@ def text_table(rows: Sequence[Sequence[str]], right: Sequence[bool] | None = Non
     for row in rows:
         table.add_row(*(Text(printable(cell)) for cell in row))
     stream = io.StringIO()
-    Console(file=stream, width=100_000, color_system=None).print(table)
+    Console(file=stream, width=100_000, color_system=None, force_jupyter=False).print(table)
     return [line.rstrip() for line in stream.getvalue().splitlines()]
 
 
-def latex_escape(text: str) -> str:
-    r"""Return a text that LaTeX prints literally.
+def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Return the lines of a Markdown table; all columns but the first are aligned right."""
+    lines = [header, ["---", *["---:"] * (len(header) - 1)]]
+    lines += [[printable(cell).replace("|", "\\|") for cell in cells] for cells in rows]
+    return [f"| {' | '.join(cells)} |" for cells in lines]
 
-    >>> print(latex_escape("50%_best & ~new^2"))
-    50\%\_best \& \textasciitilde{}new\textasciicircum{}2
-    """
+
+def latex_escape(text: str) -> str:
+    r"""Return a text that LaTeX prints literally."""
     return "".join(LATEX.get(character, character) for character in printable(text))
 
 

@@ -1,4 +1,4 @@
-"""Agreement of metrics with human judgements of translations: WMT18 to English, Kendall's tau.
+"""Agreement of metrics with human judgements of translations: WMT18 into English, Kendall's tau.
 
 tau = (concordant - discordant) / (concordant + discordant) over all judgements "translation A is better than B". A tie
 of the metric is discordant (Ma, Bojar and Graham 2018, "Results of the WMT18 Metrics Shared Task"). Judgements of one
@@ -8,7 +8,6 @@ wmt18/PAIR/ref.txt, hyp/SYSTEM.txt and darr.tsv.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from importlib import import_module
 from time import perf_counter
 from typing import ClassVar
 
@@ -17,11 +16,12 @@ import numpy.typing as npt
 
 from softset.encoders.base import Encoder, Progress
 from softset.encoders.texts import distinct_indices
-from softset.errors import FileError, InputError, MissingExtraError
+from softset.errors import FileError, InputError
 from softset.evaluation.data import DataFolder, finite_number
 from softset.evaluation.methods import ScoringMethod
-from softset.evaluation.metric_evaluation import MetricEvaluation, Result, TimedScores, score_blocks
+from softset.evaluation.metric_evaluation import MetricEvaluation, Result, score_blocks
 from softset.evaluation.significance import Floats, Statistic
+from softset.io.text import import_extra
 from softset.similarity.idf import Idf
 from softset.similarity.metrics.base import SimilarityMetric
 from softset.similarity.metrics.pairs import Pairs, pair_blocks
@@ -116,12 +116,7 @@ def read_pair(data: DataFolder, name: str, limit: int | None = None) -> Language
 
 
 def all_parts(methods: Iterable[ScoringMethod]) -> list[ScoringMethod]:
-    """Return F, P and R of each method; metrics with a single number have only F.
-
-    >>> methods = [ScoringMethod.parse("subspace+chance"), ScoringMethod.parse("average")]
-    >>> [method.name for method in all_parts(methods)]
-    ['subspace+chance', 'subspace+chance P', 'subspace+chance R', 'average']
-    """
+    """Return F, P and R of each method; metrics with a single number have only F."""
     parts = {method: "F" if isinstance(method.metric, SimilarityMetric) else "FPR" for method in methods}
     return list(dict.fromkeys(replace(method, part=part) for method, letters in parts.items() for part in letters))
 
@@ -135,12 +130,11 @@ class TranslationEvaluation(MetricEvaluation):
     """
 
     TASK: ClassVar[str] = "wmt"
-    TITLE: ClassVar[str] = "WMT18 to English, segment level: Kendall's tau with human judgements"
+    TITLE: ClassVar[str] = "WMT18 into English, segment level: Kendall's tau with human judgements"
     FACTS: ClassVar[dict[str, str]] = {
         "tau": "(concordant - discordant) / (concordant + discordant), a tie of the metric is discordant",
         "idf": "fitted on the references of each language pair",
         "intervals": "95%, percentile bootstrap over segments; for Avg from the variances of its language pairs",
-        "seconds": "time of the metric alone, without encoding and pairing",
     }
     UNIT: ClassVar[str] = "translations"
 
@@ -150,11 +144,9 @@ class TranslationEvaluation(MetricEvaluation):
         start = perf_counter()
         scores = score_translations(self.encoder, self.methods, pair, self._moment, self.progress)
         if self.chrf is not None:
-            chrf_start = perf_counter()
             owners = zip(pair.translations, pair.owner, strict=True)
-            values = [self.chrf(text, pair.references[owner]) for text, owner in owners]
-            scores[CHRF] = TimedScores(np.array(values), perf_counter() - chrf_start)
-        statistic = tau_statistic(np.stack([timed.values for timed in scores.values()]), pair)
+            scores[CHRF] = np.array([self.chrf(text, pair.references[owner]) for text, owner in owners])
+        statistic = tau_statistic(np.stack(list(scores.values())), pair)
         results = self._results(pair.name, scores, {"kendall": statistic}, len(pair.references), len(pair))
         empty = sum(not text.strip() for text in pair.translations)
         seconds = perf_counter() - start
@@ -180,7 +172,7 @@ def score_translations(
     pair: LanguagePair,
     moment: np.ndarray | None = None,
     progress: Progress | None = None,
-) -> dict[str, TimedScores]:
+) -> dict[str, np.ndarray]:
     """Return the scores (m,) of the m translations of a language pair by every method.
 
     Memory holds the vectors of one block. A translation that several systems share is scored once, so that it ties with
@@ -205,13 +197,10 @@ def score_translations(
 
     scores = score_blocks(methods, blocks(), len(distinct), moment)
     rows = [index[key] for key in keys]
-    return {name: TimedScores(timed.values[rows], timed.seconds) for name, timed in scores.items()}
+    return {name: values[rows] for name, values in scores.items()}
 
 
 def sentence_chrf() -> Callable[[str, str], float]:
     """Return a function that computes sacrebleu's chrF of a translation and its reference."""
-    try:
-        metric = import_module("sacrebleu.metrics").CHRF()
-    except ImportError:
-        raise MissingExtraError("chrF needs sacrebleu: pip install sacrebleu") from None
+    metric = import_extra("sacrebleu.metrics", "chrF needs sacrebleu: pip install sacrebleu").CHRF()
     return lambda translation, reference: float(metric.sentence_score(translation, [reference]).score)

@@ -1,4 +1,4 @@
-"""A drop-in for bert_score, for evaluate's "bertscore" and for torchmetrics' `BERTScore`.
+"""Drop-in replacements for bert_score, for evaluate's "bertscore" and for torchmetrics' `BERTScore`.
 
 docs/coming-from-bert-score.md lists the differences.
 
@@ -19,8 +19,9 @@ import numpy as np
 
 from softset.encoders.texts import check_texts
 from softset.errors import InputError
-from softset.integrations import bert_score_conventions as rules
-from softset.integrations.bert_score_conventions import MatchedBertScore, MatchingEncoder
+from softset.integrations import bert_score_arguments as arguments
+from softset.integrations.bert_score_arguments import BaselineFile, bundled_baselines, is_bert_score, rescaled
+from softset.integrations.bert_score_matching import MatchedBertScore, MatchingEncoder
 from softset.similarity.explain import Explanation
 from softset.similarity.idf import Idf
 from softset.similarity.inputs import check_count
@@ -73,15 +74,15 @@ class BERTScorer:
     ) -> None:
         check_count("batch_size", batch_size, 1)
         check_count("nthreads", nthreads, 0)
-        self.model_type = rules.model_for(lang) if model_type is None else model_type
+        self.model_type = arguments.model_for(lang) if model_type is None else model_type
         self.batch_size, self.nthreads, self.all_layers, self.device = batch_size, nthreads, all_layers, device
         self.lang, self.baseline_path, self.use_fast_tokenizer = lang, baseline_path, use_fast_tokenizer
         self.rescale_with_baseline = rescale_with_baseline
         self.signature = ""  # of the last scores; one line for each layer with all_layers
-        self._layer = rules.tuned_layer(self.model_type) if num_layers is None else num_layers
-        self._metric = rules.matching_metric(named(metric), idf)
-        path = rules.bundled_baselines(self.model_type, self._metric) if baseline_path is None else baseline_path
-        self._baselines = rules.BaselineFile(path) if rescale_with_baseline and path is not None else None
+        self._layer = arguments.tuned_layer(self.model_type) if num_layers is None else num_layers
+        self._metric = arguments.matching_metric(named(metric), idf)
+        path = bundled_baselines(self.model_type, self._metric) if baseline_path is None else baseline_path
+        self._baselines = BaselineFile(path) if rescale_with_baseline and path is not None else None
         self._from_chance = rescale_with_baseline and self._baselines is None
         if self._from_chance and not has_closed_form(self._metric):
             raise InputError(
@@ -98,10 +99,15 @@ class BERTScorer:
         return self._metric.needs_idf
 
     @property
+    def _used_idf(self) -> Idf | None:
+        """The idf weights; bert_score counts `idf_sents` without idf=True too, and then ignores them."""
+        return self._idf if self.idf else None
+
+    @property
     def num_layers(self) -> int | None:
         """The layer, or None for a model without layers."""
         known = isinstance(self._layer, int) and self._layer >= 0
-        return self._layer if known else rules.layer_of(self._scorer.encoder)
+        return self._layer if known else arguments.layer_of(self._scorer.encoder)
 
     @property
     def hash(self) -> str:
@@ -111,7 +117,7 @@ class BERTScorer:
         layer = "_all-layers" if self.all_layers else f"_L{self.num_layers}" if self.num_layers is not None else ""
         model = self.model_type if isinstance(self.model_type, str | os.PathLike) else type(self.model_type).__name__
         line = f"{os.fspath(model)}{layer}_{'idf' if self.idf else 'no-idf'}_version=softset-{__version__}"
-        if not rules.is_bert_score(self._metric):
+        if not is_bert_score(self._metric):
             line += f"_metric={self._metric}"
         custom = self._baselines is not None and self.baseline_path is not None
         return line + ("-custom-rescaled" if custom else "-rescaled" if self.rescale_with_baseline else "")
@@ -139,17 +145,16 @@ class BERTScorer:
         (7, 1)
         """
         check_count("batch_size", batch_size, 1)
-        candidates, references, all_references = rules.read_texts(cands, refs)
-        start, idf, layers = time.perf_counter(), self._idf, []
+        candidates, references, all_references = arguments.read_texts(cands, refs)
+        start, idf, layers = time.perf_counter(), self._used_idf, []
         for scorer in self._scorers():
             if idf is None and all_references:
                 idf = scorer.resolve_idf(all_references)  # once for all layers
-            progress = _print_progress if verbose else None
-            scores = scorer.with_options(idf=idf).score(candidates, references, progress=progress)
-            layer = rules.layer_of(scorer.encoder)
-            layers.append(rules.rescaled(scores, self._baselines, layer, self._metric.MAX_SCORE))
+            scores = scorer.with_options(idf=idf).score(candidates, references, progress=verbose)
+            layer = arguments.layer_of(scorer.encoder)
+            layers.append(rescaled(scores, self._baselines, layer, self._metric.MAX_SCORE))
         if verbose:
-            sys.stderr.write(f"\r{len(candidates):,} pairs in {time.perf_counter() - start:.2f} seconds\n")
+            sys.stderr.write(f"{len(candidates):,} pairs in {time.perf_counter() - start:.2f} seconds\n")
         self.signature = "\n".join(signature for _, signature in layers)
         stacked = tuple(np.stack(rows) for rows in zip(*(numbers for numbers, _ in layers), strict=True))
         numbers = stacked if self.all_layers else tuple(rows[0] for rows in stacked)
@@ -164,7 +169,7 @@ class BERTScorer:
         ('[CLS]', 'a', 'book', '.', '[SEP]')
         """
         check_texts([candidate, reference])
-        explanation = self._scorer.with_options(idf=self._idf).explain(candidate.strip(), reference.strip())
+        explanation = self._scorer.with_options(idf=self._used_idf).explain(candidate.strip(), reference.strip())
         if os.fspath(fname):
             explanation.save_png(fname)
         return explanation
@@ -177,13 +182,15 @@ class BERTScorer:
         return self._scorer_at(self._layer)
 
     def _scorer_at(self, layer: int | float | str | None) -> Scorer:
-        encoder = rules.open_encoder(self.model_type, layer, self.device)
+        encoder = arguments.open_encoder(self.model_type, layer, self.device)
         matched = MatchingEncoder(encoder) if isinstance(self._metric, MatchedBertScore) else encoder
         return Scorer(matched, metric=self._metric, rescale="chance" if self._from_chance else None)
 
     def _scorers(self) -> Iterator[Scorer]:
         """Return the scorer, or with `all_layers` one scorer for each layer; one model is in memory at a time."""
-        last = rules.layer_of(rules.open_encoder(self.model_type, None, self.device)) if self.all_layers else None
+        last = (
+            arguments.layer_of(arguments.open_encoder(self.model_type, None, self.device)) if self.all_layers else None
+        )
         return iter([self._scorer]) if last is None else map(self._scorer_at, range(last + 1))
 
 
@@ -257,7 +264,7 @@ def compute(
     num_layers: int | None = None,
     all_layers: bool = False,
     verbose: bool = False,
-    **options: Unpack[rules.ScorerOptions],
+    **options: Unpack[arguments.ScorerOptions],
 ) -> dict[str, Any]:
     """Return lists of precision, recall and f1, and the hashcode, as `evaluate.load("bertscore").compute` does.
 
@@ -293,7 +300,7 @@ class BERTScore:
         verbose: bool = False,
         num_threads: int = 0,
         return_hash: bool = False,
-        **options: Unpack[rules.ScorerOptions],
+        **options: Unpack[arguments.ScorerOptions],
     ) -> None:
         options["nthreads"] = num_threads
         self.scorer = BERTScorer(model_name_or_path, num_layers, all_layers=all_layers, **options)
@@ -313,7 +320,7 @@ class BERTScore:
         softset.errors.ShapeError: there are 2 candidates but 1 reference: give one for each candidate, in the same \
 order
         """
-        candidates, references = rules.read_batch(preds, target)
+        candidates, references = arguments.read_batch(preds, target)
         self._preds += candidates
         self._target += references
 
@@ -327,7 +334,7 @@ order
         >>> BERTScore()(["a red book"], ["a red book"])["f1"].round(6)
         array([1.])
         """
-        batch = rules.read_batch(preds, target)
+        batch = arguments.read_batch(preds, target)
         self.update(*batch)
         return self._scores(*batch)
 
@@ -337,8 +344,3 @@ order
         numbers = self.scorer.score(candidates, references, verbose=self.verbose)
         scores: dict[str, Any] = dict(zip(("precision", "recall", "f1"), numbers, strict=True))
         return {**scores, "hash": self.scorer.hash} if self.return_hash else scores
-
-
-def _print_progress(done: int, total: int) -> None:
-    sys.stderr.write(f"\r{done:,} of {total:,} pairs")
-    sys.stderr.flush()

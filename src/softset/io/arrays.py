@@ -20,7 +20,7 @@ TENSOR_TYPES = {
     "BOOL": "?", "U8": "u1", "I8": "i1", "U16": "<u2", "I16": "<i2", "U32": "<u4", "I32": "<i4", "U64": "<u8",
     "I64": "<i8", "F16": "<f2", "BF16": "<u2", "F32": "<f4", "F64": "<f8",
 }  # fmt: skip
-# Whatever NumPy raises on a header that is cut, garbled or made up.
+# The errors that NumPy raises for truncated or invalid headers.
 HEADER_ERRORS = (ValueError, EOFError, TypeError, OverflowError, SyntaxError, RecursionError, TokenError)
 
 

@@ -12,6 +12,7 @@ CHECKSUMS = {
     "baselines/bert_score_layers.csv": "408102387c706220bf6c0b9617d42ff3e1fcac311a248e8f45be1cc0d0609fbb",
     "baselines/levels.csv": "ce9e65fa41a9aca205951d7bd900c096877ba9764d9ae3deba7ebdd5e4673fbd",
     "baselines/minilm.csv": "d3d52d7cc181b82661af8e747444e9cd474e7d034f57cf19da3a86878dc70006",
+    "baselines/sentences.txt": "cca26291c8e8dc098ed887608f61174fa72b6533110eb6dcecf9d6c793dc3c5d",
     "glove-840b-300d/meta.json": "fc19010542ce874a1c0e3b7ec5cfdee8e7adebf94bcc7a37a5c73397057256d6",
     "minilm/meta.json": "03074ccf50d85eb0e1aaf93e1a827b612669cb8febb2be9f53c13caea6eeeb18",
 }

@@ -1,4 +1,4 @@
-"""Atomic writes and locks: a file or folder is complete or absent, whatever happens meanwhile."""
+"""Atomic writes and locks: a file or folder is complete or absent, even after a crash."""
 
 import errno
 import os

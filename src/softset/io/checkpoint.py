@@ -5,17 +5,14 @@
     FOLDER/_unfinished-*     parts that are being written
     FOLDER/part-KEY.json     finished parts (jobs write .parquet)
 
-`checkpoint` keeps JSON values, one for each part of an evaluation. `resumable_file` keeps blocks of lines and joins
-them to one file at the end. Jobs use a `PartFolder` as their output; its other names begin with an underscore, because
-readers of Parquet folders ignore such files.
+`resumable_file` keeps blocks of lines and joins them to one file at the end. Jobs use a `PartFolder` as their output;
+its other names begin with an underscore, because readers of Parquet folders ignore such files.
 """
 
-import hashlib
 import json
 import os
-import re
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -23,8 +20,6 @@ from typing import Any
 from softset.errors import FileError, InputError
 from softset.io.atomic import open_locked, renamed, sync, write_atomically
 from softset.io.json_files import read_json
-
-SAFE_NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
 
 
 class PartFolder:
@@ -35,9 +30,8 @@ class PartFolder:
         self.header_path, self._lock = self.folder / "_softset.json", self.folder / "_lock"
 
     def path(self, key: str) -> Path:
-        """Return the path of a part, whether it exists or not."""
-        name = key if SAFE_NAME.fullmatch(key) else hashlib.sha256(key.encode()).hexdigest()
-        return self.folder / f"part-{name}{self.suffix}"
+        """Return the path of a part, whether it exists or not; the key must be usable in a file name."""
+        return self.folder / f"part-{key}{self.suffix}"
 
     def paths(self) -> list[Path]:
         """Return the paths of all finished parts, sorted."""
@@ -72,7 +66,7 @@ class PartFolder:
         write_atomically(self.header_path, (json.dumps(content, ensure_ascii=False) + "\n").encode())
 
     def is_outdated(self) -> bool:
-        """Tell whether the run has ended and a crash interrupted `delete`."""
+        """Return whether the run has ended and a crash interrupted `delete`."""
         return bool((self.header() or {}).get("deleted"))
 
     @contextmanager
@@ -125,36 +119,6 @@ class PartFolder:
             self.folder.rmdir()
 
 
-@contextmanager
-def checkpoint(
-    folder: str | os.PathLike[str] | None, made_by: Mapping[str, Any], *, resume: bool = False
-) -> Iterator[PartFolder | None]:
-    """Keep the finished parts of a run in a folder, if one is given, until the block ends without an error.
-
-    With `resume` an interrupted run is continued, if the parts depend on the same `made_by`; otherwise its folder is an
-    error.
-    """
-    if folder is None:
-        yield None
-        return
-    parts = PartFolder(folder)
-    if parts.paths() and not resume and not parts.is_outdated():
-        raise InputError(f"{folder} has the finished parts of an interrupted run: continue with --resume, or remove it")
-    with parts.locked(made_by):
-        yield parts
-        parts.delete()
-
-
-def load_or_compute(parts: PartFolder | None, key: str, compute: Callable[[], Any]) -> Any:
-    """Return the JSON value of a finished part; a missing part is computed and written."""
-    if parts is not None and parts.path(key).exists():
-        return parts.read(parts.path(key))
-    value = compute()
-    if parts is not None:
-        parts.write(key, value)
-    return value
-
-
 class ResumableRows:
     """The finished rows of a `resumable_file`: their number `rows`, and `counts`, the totals given to `append`."""
 
@@ -187,16 +151,44 @@ class ResumableRows:
 def resumable_file(
     path: str | os.PathLike[str], made_by: Mapping[str, str], *, resume: bool = False
 ) -> Iterator[ResumableRows]:
-    """Write rows to PATH.partial; when the block ends without an error, the complete file appears as PATH."""
+    """Write rows to PATH.partial; when the block ends without an error, the complete file appears as PATH.
+
+    With `resume` an interrupted run is continued, if its rows depend on the same `made_by`; otherwise it is an
+    error.
+    """
     target = Path(path).resolve()  # a symbolic link is kept; the file it points to is written
     if target.exists() and not target.is_file():
         raise InputError(f"{path} is a folder or a device, not an ordinary file: name a file, or leave out --out")
     if not target.parent.is_dir():
         raise InputError(f"{path} is in a folder that does not exist: make the folder first")
-    parts = PartFolder(target.with_name(target.name + ".partial"))
-    if resume and target.exists() and (not parts.paths() or parts.is_outdated()):
+    parts = _parts_of(target)
+    if resume and count_finished_rows(target) is not None:
         raise InputError(f"{path} is complete already: remove it, or leave out --resume to replace it")
-    with checkpoint(parts.folder, made_by, resume=resume):
+    if parts.paths() and not resume and not parts.is_outdated():
+        folder = parts.folder
+        raise InputError(f"{folder} has the finished parts of an interrupted run: continue with --resume, or remove it")
+    with parts.locked(made_by):
         rows = ResumableRows(parts)
         yield rows
         write_atomically(target, (f"{line}\n".encode() for block in rows.blocks() for line in block["lines"]))
+        parts.delete()
+
+
+def count_finished_rows(path: str | os.PathLike[str]) -> int | None:
+    """Return the number of rows of a complete `resumable_file`, or None if it is missing or not complete."""
+    target = Path(path).resolve()
+    parts = _parts_of(target)
+    if not target.is_file() or (parts.paths() and not parts.is_outdated()):
+        return None
+    with target.open("rb") as file:
+        return sum(1 for _ in file)
+
+
+def count_kept_rows(path: str | os.PathLike[str]) -> int:
+    """Return the number of rows that an interrupted run of a `resumable_file` has finished."""
+    parts = _parts_of(Path(path).resolve())
+    return 0 if parts.is_outdated() else ResumableRows(parts).rows
+
+
+def _parts_of(target: Path) -> PartFolder:
+    return PartFolder(target.with_name(target.name + ".partial"))

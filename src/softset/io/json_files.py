@@ -2,17 +2,20 @@
 
 import json
 import os
-from pathlib import Path
 from typing import Any
 
 from softset.errors import FileError
+from softset.io.compressed import open_binary
 
 MAX_BYTES = 1 << 28  # a tokenizer of 250,000 words has 35 MB; Python objects take 20 times the size of their JSON
 
 
 def read_limited(path: str | os.PathLike[str]) -> bytes:
-    """Return the content of a file; a file of more than 256 MB, or one that grows beyond it, raises FileError."""
-    with Path(path).open("rb") as file:
+    """Return the content of a file, decompressed if it is in gzip format.
+
+    A file of more than 256 MB, or one that grows beyond it, raises FileError.
+    """
+    with open_binary(path) as file:
         content = file.read(MAX_BYTES + 1)
     if len(content) > MAX_BYTES:
         raise FileError(f"{path} is larger than {MAX_BYTES:,} bytes, the limit for such a file")

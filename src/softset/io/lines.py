@@ -3,11 +3,11 @@
 import hashlib
 import sys
 from collections.abc import Iterator
-from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO
 
 from softset.errors import FileError
+from softset.io.compressed import open_binary, open_content
 
 MAX_LINE_BYTES = 64 * 2**20
 
@@ -29,6 +29,8 @@ def decode_lines(file: BinaryIO, name: str) -> Iterator[str]:
 
 class TextFile:
     """A UTF-8 file with one text per line, read line by line as often as needed; "-" is standard input.
+
+    A file in gzip format is decompressed.
 
     Attributes:
         name: The name of the file for messages.
@@ -54,5 +56,5 @@ class TextFile:
         return (line.removesuffix("\n").removesuffix("\r") for line in self._lines())
 
     def _lines(self) -> Iterator[str]:
-        with self._path.open("rb") if self._content is None else BytesIO(self._content) as file:
+        with open_binary(self._path) if self._content is None else open_content(self._content, self.name) as file:
             yield from decode_lines(file, self.name)

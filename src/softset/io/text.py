@@ -1,9 +1,12 @@
-"""Short helpers for messages: printable text, counted nouns, errors of libraries, unknown options."""
+"""Short helpers for messages and tables: printable text, counted nouns, errors of libraries, unknown options."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from html import escape
+from importlib import import_module
+from typing import Any
 
-from softset.errors import FileError, InputError, SoftsetError
+from softset.errors import FileError, InputError, MissingExtraError, SoftsetError
 
 
 def printable(text: str) -> str:
@@ -40,13 +43,39 @@ def there_are(n: int, noun: str) -> str:
     return f"there {'is' if n == 1 else 'are'} {counted(n, noun)}"
 
 
-def check_options(options: Iterable[str], valid: Iterable[str]) -> None:
-    """Raise InputError for the first option that is not valid, with the most similar valid name."""
+def check_names(given: Iterable[str], valid: Iterable[str], noun: str) -> None:
+    """Raise InputError for the first name that is not valid, with the most similar name and all valid names.
+
+    >>> check_names(["yaer"], ["year", "lang"], "field")
+    Traceback (most recent call last):
+    softset.errors.InputError: there is no field 'yaer'; did you mean 'year'? Fields: year, lang
+    """
     from difflib import get_close_matches
 
     names = list(valid)
-    for name in options:
+    for name in given:
         if name not in names:
             near = get_close_matches(name, names, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else f": use {', '.join(names)}"
-            raise InputError(f"there is no option {name!r}{hint}")
+            hint = f"; did you mean {near[0]!r}?" if near else "."
+            raise InputError(f"there is no {noun} {name!r}{hint} {noun.capitalize()}s: {', '.join(names) or 'none'}")
+
+
+def import_extra(name: str, message: str) -> Any:
+    """Return an optional module, or raise MissingExtraError with a message that names the command to install it."""
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise MissingExtraError(message) from error
+
+
+def import_pandas() -> Any:
+    """Return pandas."""
+    return import_extra("pandas", "results as a DataFrame need pandas: pip install pandas")
+
+
+def html_table(header: Sequence[str], rows: Iterable[Sequence[str]], *, caption: str = "") -> str:
+    """Return an HTML table for notebooks; all texts are escaped."""
+    head = "".join(f"<th>{escape(name)}</th>" for name in header)
+    body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
+    title = f"<caption>{escape(caption)}</caption>" if caption else ""
+    return f"<table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

@@ -1,17 +1,17 @@
 """Jobs on a Ray cluster: score, encode and search many Parquet files.
 
-They need the extra `ray`. `softset jobs` is the command line; `score(dataset)` is for Ray Datasets.
+They need the extra `ray`. `softset jobs` is the command line.
 """
 
 from typing import Any
 
-__all__ = ["score", "score_files"]
+__all__ = ["score_files"]
 
 
 def __getattr__(name: str) -> Any:
     """Import a public name at its first use."""
     if name in __all__:
-        from softset.jobs import scoring
+        from softset.jobs.scoring import score_files
 
-        return getattr(scoring, name)
+        return score_files
     raise AttributeError(f"module 'softset.jobs' has no attribute {name!r}")

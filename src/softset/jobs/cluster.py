@@ -10,19 +10,10 @@ from contextlib import closing, contextmanager, redirect_stderr, suppress
 from io import StringIO
 from typing import Any
 
-from softset.errors import InputError, MissingExtraError
+from softset.errors import InputError
+from softset.io.text import import_extra
 
 CONNECT_TIMEOUT = 5.0  # seconds; Ray itself would try for more than a minute
-
-
-def require_ray() -> Any:
-    """Return the module `ray`."""
-    try:
-        import pyarrow  # noqa: F401
-        import ray
-    except ImportError as error:
-        raise MissingExtraError("jobs on a cluster need Ray: pip install 'softset[ray]'") from error
-    return ray
 
 
 @contextmanager
@@ -36,7 +27,8 @@ def cluster(address: str | None = None, workers: int | None = None) -> Iterator[
         raise InputError(f"workers must be at least 1, but {workers} was given")
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # otherwise each actor writes to standard error
-    ray = require_ray()
+    message = "jobs on a cluster need Ray: pip install 'softset[ray]'"
+    _, ray = import_extra("pyarrow", message), import_extra("ray", message)
     if ray.is_initialized():
         yield ray
         return

@@ -9,7 +9,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from softset.collections.collection import Collection
-from softset.collections.id_collection import text_encoder
+from softset.collections.embedder import Embedder, text_encoder
 from softset.collections.items import Item
 from softset.collections.parquet import read_tables
 from softset.encoders.loading import EncoderOptions, load_encoder
@@ -107,8 +107,8 @@ def build_collection(
     )
     rows = (row for table in _tables(source) for row in vector_rows(table["vector"]))
     if not target.exists():
-        return Collection.create(target, items, vectors=rows, embed=embed, encoder=encoder)
-    return Collection.open(target).replace(items, vectors=rows, embed=embed, encoder=encoder)
+        return Collection.create(target, items, vectors=rows, encoder=Embedder(encoder, embed))
+    return Collection.open(target).replace(items, vectors=rows, encoder=Embedder(encoder, embed))
 
 
 def _tables(folder: Path) -> Iterator[Any]:

@@ -47,7 +47,7 @@ class JobReport:
 
 @dataclass(frozen=True)
 class JobSettings:
-    """What a worker needs: the output folder, the signature of the results, the input columns, and how to compute.
+    """The settings of a worker: the output folder, the signature of the results, the input columns, and how to compute.
 
     `make` is called once in each worker; it returns the function from input tables to result tables.
     """
@@ -136,7 +136,7 @@ def run_job(
         with cluster(address, workers) as ray, closing(map_spans(ray, _JobWorker, spans, workers, job)) as outcomes:
             for done, outcome in enumerate(outcomes, start=1):
                 if isinstance(outcome, str):
-                    raise InputError(f"{outcome}; finished parts are kept, and the next run continues")
+                    raise InputError(f"{outcome}; finished parts are kept: run the job again to continue")
                 blocks += outcome
                 if progress is not None:
                     progress(done, len(spans))

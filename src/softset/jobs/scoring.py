@@ -6,13 +6,12 @@ from functools import partial
 from typing import Any, NamedTuple, Unpack
 
 from softset.errors import InputError
-from softset.jobs.cluster import require_ray
 from softset.jobs.inputs import ROWS_PER_BLOCK, column_values, compute_rows, text_problem
 from softset.jobs.run import JobReport, JobSettings, Progress, run_job
 from softset.similarity.scorer import Scorer, ScoringOptions
 from softset.similarity.scores import ScoreRow
 
-__all__ = ["Columns", "TableScorer", "score", "score_files"]
+__all__ = ["Columns", "TableScorer", "score_files"]
 
 
 class Columns(NamedTuple):
@@ -50,7 +49,7 @@ class TableScorer:
 
         def compute(indices: Sequence[int]) -> list[ScoreRow]:
             texts = [candidates[index] for index in indices]
-            return list(self.scorer.score(texts, [references[index] for index in indices]))
+            return list(self.scorer.score(texts, [references[index] for index in indices]).rows())
 
         rows, problems = compute_rows([_problem(*pair) for pair in zip(candidates, references, strict=True)], compute)
         types = {float: pa.float64(), int: pa.int64(), bool: pa.bool_()}
@@ -71,31 +70,6 @@ def _problem(candidate: Any, reference: Any) -> str | None:
     references = reference if isinstance(reference, list) else [reference]
     texts = (("candidate", candidate), *(("reference", text) for text in references))
     return next((problem for noun, text in texts if (problem := text_problem(noun, text))), None)
-
-
-def score(
-    dataset: Any,
-    *,
-    model: Any = "minilm",
-    workers: int = 2,
-    columns: Sequence[str] = Columns(),
-    **options: Unpack[ScoringOptions],
-) -> Any:
-    """Return a Ray Dataset of scores for a Ray Dataset of pairs, computed lazily like Ray's own transformations.
-
-    The dataset has columns with ids, candidates and references. The options are those of `score_files`.
-    """
-    ray = require_ray()
-    arguments = {"columns": tuple(columns), "model": model, **options}
-    TableScorer(**arguments)  # raises the errors of the options now, not in a worker
-    return dataset.map_batches(
-        TableScorer,
-        batch_size=ROWS_PER_BLOCK,
-        batch_format="pyarrow",
-        compute=ray.data.ActorPoolStrategy(size=workers),
-        num_cpus=1,
-        fn_constructor_kwargs=arguments,
-    )
 
 
 def score_files(
@@ -122,7 +96,7 @@ def score_files(
         address: the address of a Ray cluster, "auto" for that of this machine; None starts one for the job.
         workers: the number of actors, each with the model and one thread; at most as many as the cluster has CPUs.
         columns: the names of the columns with ids, candidates and references.
-        block: rows that are scored and written together: what memory holds, and what a crash can cost.
+        block: rows that are scored and written together; bounds the memory, and the work that a crash loses.
         progress: called with the number of finished tasks and of all tasks.
         drop: delete the results of rows that are no longer in the input; otherwise these are an error.
         **options: options of `softset.Scorer`: metric, rescale, multi_reference, idf, and those of

@@ -1,6 +1,6 @@
 """Exact search over vectors in Parquet files on Ray: each task finds its best items, and these are merged.
 
-Passes over all files first find the vectors of the examples, and a sample of items for the thresholds. The last pass
+Passes over all files first find the vectors of the examples, and a sample of items as the background. The last pass
 scores every item.
 """
 
@@ -11,17 +11,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from softset.algebra.arrays import unit_rows
+from softset.collections.background import by_hash, make_background
 from softset.collections.id_collection import IdCollection
 from softset.collections.segment import Embed
 from softset.errors import FileError, InputError
 from softset.jobs.embedding import vector_rows
 from softset.jobs.inputs import BlockSpan, column_values, list_spans, read_blocks
 from softset.jobs.run import INPUT_ERRORS, map_spans
-from softset.query.plan import Plan, Resolved
+from softset.query import background
+from softset.query.background import Background
+from softset.query.plan import Plan
+from softset.query.resolution import Resolved
 from softset.search.exact import Ranking, search
 from softset.search.results import Item
-from softset.search.source import MAX_UNSAMPLED, SAMPLE_SIZE, VectorSource
+from softset.search.source import VectorSource
 from softset.vectors.rows import rescale_extreme_rows, row_norms
 
 __all__ = ["ParquetCollection"]
@@ -29,6 +32,7 @@ __all__ = ["ParquetCollection"]
 VECTORS_PER_BLOCK = 65_536  # 100 MB for 384 dimensions
 MAX_BLOCK_BYTES = 2**31  # 8,192 dimensions
 COLUMNS = ("id", "vector")
+NOT_LISTED = "files are searched by workers, block by block; build a collection from them"
 
 
 class Matches(NamedTuple):
@@ -77,9 +81,10 @@ class VectorBlock(VectorSource):
         """Return the items that have one of the ids."""
         return [self._select(np.flatnonzero([name in ids for name in self.ids]))]
 
-    def at_indices(self, indices: np.ndarray) -> list[Matches]:
-        """Return the items at indices among all items."""
-        return [self._select(np.flatnonzero(np.isin(self.indices, indices)))]
+    def sample(self, size: int) -> list[Matches]:
+        """Return the items with a vector other than zero whose ids have the smallest hashes."""
+        positions = np.flatnonzero(self.norms)
+        return [self._select(positions[by_hash(self.ids[position] for position in positions.tolist())[:size]])]
 
     def best(self, plans: Sequence[Plan], top: int, excluded: Sequence[frozenset[int]]) -> list[Matches]:
         """Return the best items of each plan."""
@@ -158,6 +163,9 @@ class ParquetCollection(IdCollection):
         """The number of dimensions d."""
         return self._dimensions
 
+    def _text_encoder(self) -> Embed | None:
+        return self._embed
+
     @property
     def encoder(self) -> str:
         """The name of the encoder."""
@@ -180,37 +188,24 @@ class ParquetCollection(IdCollection):
                 raise FileError(result)
             yield from result
 
-    def _vectors_at(self, indices: np.ndarray) -> np.ndarray:
-        """Return the vectors (k, d) of the items at sorted indices; rows without a vector are zero."""
-        rows = np.zeros((len(indices), self.dimensions), dtype=np.float32)
-        for [matches] in self._run("at_indices", indices):
-            rows[np.searchsorted(indices, matches.indices)] = matches.vectors
-        return rows
-
-    # Items for the thresholds: all of them if there are few, otherwise a sample
-
-    @cached_property
-    def _all(self) -> VectorBlock:
-        if len(self) > MAX_UNSAMPLED:
-            raise InputError(f"{len(self):,} items do not fit into the memory of one process: search fewer files")
-        indices = np.arange(len(self))
-        return VectorBlock([], indices, self._vectors_at(indices))
-
     @property
     def norms(self) -> np.ndarray:
-        """The norms (n,) of all vectors, if there are few items."""
-        return self._all.norms
+        """Not available: raises InputError."""
+        raise InputError(NOT_LISTED)
 
     def rows(self, start: int, stop: int) -> np.ndarray:
-        """Return the vectors of consecutive items, if there are few items."""
-        return self._all.rows(start, stop)
+        """Raise InputError: the items are in the memory of the workers."""
+        raise InputError(f"items {start} to {stop} cannot be listed: {NOT_LISTED}")
 
     @cached_property
-    def sample(self) -> tuple[np.ndarray, np.ndarray]:
-        """Vectors of evenly spaced items, scaled to length 1 (m, d), and the indices of these items (m,)."""
-        indices = np.linspace(0, len(self) - 1, SAMPLE_SIZE).astype(np.int64)
-        distinct, inverse = np.unique(indices, return_inverse=True)
-        return unit_rows(self._vectors_at(distinct)[inverse], np.float32), indices
+    def background(self) -> Background:
+        """The background that scores are compared with: the items whose ids have the smallest hashes."""
+        ids, rows = list[str](), np.zeros((0, self.dimensions), dtype=np.float32)
+        for [matches] in self._run("sample", background.SIZE):
+            ids, rows = ids + matches.ids, np.concatenate([rows, matches.vectors])
+            first = by_hash(ids)[: background.SIZE]
+            ids, rows = [ids[index] for index in first.tolist()], rows[first]
+        return make_background(len(rows), lambda: rows, self._embed)
 
     # Queries
 
@@ -244,6 +239,8 @@ class ParquetCollection(IdCollection):
 
     def take(self, indices: Sequence[int] | np.ndarray) -> np.ndarray:
         """Return the vectors (k, d) of results of the last search."""
+        if missing := [index for index in map(int, indices) if index not in self._hits]:
+            raise InputError(f"item {missing[0]} is not a result of the last search: find again with explain=True")
         return np.stack([self._hits[int(index)][1] for index in indices])
 
     def item(self, index: int) -> Item:

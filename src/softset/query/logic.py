@@ -1,34 +1,27 @@
 """Logics: how a query's tree of sets becomes memberships.
 
-=========  ========================================================================================================
-lattice    the paper's logic: leaves are spans, | is the sum space, & the nearly shared directions (alpha), - `without`
-graded     leaves are graded subspaces (aperture), combined by conceptor logic; & has a minimum grade (floor)
-product    leaves are graded subspaces; memberships are combined: a b, sqrt(a^2 + b^2 - a^2 b^2), sqrt(1 - a^2)
-minmax     the same with min, max and sqrt(1 - a^2)
-logistic   leaves are centroids with a threshold; memberships are probabilities: a b, max(a, b), 1 - a
-=========  ========================================================================================================
+==========  ========================================  ==================================================
+logic       a set of examples                         a query
+==========  ========================================  ==================================================
+logistic    the mean of their unit vectors            log-odds are combined (`softset.query.log_odds`)
+graded      a graded subspace (conceptor)             graded subspaces are combined into one
+lattice     their span (the paper)                    subspaces are combined into one
+==========  ========================================  ==================================================
 
-The default is logistic, for whitened vectors. It was chosen on the training and validation sets of LDA-1k;
-docs/results.md has the table for the test sets.
+docs/queries.md compares them on the development data; docs/results.md has the table for the test sets.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import product
-from math import cos, inf
-from operator import and_, not_, or_
+from math import cos
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from softset.errors import InputError
-from softset.query.expression import And, Examples, Minus, Named, Not, Or, Tree, leaves
+from softset.query.expression import And, GivenSet, LeafTree, Minus, Not, Or, SetExpression, leaves
 
 if TYPE_CHECKING:  # the command line shows the names of logics in its help, which must not import NumPy
     import numpy as np
 
     from softset.algebra import SoftSet, Subspace
-
-LeafTree = Examples | Named
-Connective = Callable[..., Any]
 
 
 @dataclass(frozen=True)
@@ -46,7 +39,7 @@ class Logic:
     aperture: float = 2.0
     floor: float = 0.05
 
-    NAMES: ClassVar[tuple[str, ...]] = ("lattice", "graded", "product", "minmax", "logistic")
+    NAMES: ClassVar[tuple[str, ...]] = ("logistic", "graded", "lattice")
 
     def __post_init__(self) -> None:
         if self.name not in self.NAMES:
@@ -61,17 +54,12 @@ class Logic:
     @property
     def parameters(self) -> tuple[str, ...]:
         """The names of the parameters that this logic uses."""
-        return {"lattice": ("alpha",), "graded": ("aperture", "floor"), "logistic": ()}.get(self.name, ("aperture",))
+        return {"lattice": ("alpha",), "graded": ("aperture", "floor")}.get(self.name, ())
 
     @property
     def preprocessing(self) -> str:
         """The default preprocessing of word vectors."""
         return "whiten(0.2)" if self.name == "logistic" else "none"
-
-    @property
-    def on_sets(self) -> bool:
-        """Whether sets are combined (lattice, graded) rather than memberships."""
-        return self.name in ("lattice", "graded")
 
     def __str__(self) -> str:
         """Return the name with the parameters that this logic uses."""
@@ -91,62 +79,50 @@ def resolve_logic(
     parameters = {name: value for name, value in options.items() if value is not None}
     base = logic if isinstance(logic, Logic) else Logic(logic or Logic.name)
     unused = [name for name in parameters if name not in base.parameters]
-    if unused and logic is None:  # a caller who names the logic may try several with the same parameters
+    if unused and logic is None:  # a caller may pass the same parameters to several named logics
         others = " or ".join(name for name in Logic.NAMES if unused[0] in Logic(name).parameters)
         raise InputError(f"the logic {base.name} has no {unused[0]}: choose {others} (--logic), or leave it out")
     return Logic(base.name, **{"alpha": base.alpha, "aperture": base.aperture, "floor": base.floor, **parameters})
 
 
-def connectives(logic: Logic) -> tuple[Connective, Connective, Connective]:
-    """Return AND, OR and NOT of memberships."""
-    from softset import algebra
+def default_logic(tree: SetExpression) -> Logic | None:
+    """Return the logic for the sets of the algebra in an expression, or None if it has none."""
+    kinds = {type(leaf.members).__name__ for leaf in leaves(tree) if isinstance(leaf, GivenSet)}
+    return Logic("graded" if "GradedSubspace" in kinds else "lattice") if kinds else None
 
-    if logic.name == "logistic":
-        return algebra.and_product, algebra.or_max, lambda membership: 1 - membership
-    if logic.name == "product":
-        return algebra.and_product, algebra.or_product, algebra.not_
-    return algebra.and_min, algebra.or_max, algebra.not_
+
+def given_set(logic: Logic, members: "SoftSet") -> "SoftSet":
+    """Return a set of the algebra as a leaf of a logic, or raise InputError if the logic has no such leaves."""
+    from softset.algebra import GradedSubspace, Subspace
+
+    if logic.name == "graded":
+        return GradedSubspace.from_crisp(members) if isinstance(members, Subspace) else members
+    if logic.name == "logistic" or (logic.name == "lattice" and not isinstance(members, Subspace)):
+        advice = "leave out the logic, or choose graded"
+        raise InputError(f"the logic {logic.name} cannot use a {type(members).__name__}: {advice}")
+    return members
 
 
 def leaf_set(logic: Logic, rows: "np.ndarray", weights: "np.ndarray") -> "SoftSet":
     """Return the set of (k, d) examples with weights (k,); crisp sets ignore the weights.
 
-    In the logic graded, even a set of infinite aperture is a graded subspace, because AND needs the floor.
+    Even a set of infinite aperture is a graded subspace, because AND needs the floor.
     """
     from softset.algebra import GradedSubspace, Subspace
 
-    if logic.name == "lattice" or (logic.aperture == inf and logic.name != "graded"):
+    if logic.name == "lattice":
         return Subspace.span(rows)
     return GradedSubspace.of(rows, aperture=logic.aperture, weights=weights)
 
 
-def evaluate(tree: Tree, by_leaf: dict[LeafTree, Any], and_: Connective, or_: Connective, not_: Connective) -> Any:
-    """Return the value of a tree from the values of its leaves."""
-
-    def value_of(part: Tree) -> Any:
-        match part:
-            case Not(inner):
-                return not_(value_of(inner))
-            case And(left, right):
-                return and_(value_of(left), value_of(right))
-            case Minus(left, right):
-                return and_(value_of(left), not_(value_of(right)))
-            case Or(left, right):
-                return or_(value_of(left), value_of(right))
-            case _:
-                return by_leaf[part]
-
-    return value_of(tree)
-
-
-def combined_set(logic: Logic, tree: Tree, by_leaf: dict[LeafTree, Any]) -> tuple[Any, list[str]]:
+def combined_set(logic: Logic, tree: SetExpression, by_leaf: dict[LeafTree, Any]) -> tuple[Any, list[str]]:
     """Return the one set that a tree makes of the sets of its leaves, and a note for each part that is empty."""
     from softset.algebra import Subspace
 
     notes: list[str] = []
     tolerance = {"alpha": logic.alpha} if logic.name == "lattice" else {"floor": logic.floor}
 
-    def evaluate(part: Tree) -> Any:
+    def evaluate(part: SetExpression) -> Any:
         match part:
             case Not(inner):
                 return ~evaluate(inner)
@@ -159,19 +135,19 @@ def combined_set(logic: Logic, tree: Tree, by_leaf: dict[LeafTree, Any]) -> tupl
                     notes.append(_empty_note(part, A, B))
                 return result
             case _:
-                return by_leaf[part]
+                return by_leaf[part]  # type: ignore[index]
 
     return evaluate(tree), notes
 
 
-def _empty_note(part: Tree, A: "Subspace", B: "Subspace") -> str:
+def _empty_note(part: SetExpression, A: "Subspace", B: "Subspace") -> str:
     cosine = max(cos(A.angles(B)[0]), 0.0)
     alpha_helps = isinstance(part, And) and cosine > 0.01
     advice = f"; with alpha above {1 - cosine:.2f} it would not be empty" if alpha_helps else ""
     return f"{part} is empty: the largest canonical cosine is {cosine:.2f}{advice}"
 
 
-def truth_values(tree: Tree) -> set[bool]:
+def truth_values(tree: SetExpression) -> set[bool]:
     """Return the truth values that a query can take as a proposition; {True} means that every item belongs to it.
 
     Queries with more than twelve different sets are assumed to take both values.
@@ -179,5 +155,20 @@ def truth_values(tree: Tree) -> set[bool]:
     names = list(dict.fromkeys(leaves(tree)))
     if isinstance(tree, LeafTree) or len(names) > 12:
         return {True, False}
-    values = product((False, True), repeat=len(names))
-    return {evaluate(tree, dict(zip(names, row, strict=True)), and_, or_, not_) for row in values}
+    table = frozenset(range(2 ** len(names)))  # the rows of a truth table; a set holds those in which it is true
+    by_leaf = {leaf: frozenset(row for row in table if row >> bit & 1) for bit, leaf in enumerate(names)}
+
+    def true_rows(part: SetExpression) -> frozenset[int]:
+        match part:
+            case Not(inner):
+                return table - true_rows(inner)
+            case And(left, right):
+                return true_rows(left) & true_rows(right)
+            case Minus(left, right):
+                return true_rows(left) - true_rows(right)
+            case Or(left, right):
+                return true_rows(left) | true_rows(right)
+        return by_leaf[part]  # type: ignore[index]
+
+    true = true_rows(tree)
+    return {row in true for row in table}

@@ -1,53 +1,32 @@
-"""Plans: a query with its examples resolved to vectors, its sets built and their thresholds known.
+"""Plans: a query with its examples resolved to vectors, its sets built and its scale known.
 
-`make_plans` parses the queries, resolves all examples at once, asks the vector source for all thresholds at once and
-returns immutable plans. Every engine (exact, approximate, stores, Ray jobs) runs the same plan.
+`make_plans` resolves the examples of all queries at once, compares all sets with the background of the vector source
+and returns immutable plans. Every engine (exact, approximate, stores, Ray jobs) runs the same plan.
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from math import sqrt
-from operator import add
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from html import escape
+from typing import Any
 
 import numpy as np
 
 from softset.algebra import SoftSet
-from softset.errors import InputError
+from softset.algebra.arrays import unit_rows
+from softset.errors import InputError, ShapeError
 from softset.io.text import counted
-from softset.query.expression import Example, Examples, Tree, leaves
-from softset.query.logic import Connective, LeafTree, Logic, combined_set, connectives, evaluate, leaf_set, truth_values
-from softset.query.parser import parse
-from softset.query.thresholds import MIN_THRESHOLD, Centroid, mean_direction
+from softset.query.background import Centroid, MembershipCalibration, make_centroids, mean_direction
+from softset.query.expression import Example, Examples, GivenSet, LeafTree, SetExpression, leaves
+from softset.query.log_odds import CentroidLeaf, Combination, make_combination, without_exclusions
+from softset.query.logic import Logic, combined_set, given_set, leaf_set, truth_values
+from softset.query.named_sets import Sets
+from softset.query.parsed import ParsedQuery
+from softset.query.resolution import EXACT_MATCH, QuerySource, Resolved, resolve_all, resolve_ids
+from softset.query.warnings import warnings_about
 
-EXACT_MATCH = "exact match"
-NamedSets = Mapping[str, Sequence[str]]
+GIVEN_DIRECTIONS = 8  # of a given set, which explanations compare with
 LeafSet = SoftSet | Centroid
-
-
-class Resolved(NamedTuple):
-    """The vector (d,) of an example, how it was found, and the indices of the items that it consists of."""
-
-    vector: np.ndarray
-    resolved_as: str
-    indices: tuple[int, ...]
-
-
-class QuerySource(ABC):
-    """The part of a vector source that the planner uses."""
-
-    @abstractmethod
-    def resolve(self, text: str) -> Resolved:
-        """Return the vector of a text, or raise UnknownWordError."""
-
-    @abstractmethod
-    def resolve_many(self, texts: Iterable[str]) -> dict[str, Resolved]:
-        """Return the vectors of those texts that have one, read in one batch."""
-
-    @abstractmethod
-    def thresholds(self, directions: np.ndarray) -> np.ndarray:
-        """Return the cosines (k,), with k directions (k, d), of the ceil(sqrt(n))-th nearest of n items."""
 
 
 @dataclass(frozen=True)
@@ -79,13 +58,18 @@ class Leaf(_ResolvedLeaf):
 
 @dataclass(frozen=True)
 class Plan:
-    """A query that is ready to run; `combined` is the one set of logics that combine sets, else None."""
+    """A query that is ready to run.
+
+    Logics that combine sets have one set, `combined`. The default logic has `combination`, a function of the log-odds
+    in the sets of the leaves.
+    """
 
     query: str
-    tree: Tree
+    tree: SetExpression
     logic: Logic
     leaves: tuple[Leaf, ...]
     combined: SoftSet | None
+    combination: Combination | None
     notes: tuple[str, ...]
     unknown: tuple[str, ...]
 
@@ -105,25 +89,40 @@ class Plan:
         members = self.leaves[0].members
         return members if isinstance(self.tree, LeafTree) and isinstance(members, Centroid) else None
 
-    def score(self, memberships: Sequence[Any]) -> Any:
-        """Return the scores (n,) of items from their memberships (n,) in each of `sets`."""
-        return self._combine(memberships, *connectives(self.logic))
+    def score(self, values: Sequence[Any]) -> Any:
+        """Return the scores (n,) of items, by which they are ranked, from their values (n,) in each of `sets`.
+
+        The values are log-odds in centroids, and memberships in other sets.
+        """
+        return values[0] if self.combination is None else self.combination.score(self._by_leaf(values))
+
+    def membership(self, scores: np.ndarray) -> np.ndarray:
+        """Return the memberships (n,) of scores; that of -inf is 0."""
+        return np.maximum(scores, 0.0) if self.combination is None else self.combination.membership(scores)
+
+    @cached_property
+    def without_exclusions(self) -> "Plan | None":
+        """The plan of the query without its BUT NOTs, or None if it has none or its logic combines sets."""
+        if self.combination is None or not self.combination.exclusions:
+            return None
+        tree = without_exclusions(self.combination.tree)
+        return replace(self, combination=replace(self.combination, tree=tree, exclusions={}))
 
     def score_error(self, errors: Sequence[float]) -> float:
-        """Return a bound of the error of a score from bounds of the errors of its memberships in each of `sets`.
+        """Return a bound of the error of a score from bounds of the errors of its values in each of `sets`."""
+        return errors[0] if self.combination is None else self.combination.score_error(self._by_leaf(errors))
 
-        AND and OR change by at most as much as their operands, and so does 1 - a. For sqrt(1 - a^2) the bound of an
-        error e is sqrt(2 e), which it reaches near a = 1.
-        """
-        keeps_errors = self.logic.name == "logistic"
-        bound: float = self._combine(errors, add, add, lambda error: error if keeps_errors else sqrt(2 * error))
-        return bound
+    def score_vectors(self, rows: np.ndarray) -> np.ndarray:
+        """Return the scores (n,) of vectors (n, d); that of a zero vector is -inf."""
+        units = unit_rows(np.asarray(rows, dtype=np.float64))
+        values = [
+            leaf.log_odds(units @ leaf.direction) if isinstance(leaf, Centroid) else np.asarray(leaf.membership(rows))
+            for leaf in self.sets
+        ]
+        return np.where(units.any(axis=1), self.score(values), -np.inf)
 
-    def _combine(self, values: Sequence[Any], and_: Connective, or_: Connective, not_: Connective) -> Any:
-        if self.combined is not None:
-            return values[0]
-        by_leaf = {leaf.tree: value for leaf, value in zip(self.leaves, values, strict=True)}
-        return evaluate(self.tree, by_leaf, and_, or_, not_)
+    def _by_leaf(self, values: Sequence[Any]) -> dict[LeafTree, Any]:
+        return {leaf.tree: value for leaf, value in zip(self.leaves, values, strict=True)}
 
     @property
     def resolved_as(self) -> dict[str, str]:
@@ -148,6 +147,9 @@ class Plan:
         fields = {"query": str(self.tree), "logic": str(self.logic), "sets": sets, "combined": combined}
         return fields | {"notes": list(self.notes), "unknown": list(self.unknown)}
 
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(str(self))}</pre>"
+
     def __str__(self) -> str:
         """Return the plan as text."""
         lines = [f"query     {self.tree}", f"logic     {self.logic}"]
@@ -163,58 +165,71 @@ class Plan:
 
 
 def make_plans(
-    queries: Sequence[str],
+    queries: Sequence[ParsedQuery],
     source: QuerySource,
     logic: Logic,
     *,
-    sets: NamedSets | None = None,
+    sets: Sets,
     skip_unknown: bool = False,
+    calibration: MembershipCalibration | None = None,
 ) -> list[Plan]:
     """Return the plans of queries; with `skip_unknown`, examples without a vector are left out and listed."""
-    trees = [parse(query) for query in queries]
-    for tree in trees:
-        values = truth_values(tree)
+    if not isinstance(calibration, MembershipCalibration | None):
+        raise InputError(f"a calibration is what calibrate returns, but {calibration!r} was given")
+    if calibration is not None and logic.name != Logic.name:
+        raise InputError(f"a calibration is for the logic {Logic.name}: leave it out in the logic {logic.name}")
+    for query in queries:
+        values = truth_values(query.tree)
         if len(values) == 1:
-            claim = "everything belongs to this query alike" if True in values else "nothing can belong to this query"
-            raise InputError(f"{claim}, whatever its sets: {tree}")
-    examples = {leaf: _examples_of(leaf, sets or {}) for tree in trees for leaf in leaves(tree)}
-    texts = (example.text for group in examples.values() for example in group)
-    vectors = resolve_all(source, texts, skip_unknown=skip_unknown)
-    resolved = [_resolve_leaf(tree, group, vectors, source) for tree, group in examples.items()]
-    sets_of_leaves = _build_sets(resolved, source, logic)
+            claim = "every item belongs to a tautology" if True in values else "no item belongs to a contradiction"
+            raise InputError(f"{claim}: {query.tree}")
+    examples = {leaf: _examples_of(leaf, sets) for query in queries for leaf in leaves(query.tree)}
+    rows = _resolve_examples(source, [each for group in examples.values() for each in group], skip_unknown=skip_unknown)
+    resolved = [_resolve_leaf(tree, group, rows, source) for tree, group in examples.items()]
+    sets_of_leaves, odds = _build_sets(resolved, source, logic)
+    of_background = {leaf.tree: row for leaf, row in zip(resolved, odds, strict=False)}
     by_tree = {
         leaf.tree: Leaf(**vars(leaf), members=members) for leaf, members in zip(resolved, sets_of_leaves, strict=True)
     }
-    return [_make_plan(query, tree, logic, by_tree) for query, tree in zip(queries, trees, strict=True)]
+    plans = [_make_plan(query, logic, by_tree, of_background, source) for query in queries]
+    return plans if calibration is None else [_calibrated(plan, calibration) for plan in plans]
 
 
-def resolve_all(source: QuerySource, texts: Iterable[str], *, skip_unknown: bool) -> dict[str, Resolved]:
-    """Return the vectors of texts; a text without a vector raises UnknownWordError, or is left out on request."""
-    distinct = list(dict.fromkeys(texts))
-    resolved = source.resolve_many(distinct)
-    if not skip_unknown:
-        resolved |= {text: source.resolve(text) for text in distinct if text not in resolved}  # raises the error
-    return resolved
+def _calibrated(plan: Plan, calibration: MembershipCalibration) -> Plan:
+    return replace(plan, combination=replace(plan.combination, calibration=calibration))  # type: ignore[type-var]
 
 
-def _examples_of(tree: LeafTree, sets: NamedSets) -> tuple[Example, ...]:
-    if isinstance(tree, Examples):
-        return tree.items
-    if tree.name not in sets:
-        known = f"known are {', '.join(sorted(sets)[:20])}" if sets else "there are no named sets: use --named-sets"
-        raise InputError(f"there is no set named @{tree.name}; {known}")
-    texts = sets[tree.name]
-    return tuple(Example(text) for text in ([texts] if isinstance(texts, str) else texts))
+def _resolve_examples(
+    source: QuerySource, examples: Sequence[Example], *, skip_unknown: bool
+) -> dict[tuple[str, str], Resolved]:
+    """Return the vectors of texts and ids, by the kind and the text of their examples."""
+    texts, ids = ([each.text for each in examples if each.kind == kind] for kind in ("text", "id"))
+    by_text = resolve_all(source, texts, skip_unknown=skip_unknown)
+    by_id = resolve_ids(source, ids, skip_unknown=skip_unknown)
+    return {("text", text): row for text, row in by_text.items()} | {("id", name): row for name, row in by_id.items()}
+
+
+def _examples_of(tree: LeafTree, sets: Sets) -> tuple[Example, ...]:
+    if isinstance(tree, GivenSet):
+        rows = getattr(tree.members, "directions", None)  # of a graded subspace, the strongest first
+        rows = tree.members.basis if rows is None else rows  # type: ignore[attr-defined]
+        shown = enumerate(rows[:GIVEN_DIRECTIONS], 1)
+        return tuple(Example(f"direction {i}", kind="vector", vector=row) for i, row in shown)
+    named = tree if isinstance(tree, Examples) else sets.lookup(tree.name)
+    return tuple(named.items)  # type: ignore[attr-defined]  # `Sets.expand` has replaced all other expressions
 
 
 def _resolve_leaf(
-    tree: LeafTree, examples: tuple[Example, ...], vectors: Mapping[str, Resolved], source: QuerySource
+    tree: LeafTree, examples: tuple[Example, ...], rows: Mapping[tuple[str, str], Resolved], source: QuerySource
 ) -> _ResolvedLeaf:
-    known = tuple(example for example in examples if example.text in vectors)
-    unknown = tuple(example.text for example in examples if example.text not in vectors)
+    pairs = [(each, _given_vector(each, tree, source) or rows.get((each.kind, each.text))) for each in examples]
+    known = [(example, row) for example, row in pairs if row is not None]
+    unknown = tuple(example.text for example, row in pairs if row is None)
+    if not known and isinstance(tree, GivenSet):
+        raise InputError(f"nothing belongs to {tree}: it is an empty set")
     if not known:
         raise InputError(f"no example of {tree} has a vector here: give other examples")
-    leaf = _ResolvedLeaf(tree, known, tuple(vectors[example.text] for example in known), unknown)
+    leaf = _ResolvedLeaf(tree, tuple(example for example, _ in known), tuple(row for _, row in known), unknown)
     if not leaf.vectors.any():
         applied = getattr(source, "preprocessing", "none")
         cause = "" if applied == "none" else f" after {applied} (--preprocessing none leaves vectors unchanged)"
@@ -222,27 +237,60 @@ def _resolve_leaf(
     return leaf
 
 
-def _build_sets(resolved: Sequence[_ResolvedLeaf], source: QuerySource, logic: Logic) -> list[LeafSet]:
-    """Return the set of each leaf; thresholds of all centroids are computed in one batch."""
-    if logic.name != "logistic":
-        return [leaf_set(logic, leaf.vectors, leaf.weights) for leaf in resolved]
-    directions = np.array([mean_direction(leaf.vectors, leaf.weights) for leaf in resolved])
+def _given_vector(example: Example, tree: LeafTree, source: QuerySource) -> Resolved | None:
+    """Return a vector that the caller gave, as a vector of the source; None for other examples."""
+    if example.vector is None:
+        return None
+    rows = np.asarray(example.vector, dtype=np.float64)[None]
+    if rows.shape[1] != source.dimensions:
+        problem = f"has {rows.shape[1]} dimensions, but the items have {source.dimensions}"
+        raise ShapeError(f"a vector of {tree} {problem}: give vectors of the same model")
+    vector = rows[0] if isinstance(tree, GivenSet) else source.prepare_vectors(rows)[0]
+    return Resolved(vector, "a given vector", ())
+
+
+def _build_sets(
+    resolved: Sequence[_ResolvedLeaf], source: QuerySource, logic: Logic
+) -> tuple[Sequence[LeafSet], np.ndarray]:
+    """Return the set of each leaf and, for centroids, the log-odds (k, b) of the background in them."""
+    made: dict[LeafTree, SoftSet] = {
+        leaf.tree: given_set(logic, leaf.tree.members) for leaf in resolved if isinstance(leaf.tree, GivenSet)
+    }
+    if logic.name != "logistic":  # which refuses given sets
+        made |= {leaf.tree: leaf_set(logic, leaf.vectors, leaf.weights) for leaf in resolved if leaf.tree not in made}
+        return [made[leaf.tree] for leaf in resolved], np.zeros((0, 0))
+    directions = [mean_direction(leaf.vectors, leaf.weights) for leaf in resolved]
     for leaf, direction in zip(resolved, directions, strict=True):
         if not direction.any():
             raise InputError(f"the examples of {leaf.tree} cancel out: give other examples, or choose another --logic")
-    thresholds = source.thresholds(directions).tolist() if resolved else []
-    pairs = zip(directions, thresholds, strict=True)
-    return [Centroid(direction, max(threshold, MIN_THRESHOLD)) for direction, threshold in pairs]
+    return make_centroids(directions, source.background)
 
 
-def _make_plan(query: str, tree: Tree, logic: Logic, by_tree: Mapping[LeafTree, Leaf]) -> Plan:
-    plan_leaves = tuple(by_tree[leaf] for leaf in dict.fromkeys(leaves(tree)))
-    unknown = tuple(dict.fromkeys(text for leaf in plan_leaves for text in leaf.unknown))
-    if not logic.on_sets:
-        return Plan(query, tree, logic, plan_leaves, None, (), unknown)
-    combined, notes = combined_set(logic, tree, {leaf.tree: leaf.members for leaf in plan_leaves})
+def _make_plan(
+    query: ParsedQuery,
+    logic: Logic,
+    by_tree: Mapping[LeafTree, Leaf],
+    of_background: Mapping[LeafTree, np.ndarray],
+    source: QuerySource,
+) -> Plan:
+    tree = query.tree
+    plan_leaves = {leaf: by_tree[leaf] for leaf in dict.fromkeys(leaves(tree))}
+    unknown = tuple(dict.fromkeys(text for leaf in plan_leaves.values() for text in leaf.unknown))
+    fields = (query.text, tree, logic, tuple(plan_leaves.values()))
+    if logic.name == "logistic":
+        background = source.background
+        centroids = {
+            leaf.tree: CentroidLeaf(leaf.members, leaf.vectors, leaf.examples)
+            for leaf in plan_leaves.values()
+            if isinstance(leaf.members, Centroid)
+        }
+        combination = make_combination(tree, centroids, of_background, background)
+        warnings = warnings_about(combination, centroids, of_background)
+        notes = tuple(filter(None, (*query.notes, background.note, *warnings)))
+        return Plan(*fields, None, combination, notes, unknown)
+    combined, empty_parts = combined_set(logic, tree, {leaf: plan_leaves[leaf].members for leaf in plan_leaves})
     if not combined:
-        raise InputError("nothing belongs to this query: " + (notes[-1] if notes else f"{tree} is empty"))
+        raise InputError("nothing belongs to this query: " + (empty_parts[-1] if empty_parts else f"{tree} is empty"))
     if combined.chance > 1 - 1e-9:
-        raise InputError(f"everything belongs to this query alike: {tree} is the whole space")
-    return Plan(query, tree, logic, plan_leaves, combined, tuple(notes), unknown)
+        raise InputError(f"every vector belongs to this query: {tree} is the whole space")
+    return Plan(*fields, combined, None, (*query.notes, *empty_parts), unknown)

@@ -15,7 +15,7 @@ OPTIONS = {"nogil": True, "fastmath": {"reassoc", "contract", "nsz"}, "error_mod
 
 
 def can_compile() -> bool:
-    """Tell whether numba is installed and works with the installed NumPy."""
+    """Return whether numba is installed and works with the installed NumPy."""
     return _numba() is not None
 
 

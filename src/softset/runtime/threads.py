@@ -35,7 +35,7 @@ def _one_blas_thread() -> Iterator[int]:
     """Limit BLAS to one thread; yield the number of threads that BLAS had, or 1 if another caller has limited it.
 
     The number of BLAS threads belongs to the process; with threadpoolctl only the thread that set it may restore it.
-    So the first caller sets and restores it, and callers that enter meanwhile change nothing: if two callers restored
+    So the first caller sets and restores it, and callers that enter meanwhile change nothing. If two callers restored
     the number from before their own call, the process could be left at one thread.
     """
     if not _BLAS_IS_FREE.acquire(blocking=False):
@@ -60,7 +60,7 @@ def _blas_libraries(modules: int) -> ThreadpoolController:  # noqa: ARG001 (the 
 def own_threads(enabled: bool = True, threads: int | None = None) -> Iterator[None]:
     """Give the threads of BLAS to `in_threads` within this context, or a given number of threads.
 
-    BLAS threads wait for more work without sleeping for some time. If multi-threaded products and `in_threads`
+    BLAS threads busy-wait for some time after their work. If multi-threaded products and `in_threads`
     alternate, the waiting threads take a core from the working ones.
     """
     if not enabled:

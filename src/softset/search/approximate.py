@@ -14,23 +14,24 @@ from typing import Any
 import numpy as np
 
 from softset.algebra.arrays import unit_rows
-from softset.errors import FileError, InputError, MissingExtraError
+from softset.errors import FileError, InputError
 from softset.io.atomic import write_atomically
 from softset.io.registry import cache_folder
+from softset.io.text import import_extra
+from softset.query.background import NOT_FINITE
 from softset.query.expression import has_neighbours, positive_leaves
 from softset.query.plan import Leaf, Plan
-from softset.query.thresholds import NOT_FINITE
 from softset.search.exact import Ranking, rescore, search
 from softset.search.source import VectorSource
 
 # With 341,479 vectors of 100 dimensions, top 100: a fifth of the exact engine's time, recall .97.
 MIN_CANDIDATES = 512  # more than codes of 4 bits need, so that groups of near duplicates are ranked by their vectors
-MIN_LISTS, SHARE_OF_LISTS = 32, 1 / 24  # of the sqrt(n) lists that are scanned for each probe
+MIN_LISTS, SHARE_OF_LISTS = 32, 1 / 24  # how many of the sqrt(n) lists are scanned for each probe
 MIN_QUANTIZED = 65_536  # items; the vectors of fewer items are scanned as fast as their codes
 MIN_CACHED = 10_000  # items; the index of fewer is built faster than it is read
 MAX_CACHE_FILES = 16
 ROWS_PER_BLOCK, ROWS_PER_LIST = 65_536, 64  # added at once; for training, where faiss asks for at least 39
-VERSION = 4  # of the cache files
+VERSION = 5  # of the cache files; since 5, deleted items have no index
 
 
 class ApproximateIndex:
@@ -41,6 +42,8 @@ class ApproximateIndex:
 
     def __init__(self, source: VectorSource) -> None:
         self._source = source
+        if len(source) < ROWS_PER_LIST:  # too few to train an index; they are searched exactly
+            return
         self.index = _read_cache(source) or _build(source)
         self.index.nprobe = max(MIN_LISTS, round(self.index.nlist * SHARE_OF_LISTS))
 
@@ -49,6 +52,8 @@ class ApproximateIndex:
         return [self._search(plan, top, indices) for plan, indices in zip(plans, excluded, strict=True)]
 
     def _search(self, plan: Plan, top: int, excluded: frozenset[int]) -> Ranking:
+        if len(self._source) < ROWS_PER_LIST:
+            return search(self._source, [plan], top, excluded=[excluded])[0]
         if not self.index.ntotal:
             return Ranking.empty()
         probes = probes_of(plan, "search exactly (without --approximate)")
@@ -67,14 +72,17 @@ class ApproximateIndex:
 def probes_of(plan: Plan, advice: str) -> np.ndarray:
     """Return unit vectors (k, d) whose nearest neighbours contain the best items of a plan.
 
-    For a single centroid it is the centroid. For other queries these are the examples, the first two principal
-    directions and the mean of each set that is not negated; opposites, because membership in a subspace ignores the
-    sign; and the mean of all sets, because an item of an intersection may be far from each. Complements are refused.
+    For a query with a single centroid, this is the centroid. For other queries, these are the examples, the first two
+    principal directions and the mean of each set that is not negated; their opposites, because membership in a subspace
+    ignores the sign; and the mean of all sets, because an item of an intersection may be far from each set. Complements
+    are refused.
     """
     if plan.centroid is not None:
         return plan.centroid.factor().astype(np.float32)
     if not has_neighbours(plan.tree):
-        raise InputError(f"one side of {plan.tree} holds nearly everything, so it has no near candidates: {advice}")
+        raise InputError(
+            f"nearly every item belongs to {plan.tree} or to a part of it, so neighbours cannot answer it: {advice}"
+        )
     positive = set(positive_leaves(plan.tree))
     leaves = [leaf for leaf in plan.leaves if leaf.tree in positive]
     means = unit_rows(np.stack([unit_rows(leaf.vectors).mean(axis=0) for leaf in leaves]))
@@ -147,8 +155,4 @@ def _write_cache(source: VectorSource, index: Any) -> None:
 
 
 def _faiss() -> Any:
-    try:
-        import faiss
-    except ImportError:
-        raise MissingExtraError("approximate search needs faiss: pip install 'softset[approximate]'") from None
-    return faiss
+    return import_extra("faiss", "approximate search needs faiss: pip install 'softset[approximate]'")

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from softset.query.background import Centroid, kth_largest
 from softset.query.plan import LeafSet, Plan
-from softset.query.thresholds import Centroid, kth_largest
 from softset.search.source import MANY_DIRECTIONS, VectorSource, run_blocks
 
 BLOCK_BYTES = 16 * 2**20
@@ -78,7 +78,7 @@ def _batches(plans: Sequence[Plan]) -> Iterator[tuple[int, int]]:
 
 
 def rescore(source: VectorSource, plan: Plan, indices: np.ndarray, top: int) -> Ranking:
-    """Return the best of the items at the given indices by their scores in float64; zero vectors score 0."""
+    """Return the best of the items at the given indices by their scores in float64; zero vectors score -inf."""
     starts = range(0, max(len(indices), 1), RESCORED_ROWS)
     scores = [_exact_scores(source, plan, indices[start : start + RESCORED_ROWS]) for start in starts]
     return Ranking.of(indices, np.concatenate(scores), top)
@@ -90,12 +90,12 @@ def _exact_scores(source: VectorSource, plan: Plan, indices: np.ndarray) -> np.n
         cosines = source.cosines(np.array([leaf.direction for leaf in centroids]), indices)
         zero = np.isnan(cosines[0])
         pairs = zip(centroids, np.nan_to_num(cosines), strict=True)
-        scores = plan.score([leaf.probability(row) for leaf, row in pairs])
+        scores = plan.score([leaf.log_odds(row) for leaf, row in pairs])
     else:
         rows = source.take(indices).astype(np.float64)
         zero = ~rows.any(axis=1)
         scores = plan.score([np.asarray(leaf.membership(rows)) for leaf in plan.sets])
-    return np.where(zero, 0.0, scores)
+    return np.where(zero, -np.inf, scores)
 
 
 # The pass in float32
@@ -139,14 +139,14 @@ class _ScoredBlock(NamedTuple):
     errors: np.ndarray
 
     def lower_bounds(self, top: int) -> np.ndarray:
-        """Return lower bounds (plans,) of the scores of each plan's `top`-th best item, as far as this block tells."""
+        """Return lower bounds (plans,) of the scores of each plan's `top`-th best item, from this block alone."""
         scores = np.where(np.isnan(self.scores), -np.inf, self.scores)  # from a damaged file
         best = [kth_largest(row, top) if len(row) >= top else -np.inf for row in scores]
         return np.asarray(best - self.errors)
 
     def select(self, bounds: np.ndarray) -> np.ndarray:
         """Return the items that may reach their plan's bound; comparisons with NaN are false."""
-        lowest = np.maximum(bounds - self.errors, np.finfo(np.float32).min)  # -inf are items that must not be found
+        lowest = np.maximum(bounds - self.errors, np.finfo(np.float32).min)  # -inf marks excluded items
         mask = self.scores >= lowest.astype(np.float32)[:, None]
         plan, item = divmod(np.flatnonzero(mask), mask.shape[1] or 1)
         candidates, scores, errors = np.empty(len(plan), CANDIDATE), self.scores[plan, item], self.errors[plan]
@@ -182,12 +182,12 @@ class _BlockScorer:
         self.hidden = np.union1d(zero, np.array(sorted(source.hidden), dtype=np.int64))
 
     def __call__(self, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return scores (plans, n), -inf for zero vectors and items that must not be found, and their errors."""
+        """Return scores (plans, n), -inf for zero vectors and excluded items, and the bounds of their errors."""
         coordinates, errors = np.zeros((0, stop - start), np.float32), np.zeros(0)
         if self.project is not None:
             coordinates, errors = self.project(start, stop)
-        if self.only_centroids:  # the probabilities of a single centroid have the order of its cosines
-            scores = np.maximum(coordinates, 0, out=coordinates)
+        if self.only_centroids:  # the log-odds in a single centroid have the order of its cosines
+            scores = coordinates
         else:
             scores, errors = self._combine(coordinates, errors, start, stop)
         first, last = np.searchsorted(self.hidden, [start, stop])
@@ -209,16 +209,16 @@ class _BlockScorer:
                     values, error = np.asarray(leaf.membership(rows)), 0.0
                 else:
                     part = slice(used, used := used + size)
-                    values, error = _memberships(leaf, coordinates[part], errors[part])
+                    values, error = _values(leaf, coordinates[part], errors[part])
                 memberships.append(values)
                 leaf_errors.append(error + ROUNDING)
             scores[index], score_errors[index] = plan.score(memberships), plan.score_error(leaf_errors)
         return scores, score_errors
 
 
-def _memberships(leaf: LeafSet, coordinates: np.ndarray, errors: np.ndarray) -> tuple[np.ndarray, float]:
-    """Return the memberships (n,) from coordinates (k, n) along the set's directions, and a bound of their errors."""
+def _values(leaf: LeafSet, coordinates: np.ndarray, errors: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return log-odds or memberships (n,) from coordinates (k, n) along the set's directions, and a bound of errors."""
     if isinstance(leaf, Centroid):
-        return leaf.probability(coordinates[0]), leaf.max_slope * float(errors[0])
+        return leaf.log_odds(coordinates[0]), leaf.max_slope * float(errors[0])
     memberships: np.ndarray = np.minimum(np.sqrt(np.einsum("ij,ij->j", coordinates, coordinates)), 1)
     return memberships, float(np.linalg.norm(errors)) + len(errors) * ROUNDING

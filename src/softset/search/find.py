@@ -1,72 +1,47 @@
 """Queries over vectors: `find`, `membership`, `map` and `plan` for word vectors, collections, stores and Ray jobs.
 
-`make_plans` parses queries, resolves their examples and computes the thresholds; `rank` runs the plans over the items;
-`_result` reads ids, texts and metadata of the best.
+`make_plans` resolves the examples of queries and compares their sets with the background; `rank` runs the plans over
+the items; `build_result` reads ids, texts and metadata of the best.
 """
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from softset import __version__
+from softset.algebra import SoftSet
+from softset.encoders.texts import check_texts, iter_items
 from softset.errors import InputError
-from softset.io.text import check_options
-from softset.query.logic import Logic, resolve_logic
-from softset.query.plan import EXACT_MATCH, NamedSets, Plan, QuerySource, Resolved, make_plans, resolve_all
+from softset.io.options import named_options
+from softset.query.background import MembershipCalibration
+from softset.query.expression import SetExpression
+from softset.query.logic import Logic, default_logic, resolve_logic
+from softset.query.named_sets import Sets
+from softset.query.parsed import ParsedQuery, Query, make_examples, parse_query
+from softset.query.plan import Plan, make_plans
+from softset.query.resolution import QuerySource, resolve_all, resolve_ids
 from softset.runtime.threads import own_threads
+from softset.search.build_results import (
+    EXCLUDED_POOL,
+    build_memberships,
+    build_result,
+    most_reduced,
+    searched_count,
+    without_exclusions,
+)
 from softset.search.exact import Ranking, search
+from softset.search.filtered import ItemFilter, SelectedItems
+from softset.search.options import FindOptions, MembersOptions, PlanOptions, check_find_options
+from softset.search.paging import VariantTest, rank_pages
 from softset.search.projection_2d import Projection2D, project
-from softset.search.results import Hit, Item, ItemMembership, MembershipResult, SearchResult, explain_leaves
+from softset.search.results import Item, MembershipResult, SearchResult
 from softset.search.source import MANY_DIRECTIONS, VectorSource
 
 if TYPE_CHECKING:
     from softset.search.approximate import ApproximateIndex
-
-
-class PlanOptions(TypedDict, total=False):
-    """The options of a query.
-
-    Attributes:
-        logic: "logistic" (default), "lattice" (the paper's), "graded", "product" or "minmax".
-        alpha: the tolerance of AND in the logic "lattice".
-        aperture: the aperture of graded subspaces; infinity makes them crisp.
-        floor: the minimum grade in intersections of the logic "graded".
-        preprocessing: the preprocessing of word vectors, such as "none" or "centre"; by default that of the logic.
-        sets: the examples of named sets, which queries refer to as @name.
-        skip_unknown: leave out examples without a vector, and list them, instead of raising an error.
-    """
-
-    logic: str | Logic | None
-    alpha: float | None
-    aperture: float | None
-    floor: float | None
-    preprocessing: str | None
-    sets: NamedSets | None
-    skip_unknown: bool
-
-
-class FindOptions(PlanOptions, total=False):
-    """The options of a search: those of `PlanOptions` and the following.
-
-    Attributes:
-        min_score: the lowest membership of a hit.
-        include_examples: keep the query's own examples among the hits.
-        explain: add the membership in each set of the query to every hit.
-        approximate: search an index of nearest neighbours, which is built at the first use. Complements are refused,
-            because nearly every item belongs to them.
-        threads: the maximal number of threads; by default all processors.
-        restrict_vocab: search only the first n items; examples are looked up among all.
-    """
-
-    min_score: float
-    include_examples: bool
-    explain: bool
-    approximate: bool
-    threads: int | None
-    restrict_vocab: int | None
 
 
 class SearchableSource(VectorSource, QuerySource):
@@ -86,6 +61,14 @@ class SearchableSource(VectorSource, QuerySource):
         """Return the best items of each plan among the first `stop` items, without the excluded indices."""
         return search(self, plans, top, excluded=excluded, stop=stop)
 
+    def matches(self, condition: str) -> np.ndarray:
+        """Return a boolean array (n,): which items match a filter."""
+        raise InputError(f"the filter {condition[:60]!r} needs items with metadata, such as those of a collection")
+
+    def filtered(self, condition: ItemFilter) -> "SelectedItems | SearchableSource":
+        """Return the engine that searches the items that match a filter."""
+        return SelectedItems.matching(self, condition)
+
     @cached_property
     def approximate_index(self) -> "ApproximateIndex":
         """The index of the approximate engine, built or loaded from the cache at the first use."""
@@ -100,99 +83,215 @@ class SearchableSource(VectorSource, QuerySource):
             raise InputError(f"the preprocessing {preprocessing!r} is for word vectors: leave it out for other items")
         return self
 
+    def variant_test(self, plan: Plan) -> VariantTest | None:
+        """Return a function that tells which items are variants of a plan's examples; only words have variants."""
+        del plan
+        return None
+
     # Queries
 
-    def find(self, query: str, top: int = 10, **options: Unpack[FindOptions]) -> SearchResult:
-        """Return the `top` items with the largest membership in a query; `FindOptions` describes the options.
+    @named_options
+    def set(
+        self,
+        *texts: str,
+        id: str | Sequence[str] = (),  # noqa: A002  # the name of the attribute of hits
+        vector: Any = None,
+        weights: Sequence[float] | None = None,
+    ) -> SetExpression:
+        """Return the set of a few examples, as an expression that `&`, `|`, `-` and `~` combine.
+
+        Args:
+            texts: words, phrases or texts.
+            id: the id of an item as a further example, or several ids; an unknown id is an error.
+            vector: a vector (d,) or several vectors (k, d) as further examples.
+            weights: the weight of each example, in the order texts, ids, vectors.
 
         >>> import softset
-        >>> softset.load_words().find("{red, blue, green} & {apple, peach, banana}", top=2)
-        0.767  orange
-        0.572  plum
+        >>> words = softset.load_words()
+        >>> words.set("red", "blue", weights=[2, 1]) & "fruit"
+        SetExpression('{red^2, blue} & {fruit}')
+        >>> [hit.id for hit in words.find(words.set(vector=words["king"] - words["man"] + words["woman"]), top=2)]
+        ['king', 'queen']
+        """
+        ids = list(id) if isinstance(id, Iterable) and not isinstance(id, str) else [id]
+        examples = make_examples(texts, ids, vector, weights, dimensions=self.dimensions)
+        resolve_ids(self, ids)
+        return examples
+
+    @named_options
+    def find(self, query: Query, top: int = 10, **options: Unpack[FindOptions]) -> SearchResult:
+        """Return the `top` items with the largest membership in a query; `FindOptions` describes the options.
+
+        A query is a text, a set expression (see `set`), a `Subspace` or a `GradedSubspace`.
+
+        >>> import softset
+        >>> words = softset.load_words()
+        >>> words.find("{red, blue, green} & {apple, peach, banana}", top=2)
+        0.599  orange
+        0.244  plum
+        >>> [hit.id for hit in words.find(words.span(["red", "blue", "green"]), top=4)]
+        ['red', 'green', 'blue', 'yellow']
         """
         return self.find_many([query], top, **options)[0]
 
+    @named_options
+    def members(self, query: Query, min_score: float = 0.5, **options: Unpack[MembersOptions]) -> SearchResult:
+        """Return all items whose membership in a query is at least `min_score`, best first.
+
+        >>> import softset
+        >>> softset.load_words().members("{red, blue, green} & {apple, peach, banana}", min_score=0.2)
+        0.599  orange
+        0.351  peach
+        0.244  plum
+        0.200  lime
+        """
+        return self.find(query, max(len(self), 1), min_score=min_score, include_examples=True, **options)
+
+    @named_options
+    def count(self, query: Query, min_score: float = 0.5, **options: Unpack[MembersOptions]) -> int:
+        """Return the number of items that `members` returns.
+
+        >>> import softset
+        >>> softset.load_words().count("{red, blue, green} & {apple, peach, banana}", min_score=0.2)
+        4
+        """
+        return len(self.members(query, min_score, **options))
+
+    @named_options
     def find_many(
-        self, queries: str | Sequence[str], top: int = 10, **options: Unpack[FindOptions]
+        self, queries: Query | Iterable[Query], top: int = 10, **options: Unpack[FindOptions]
     ) -> list[SearchResult]:
         """Return the result of `find` for each query, from one pass over the items.
 
         >>> import softset
         >>> [result[0].id for result in softset.load_words().find_many(["red & fruit", "king - man"])]
-        ['orange', 'queen']
+        ['peach', 'queen']
         """
-        check_options(options, ["top", *FindOptions.__annotations__])
-        queries = [queries] if isinstance(queries, str) else queries
-        if not all(isinstance(query, str) for query in queries):
-            raise InputError("a query must be a string such as '{red, blue} & fruit', but something else was given")
+        check_find_options(top, options)
+        is_single = isinstance(queries, str | SetExpression | SoftSet)
+        listed: Iterable[Any] = [queries] if is_single else iter_items(queries, "queries")
+        parsed = _parse_all(listed, options)
+        if len({_logic_of(query, options) for query in parsed}) > 1:  # their vectors are preprocessed differently
+            return [result for query in parsed for result in self._find_parsed([query], top, options)]
+        return self._find_parsed(parsed, top, options)
+
+    def _find_parsed(self, queries: Sequence[ParsedQuery], top: int, options: FindOptions) -> list[SearchResult]:
+        """Return the results of queries that have the same logic."""
         threads, stop = options.get("threads"), options.get("restrict_vocab")
-        _check_counts(top=top, threads=threads, restrict_vocab=stop)
-        approximate = options.get("approximate", False)
-        if approximate and stop is not None:
-            raise InputError("an approximate search always covers all items: leave out restrict_vocab or approximate")
         with own_threads(threads is not None or len(queries) >= MANY_DIRECTIONS, threads):
             source, plans = self._make_plans(queries, options)
             include_examples = options.get("include_examples", False)
             excluded = [frozenset[int]() if include_examples else plan.example_indices for plan in plans]
-            if approximate:
-                rankings = source.approximate_index.search(plans, top, excluded=excluded)
-            else:
-                rankings = source.rank(plans, top, excluded=excluded, stop=stop)
+            keeps_variants = include_examples or options.get("variants", False)
+            variants = [None if keeps_variants else source.variant_test(plan) for plan in plans]
+            condition = options.get("filter")
+            engine = source if condition is None else source.filtered(condition)
+
+            def rank_plans(plans: Sequence[Plan], count: int) -> list[Ranking]:
+                if options.get("approximate") and condition is None:
+                    return source.approximate_index.search(plans, count, excluded=excluded)
+                return engine.rank(plans, count, excluded=excluded, stop=stop)
+
+            def rank(count: int) -> list[Ranking]:
+                if not options.get("excluded"):
+                    return rank_plans(plans, count)
+                rankings = rank_plans([without_exclusions(plan) for plan in plans], EXCLUDED_POOL + count)
+                pairs = zip(plans, rankings, strict=True)
+                return [most_reduced(source, plan, ranking, count) for plan, ranking in pairs]
+
+            offset, distinct = options.get("offset", 0), options.get("distinct")
+            pages = rank_pages(rank, source, top, offset=offset, distinct=distinct, variants=variants) if plans else []
         return [
-            _result(source, plan, ranking, indices, options)
-            for plan, ranking, indices in zip(plans, rankings, excluded, strict=True)
+            build_result(source, plan, page, searched_count(engine, indices, stop), options)
+            for plan, page, indices in zip(plans, pages, excluded, strict=True)
         ]
 
+    @named_options
+    def calibrate(
+        self, query: Query, members: Sequence[str], non_members: Sequence[str], **options: Unpack[PlanOptions]
+    ) -> MembershipCalibration:
+        """Return a calibration, fitted on texts that belong to a query and texts that do not; `find` accepts it.
+
+        Memberships then follow what you call a member. The order of the results does not change.
+
+        >>> import softset
+        >>> words = softset.load_words()
+        >>> pets = words.set("dog", "cat", "hamster")
+        >>> wider = words.calibrate(pets, ["rabbit", "parrot", "goldfish"], ["wolf"])
+        >>> words.count(pets), words.count(pets, calibration=wider)
+        (10, 79)
+        """
+        source, (plan,) = self._make_plans(_parse_all([query], options), options)
+        if plan.combination is None:
+            raise InputError(f"only memberships of the logic {Logic.name} can be calibrated, not of {plan.logic}")
+        inside, outside = check_texts(members), check_texts(non_members)
+        for name, texts, verb in (("members", inside, "does"), ("non_members", outside, "does not")):
+            if not texts:
+                raise InputError(f"{name} is empty: give at least one text that {verb} belong")
+        resolved = resolve_all(source, [*inside, *outside], skip_unknown=False)
+        scores = plan.score_vectors(np.stack([resolved[text].vector for text in (*inside, *outside)]))
+        for text, score in zip((*inside, *outside), scores, strict=True):
+            if score == -np.inf:
+                raise InputError(f"{text!r} has the zero vector, which has no membership: leave it out")
+        values = plan.combination.relative(scores)
+        belongs = np.arange(len(values)) < len(inside)
+        return MembershipCalibration.fit(values, belongs != plan.combination.negated)
+
+    @named_options
     def find_each(
-        self, queries: Sequence[str], top: int = 10, **options: Unpack[FindOptions]
+        self, queries: Sequence[Query], top: int = 10, **options: Unpack[FindOptions]
     ) -> list[SearchResult | InputError]:
         """Return the result of each query like `find_many`, or the error of a query that is invalid.
 
         >>> import softset
         >>> softset.load_words().find_each(["king - man", "qwxz"], top=1)
-        [0.852  queen, UnknownWordError("'qwxz' has no vector here")]
+        [0.920  queen, UnknownWordError("'qwxz' has no vector here")]
         """
         try:
             return [*self.find_many(queries, top, **options)]
         except InputError as error:
             if len(queries) == 1:
                 return [error]
-        errors: dict[str, InputError] = {}
-        for query in queries:
+        errors: dict[int, InputError] = {}
+        for index, query in enumerate(queries):
             try:
-                self._make_plans([query], options)
+                self._make_plans(_parse_all([query], options), options)
             except InputError as error:
-                errors[query] = error
+                errors[index] = error
         if not errors:  # the engine refuses a query, for example a complement
             return [result for query in queries for result in self.find_each([query], top, **options)]
-        results = iter(self.find_each([query for query in queries if query not in errors], top, **options))
-        return [errors[query] if query in errors else next(results) for query in queries]
+        valid = [query for index, query in enumerate(queries) if index not in errors]
+        results = iter(self.find_each(valid, top, **options))
+        return [errors[index] if index in errors else next(results) for index in range(len(queries))]
 
-    def plan(self, query: str, **options: Unpack[PlanOptions]) -> Plan:
+    @named_options
+    def plan(self, query: Query, **options: Unpack[PlanOptions]) -> Plan:
         """Return the plan of a query without running it; `PlanOptions` describes the options.
 
         >>> import softset
         >>> print(softset.load_words().plan("red wine"))
         query     {red wine}
         logic     logistic
-        set       {red wine}  ->  Centroid(ambient=300, threshold=0.2...)
-                    red wine: the mean of red, wine
+        set       {red wine}  ->  Centroid(ambient=300, mean=0.0..., reference=0.2...)
+                    red wine: the weighted mean of red, wine
         combined  the memberships in 1 set
         """
-        check_options(options, PlanOptions.__annotations__)
-        return self._make_plans([query], options)[1][0]
+        return self._make_plans(_parse_all([query], options), options)[1][0]
 
-    def _make_plans(self, queries: Sequence[str], options: PlanOptions) -> tuple["SearchableSource", list[Plan]]:
-        """Return the source after its preprocessing, and the plans of the queries in it."""
-        alpha, aperture, floor = options.get("alpha"), options.get("aperture"), options.get("floor")
-        logic = resolve_logic(options.get("logic"), alpha=alpha, aperture=aperture, floor=floor)
+    def _make_plans(
+        self, queries: Sequence[ParsedQuery], options: PlanOptions
+    ) -> tuple["SearchableSource", list[Plan]]:
+        """Return the source after its preprocessing, and the plans in it of queries that have the same logic."""
+        logic = _logic_of(queries[0], options) if queries else Logic()
         source = self.preprocessed(options.get("preprocessing"), logic)
-        skip_unknown = options.get("skip_unknown", False)
-        return source, make_plans(queries, source, logic, sets=options.get("sets"), skip_unknown=skip_unknown)
+        sets, skip_unknown = _named_sets(options), options.get("skip_unknown", False)
+        calibration = options.get("calibration")
+        return source, make_plans(queries, source, logic, sets=sets, skip_unknown=skip_unknown, calibration=calibration)
 
+    @named_options
     def membership(
         self,
-        query: str,
+        query: Query,
         texts: str | Sequence[str],
         *,
         explain: bool = False,
@@ -205,82 +304,43 @@ class SearchableSource(VectorSource, QuerySource):
 
         >>> import softset
         >>> softset.load_words().membership("{red, blue} & {apple, peach}", ["orange", "blood orange", "dog"])
-        0.801  orange
-        0.601  blood orange
-        0.033  dog
+        0.669  orange
+        0.302  blood orange
+        0.001  dog
         """
-        check_options(options, [*PlanOptions.__annotations__, "explain", "threads"])
-        texts = [texts] if isinstance(texts, str) else list(texts)
-        if not all(isinstance(text, str) for text in texts):
-            raise InputError("the texts must be a list of strings, but something else was given")
+        texts = check_texts([texts] if isinstance(texts, str) else texts)
         with own_threads(threads is not None, threads):
-            source, (plan,) = self._make_plans([query], options)
+            source, (plan,) = self._make_plans(_parse_all([query], options), options)
             vectors = resolve_all(source, texts, skip_unknown=options.get("skip_unknown", False))
         signature = f"{source.signature}|logic:{plan.logic}|softset:{__version__}"
-        return _memberships(plan, texts, vectors, signature, explain=explain)
+        return build_memberships(plan, texts, vectors, signature, explain=explain)
 
-    def map(self, query: str, top: int = 10, **options: Unpack[FindOptions]) -> Projection2D:
+    @named_options
+    def map(self, query: Query, top: int = 10, **options: Unpack[FindOptions]) -> Projection2D:
         """Return the sets of a query and its best items in two dimensions; `FindOptions` describes the options."""
         result = self.find(query, top, **options)
         source = self.preprocessed(options.get("preprocessing"), result.plan.logic)
         return project(result, source.take([hit.index for hit in result]))
 
-    def recall(self, queries: Sequence[str], top: int = 10, **options: Unpack[PlanOptions]) -> float:
+    @named_options
+    def recall(self, queries: Sequence[Query], top: int = 10, **options: Unpack[PlanOptions]) -> float:
         """Return the share of the exact hits that the approximate engine finds; `PlanOptions` describes the options."""
         exact, approximate = (self.find_many(queries, top, approximate=flag, **options) for flag in (False, True))
         pairs = [({hit.index for hit in a}, {hit.index for hit in b}) for a, b in zip(exact, approximate, strict=True)]
         return sum(len(a & b) for a, b in pairs) / max(sum(len(a) for a, _ in pairs), 1)
 
 
-def _check_counts(**counts: int | None) -> None:
-    for name, value in counts.items():
-        if value is not None and (not isinstance(value, int) or value < 1):
-            raise InputError(f"{name} must be a positive whole number, but {value!r} was given")
+def _named_sets(options: PlanOptions) -> Sets:
+    sets = options.get("sets")
+    return sets if isinstance(sets, Sets) else Sets(sets)
 
 
-def _result(
-    source: SearchableSource, plan: Plan, ranking: Ranking, excluded: frozenset[int], options: FindOptions
-) -> SearchResult:
-    min_score, stop = options.get("min_score", 0.0), options.get("restrict_vocab")
-    # Items with membership 0 are never hits.
-    count = np.count_nonzero(ranking.scores >= min_score if min_score > 0 else ranking.scores > 0)
-    indices, scores = ranking.indices[:count].tolist(), ranking.scores[:count].tolist()
-    n = _searched(source, excluded, stop)
-    percentiles = np.round(100 * np.arange(n - 1, n - 1 - count, -1) / n, 4).tolist() if count else []
-    leaves = explain_leaves(source.take(indices), plan) if options.get("explain") and count else [()] * count
-    columns = zip(source.items(indices), scores, percentiles, indices, leaves, strict=True)
-    hits = tuple(
-        Hit(item.id, score, percentile, index, hit_leaves, item.text, item.metadata)
-        for item, score, percentile, index, hit_leaves in columns
-    )
-    restricted = "" if stop is None else f"|restrict:{stop}"
-    engine = "approximate" if options.get("approximate") else source.engine
-    signature = f"{source.signature}{restricted}|engine:{engine}|logic:{plan.logic}|softset:{__version__}"
-    return SearchResult(plan.query, plan.logic.name, signature, hits, plan.notes, plan.unknown, plan=plan)
+def _parse_all(queries: Iterable[Query], options: PlanOptions) -> list[ParsedQuery]:
+    sets = _named_sets(options)
+    return [parse_query(query, sets) for query in queries]
 
 
-def _searched(source: VectorSource, excluded: frozenset[int], stop: int | None) -> int:
-    """Return how many of the first `stop` items a search may return."""
-    if stop is None or stop >= len(source):
-        return len(source) - len(source.hidden) - len(excluded - source.hidden)
-    return stop - sum(index < stop for index in source.hidden | excluded)
-
-
-def _memberships(
-    plan: Plan, texts: Sequence[str], vectors: Mapping[str, Resolved], signature: str, *, explain: bool
-) -> MembershipResult:
-    """Return the memberships of texts, given the vectors of those that have one; a zero vector has membership 0."""
-    known = [text for text in dict.fromkeys(texts) if text in vectors]
-    by_text: dict[str, ItemMembership] = {}
-    if known:
-        rows = np.stack([vectors[text].vector for text in known]).astype(np.float64)
-        scores = np.asarray(plan.score([np.asarray(leaf.membership(rows)) for leaf in plan.sets]))
-        scores = np.where(rows.any(axis=1), scores, 0.0)
-        leaves = explain_leaves(rows, plan) if explain else [()] * len(known)
-        for text, score, text_leaves in zip(known, scores.tolist(), leaves, strict=True):
-            resolved_as = vectors[text].resolved_as
-            shown = None if resolved_as == EXACT_MATCH else resolved_as
-            by_text[text] = ItemMembership(text, score, shown, text_leaves)
-    items = tuple(by_text.get(text, ItemMembership(text, None)) for text in texts)
-    unknown = tuple(dict.fromkeys([*plan.unknown, *(text for text in texts if text not in vectors)]))
-    return MembershipResult(plan.query, plan.logic.name, signature, items, plan.notes, unknown)
+def _logic_of(query: ParsedQuery, options: PlanOptions) -> Logic:
+    """Return the logic that the options name, by default the one that suits the sets of the query."""
+    alpha, aperture, floor = options.get("alpha"), options.get("aperture"), options.get("floor")
+    return resolve_logic(options.get("logic") or default_logic(query.tree), alpha=alpha, aperture=aperture, floor=floor)

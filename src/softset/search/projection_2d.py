@@ -6,12 +6,17 @@ the projection may still be far apart in the other dimensions; `explained_varian
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from html import escape
 from typing import Any
 
 import numpy as np
 
 from softset.algebra.arrays import unit_rows
+from softset.io.text import counted
 from softset.search.results import SearchResult
+
+WIDTH, MARGIN = 640, 60  # of a drawing, in pixels
+LABEL = 40  # characters of a name in a drawing
 
 
 @dataclass(frozen=True)
@@ -31,7 +36,7 @@ class ProjectedSet:
     examples: tuple[Point, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Projection2D:
     """The sets and the hits of a result as points, and the share of the variance that the two axes explain."""
 
@@ -44,6 +49,29 @@ class Projection2D:
         sets = [{**asdict(part.centre), "examples": [asdict(point) for point in part.examples]} for part in self.sets]
         items = [asdict(point) for point in self.items]
         return {"sets": sets, "items": items, "explained_variance": self.explained_variance}
+
+    def __repr__(self) -> str:
+        shown = f"explained_variance={self.explained_variance:.2f}"
+        return f"Projection2D({counted(len(self.sets), 'set')}, {counted(len(self.items), 'item')}, {shown})"
+
+    def _repr_svg_(self) -> str:
+        """Return a drawing for notebooks: sets as large circles, their examples as small ones, hits as dots."""
+        points = [point for part in self.sets for point in (part.centre, *part.examples)] + list(self.items)
+        xs, ys = [point.x for point in points], [point.y for point in points]
+        scale = (WIDTH - 2 * MARGIN) / max(max(xs) - min(xs), max(ys) - min(ys), 1e-9)
+        height = round((max(ys) - min(ys)) * scale) + 2 * MARGIN
+
+        def draw(point: Point, radius: int, fill: str) -> str:
+            x, y = MARGIN + (point.x - min(xs)) * scale, MARGIN + (max(ys) - point.y) * scale
+            circle = f'<circle cx="{x:.0f}" cy="{y:.0f}" r="{radius}" fill="{fill}" stroke="#369"/>'
+            return f'{circle}<text x="{x + radius + 2:.0f}" y="{y + 4:.0f}">{escape(point.name[:LABEL])}</text>'
+
+        drawn = [draw(point, 3, "#369") for point in self.items]
+        for part in self.sets:
+            drawn += [draw(part.centre, 8, "none"), *(draw(point, 3, "none") for point in part.examples)]
+        head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" font-size="11">'
+        share = f"<title>These two axes explain {self.explained_variance:.0%} of the variance.</title>"
+        return f"{head}{share}{''.join(drawn)}</svg>"
 
 
 def project(result: SearchResult, vectors: np.ndarray) -> Projection2D:

@@ -2,15 +2,21 @@
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import floor
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from softset.io.text import printable
-from softset.query.expression import positive_leaves
+from softset.errors import InputError
+from softset.io.text import html_table, import_pandas, printable
+from softset.query.expression import SetExpression, positive_leaves
+from softset.query.field_types import plain_value
 from softset.query.plan import Leaf, Plan
+from softset.search.source import VectorSource
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Row = TypeVar("Row")
 
@@ -51,7 +57,11 @@ class LeafMembership:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """An item that a search found; `percentile` is the percentage of the searched items that rank below it."""
+    """An item that a search found.
+
+    `percentile` is the percentage of the searched items that rank below it. In explained results of a query with BUT
+    NOT, `without_exclusions` is the membership in the query without BUT NOT.
+    """
 
     id: str
     membership: float
@@ -60,13 +70,16 @@ class Hit:
     leaves: tuple[LeafMembership, ...] = ()
     text: str = ""
     metadata: dict[str, Any] = field(default_factory=dict)
+    without_exclusions: float | None = None
 
     def to_dict(self, *, percentile: bool = False) -> dict[str, Any]:
         """Return the hit as plain values for JSON, the percentile only on request; empty fields are left out."""
         leaves = [leaf.to_dict() for leaf in self.leaves]
-        optional = {"text": self.text, "metadata": self.metadata, "leaves": leaves}
+        optional = {"text": self.text, "metadata": plain_value(self.metadata), "leaves": leaves}
         required = {"id": self.id, "membership": self.membership}
         shown = {"percentile": self.percentile} if percentile else {}
+        if self.without_exclusions is not None:
+            shown["without_exclusions"] = self.without_exclusions
         return {**required, **shown, **{name: value for name, value in optional.items() if value}}
 
 
@@ -85,7 +98,7 @@ class QueryResult(Sequence[Row]):
         return len(self.rows)
 
     def __getitem__(self, index: Any) -> Any:
-        return self.rows[index]
+        return replace(self, rows=self.rows[index]) if isinstance(index, slice) else self.rows[index]
 
     def _to_dict(self, rows: dict[str, Any], **optional: Any) -> dict[str, Any]:
         fields = {"query": self.query, "logic": self.logic, "signature": self.signature}
@@ -95,9 +108,50 @@ class QueryResult(Sequence[Row]):
 
 @dataclass(frozen=True, repr=False)
 class SearchResult(QueryResult[Hit]):
-    """The hits of one query, best first, with the plan that found them."""
+    """The hits of one query, best first, with the plan that found them.
 
-    plan: Plan = field(kw_only=True)
+    >>> import softset
+    >>> result = softset.load_words().find("{red, blue} & {apple, peach}", top=1)
+    >>> result.expression
+    SetExpression('{red, blue} & {apple, peach}')
+    >>> print(result.explain())
+    0.669  orange
+             0.869 in {red, blue}: red 0.67, blue 0.67
+             0.264 in {apple, peach}: peach 0.60, apple 0.39
+    """
+
+    plan: Plan = field(kw_only=True, compare=False)  # its arrays have no single truth value
+    source: VectorSource | None = field(default=None, kw_only=True, compare=False)
+
+    @property
+    def expression(self) -> SetExpression:
+        """The query as a set expression."""
+        return self.plan.tree
+
+    def explain(self) -> "SearchResult":
+        """Return the same hits, each with its membership in every set of the query and the nearest examples."""
+        if self.source is None or not self.signature.startswith(self.source.signature):
+            problem = "was pickled" if self.source is None else "is older than the last change of the items"
+            raise InputError(f"a result that {problem} cannot be explained: find again with explain=True")
+        vectors = self.source.take([hit.index for hit in self])
+        return replace(self, rows=explain_hits(self.rows, vectors, self.plan, leaves=True))
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """Return a DataFrame with one row for each hit: id, membership, text and the fields of the metadata."""
+        columns = dict.fromkeys(name for hit in self for name in hit.metadata)
+        records = [
+            {"id": hit.id, "membership": hit.membership, "text": hit.text}
+            | {name: hit.metadata.get(name) for name in columns}
+            for hit in self
+        ]
+        return import_pandas().DataFrame(records, columns=["id", "membership", "text", *columns])
+
+    def _repr_html_(self) -> str:
+        texts = [" ".join(hit.text.split())[:200] for hit in self]
+        return _html_table(self, {"text": texts})
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "source": None}
 
     def to_dict(self, *, percentile: bool = False) -> dict[str, Any]:
         """Return the result as plain values for JSON, percentiles only on request; empty notes are left out."""
@@ -148,6 +202,13 @@ class MembershipResult(QueryResult[ItemMembership]):
         """Return the result as one line of JSON."""
         return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
 
+    def to_pandas(self) -> "pd.DataFrame":
+        """Return a DataFrame with one row for each text: id and membership."""
+        return import_pandas().DataFrame([{"id": item.id, "membership": item.membership} for item in self])
+
+    def _repr_html_(self) -> str:
+        return _html_table(self, {})
+
     def __str__(self) -> str:
         """Return the memberships as a table."""
         lines = []
@@ -164,8 +225,18 @@ def _hit_lines(hit: Hit, width: int, *, percentile: bool) -> Iterator[str]:
     shortened = text if len(text) <= 60 else text[:57] + "..."
     # The best of many items is above 99.99 % of them, not above 100 %.
     share = f"  {floor(100 * hit.percentile) / 100:6.2f} %" if percentile else ""
-    yield f"{hit.membership:.3f}  {printable(hit.id):{width}}{share}  {shortened}".rstrip()
+    without = "" if hit.without_exclusions is None else f"{hit.without_exclusions:.3f} -> "
+    yield f"{without}{hit.membership:.3f}  {printable(hit.id):{width}}{share}  {shortened}".rstrip()
     yield from leaf_lines(hit.leaves)
+
+
+def _html_table(result: SearchResult | MembershipResult, optional: dict[str, list[str]]) -> str:
+    """Return a table for notebooks, without the optional columns that are empty; an explained result shows its sets."""
+    memberships = ["" if row.membership is None else f"{row.membership:.3f}" for row in result]
+    optional = optional | {"sets": ["; ".join(map(str.strip, leaf_lines(row.leaves))) for row in result]}
+    columns = {"membership": memberships, "id": [row.id for row in result]}
+    columns |= {name: cells for name, cells in optional.items() if any(cells)}
+    return html_table(list(columns), zip(*columns.values(), strict=True), caption=result.query)
 
 
 def leaf_lines(leaves: Iterable[LeafMembership]) -> Iterator[str]:
@@ -173,6 +244,17 @@ def leaf_lines(leaves: Iterable[LeafMembership]) -> Iterator[str]:
     for leaf in leaves:
         examples = ", ".join(f"{text} {cosine:.2f}" for text, cosine in leaf.examples)
         yield f"         {'negated: ' if leaf.negated else ''}{leaf.membership:.3f} in {leaf.leaf}: {examples}"
+
+
+def explain_hits(hits: Sequence[Hit], vectors: np.ndarray, plan: Plan, *, leaves: bool) -> tuple[Hit, ...]:
+    """Return hits with their memberships without BUT NOT and, on request, in each set, given their vectors (n, d)."""
+    if not hits:
+        return ()
+    of_hits = explain_leaves(vectors, plan) if leaves else [hit.leaves for hit in hits]
+    kept = plan.without_exclusions
+    without = [None] * len(hits) if kept is None else kept.membership(kept.score_vectors(vectors)).tolist()
+    columns = zip(hits, of_hits, without, strict=True)
+    return tuple(replace(hit, leaves=parts, without_exclusions=value) for hit, parts, value in columns)
 
 
 def explain_leaves(vectors: np.ndarray, plan: Plan) -> list[tuple[LeafMembership, ...]]:

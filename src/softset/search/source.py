@@ -7,12 +7,9 @@ from typing import TypeVar
 
 import numpy as np
 
-from softset.query.thresholds import thresholds_of
+from softset.query.background import Background, sample_indices
 from softset.runtime.threads import in_threads
 
-MAX_UNSAMPLED = 65_536  # up to so many items, thresholds are computed from all of them
-SAMPLE_SIZE = 32_768  # else from so many; the threshold for a million items is then the 33rd largest sampled cosine
-DIRECTIONS_PER_BATCH = 128  # whose thresholds are computed together: 16 MB of cosines with the sample
 ITEMS_PER_BLOCK = 2_048  # the cosines of 64 directions then stay in a processor's cache
 MANY_DIRECTIONS = 32  # from here on, blocks in several threads are faster than one product with several threads
 
@@ -74,8 +71,7 @@ class VectorSource(ABC):
         norms, errors = self.norms, rounding_errors(directions)
 
         def project(start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
-            block = norms[start:stop]
-            return multiply(self.rows(start, stop), directions) / np.where(block > 0, block, 1), errors
+            return divide_by_norms(multiply(self.rows(start, stop), directions), norms[start:stop]), errors
 
         return project
 
@@ -87,48 +83,9 @@ class VectorSource(ABC):
         return cosines
 
     @cached_property
-    def sample(self) -> tuple[np.ndarray, np.ndarray]:
-        """Unit vectors (m, d) and indices (m,) of items at equal distances, from which thresholds are estimated.
-
-        A sample of long runs would be faster to read, but words are often in the order of their frequency, and
-        frequent words are similar to each other.
-        """
-        indices = np.linspace(0, len(self) - 1, SAMPLE_SIZE).astype(np.int64)
-        units = np.empty((SAMPLE_SIZE, self.dimensions), dtype=np.float32)
-        for start in range(0, SAMPLE_SIZE, ITEMS_PER_BLOCK):
-            block = indices[start : start + ITEMS_PER_BLOCK]
-            norms = np.asarray(self.norms)[block, None]
-            units[start : start + ITEMS_PER_BLOCK] = self.take(block) / np.where(norms > 0, norms, 1)
-        return units, indices
-
-    def thresholds(self, directions: np.ndarray) -> np.ndarray:
-        """Return the cosines (k,), with unit vectors (k, d), of the ceil(sqrt(n))-th nearest of the n items.
-
-        For more than 65,536 items they are estimated from a sample.
-
-        >>> import softset
-        >>> softset.load_words().thresholds(np.eye(300)[:2]).round(2)
-        array([0.16, 0.14])
-        """
-        n = len(self) - len(self.hidden)
-        batches = range(0, len(directions), DIRECTIONS_PER_BATCH)
-        cosines = (self._sample_cosines(directions[start : start + DIRECTIONS_PER_BATCH]) for start in batches)
-        return np.concatenate([thresholds_of(batch, n) for batch in cosines])
-
-    def _sample_cosines(self, directions: np.ndarray) -> np.ndarray:
-        """Return the cosines (k, m) with all items, or with the sample if there are many; hidden items are left out."""
-        if len(self) <= MAX_UNSAMPLED:
-            project, indices = self.projector(directions), np.arange(len(self))
-        else:
-            units, indices = self.sample
-
-            def project(start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
-                return multiply(units[start:stop], directions), np.zeros(0)
-
-        size = ITEMS_PER_BLOCK if len(directions) >= MANY_DIRECTIONS else 8 * ITEMS_PER_BLOCK
-        blocks = (cosines for cosines, _ in run_blocks(project, len(indices), size, len(directions)))
-        cosines = np.concatenate([np.zeros((len(directions), 0), np.float32), *blocks], axis=1)
-        return cosines[:, ~np.isin(indices, list(self.hidden))] if self.hidden else cosines
+    def background(self) -> Background:
+        """The background that scores are compared with: vectors of items at equal distances."""
+        return Background.of(self.take(sample_indices(len(self))))
 
 
 def rounding_errors(directions: np.ndarray) -> np.ndarray:
@@ -144,11 +101,17 @@ def rounding_errors(directions: np.ndarray) -> np.ndarray:
 def multiply(rows: np.ndarray, directions: np.ndarray) -> np.ndarray:
     """Return the products (k, n) of rows (n, d) and directions (k, d) in the type of the rows."""
     Q = directions.astype(rows.dtype)
-    with np.errstate(invalid="ignore", over="ignore"):  # NaN in a damaged file: `thresholds` reports it
+    with np.errstate(invalid="ignore", over="ignore"):  # NaN in a damaged file
         if len(Q) == 1:  # a product with one vector is faster
             return np.asarray(rows @ Q[0])[None, :]
         products: np.ndarray = (rows @ Q.T).T if len(Q) < MANY_DIRECTIONS else Q @ rows.T
     return products
+
+
+def divide_by_norms(values: np.ndarray, norms: np.ndarray) -> np.ndarray:
+    """Return values over the norms of their vectors; those of zero vectors are unchanged."""
+    with np.errstate(over="ignore"):  # a norm of 1e-40 in a damaged file
+        return np.asarray(values / np.where(norms > 0, norms, 1))
 
 
 def run_blocks(

@@ -9,15 +9,20 @@ import numpy as np
 
 from softset.algebra.arrays import unit_rows
 from softset.errors import InputError
+from softset.query.background import Background, kth_largest, sample_words
 from softset.query.logic import Logic
-from softset.query.plan import Resolved
-from softset.query.thresholds import kth_largest
+from softset.query.plan import Plan
+from softset.query.resolution import EXACT_MATCH, Resolved
 from softset.search.exact import Ranking
 from softset.search.find import SearchableSource
+from softset.search.paging import VariantTest
 from softset.search.results import Item
-from softset.search.source import Projector, multiply, rounding_errors
+from softset.search.source import Projector, divide_by_norms, multiply, rounding_errors
+from softset.vectors.matching import similar_spellings
 from softset.vectors.preprocessing import Preprocessing, can_be_whitened
 from softset.vectors.registry import vectors_folder
+from softset.vectors.rows import SMALLEST_NORM
+from softset.vectors.variants import variant_keys
 from softset.vectors.vocabulary import Vocabulary
 
 
@@ -29,9 +34,9 @@ class WordVectors(Vocabulary, SearchableSource):
     >>> words
     WordVectors('glove-840b-300d', words=33753, dimensions=300)
     >>> words.find("{red, blue, green} & {apple, peach, banana}", top=3)
-    0.767  orange
-    0.572  plum
-    0.534  pink
+    0.599  orange
+    0.244  plum
+    0.200  lime
     >>> words.most_similar(positive=["woman", "king"], negative=["man"], topn=1)
     [('queen', 0.77...)]
     """
@@ -40,7 +45,7 @@ class WordVectors(Vocabulary, SearchableSource):
         """Return the vector of a word or phrase, and how it was found.
 
         >>> load_words().resolve("Red Wine").resolved_as
-        'the mean of red, wine'
+        'the weighted mean of red, wine'
         """
         match = self.match(text)
         return Resolved(self.vector(match), match.resolved_as, match.indices)
@@ -52,12 +57,26 @@ class WordVectors(Vocabulary, SearchableSource):
         ['Red Wine', 'red']
         """
         matches = [match for match in map(self.get_match, texts) if match is not None]
-        rows = self.take([index for match in matches for index in match.indices])
-        groups = np.split(rows, np.cumsum([len(match.indices) for match in matches])[:-1])
-        return {
-            match.text: Resolved(group[0] if len(group) == 1 else group.mean(axis=0), match.resolved_as, match.indices)
-            for match, group in zip(matches, groups, strict=False)
-        }
+        pairs = zip(matches, self.vectors(matches), strict=True)
+        return {match.text: Resolved(vector, match.resolved_as, match.indices) for match, vector in pairs}
+
+    def resolve_ids(self, ids: Sequence[str]) -> dict[str, Resolved]:
+        """Return the vectors of those words that are in the vocabulary exactly as written.
+
+        >>> list(load_words().resolve_ids(["red", "RED", "Red Wine"]))
+        ['red']
+        """
+        pairs = [(word, index) for word in ids if (index := self.words.get_index(word)) is not None]
+        rows = self.take([index for _, index in pairs])
+        return {word: Resolved(row, EXACT_MATCH, (index,)) for (word, index), row in zip(pairs, rows, strict=True)}
+
+    def nearest_ids(self, item_id: str) -> list[str]:
+        """Return words with a similar spelling.
+
+        >>> load_words().nearest_ids("oragne")[0]
+        'orange'
+        """
+        return similar_spellings(item_id, self.words)
 
     def preprocessed(self, preprocessing: str | None, logic: Logic) -> "WordVectors":
         """Return the words with a preprocessing, by default that of the logic; vectors are not preprocessed twice.
@@ -74,9 +93,28 @@ class WordVectors(Vocabulary, SearchableSource):
             self._views[preprocessing] = (self.original if raw else self).preprocess(preprocessing)
         return self._views[preprocessing]
 
+    def prepare_vectors(self, rows: np.ndarray) -> np.ndarray:
+        """Return vectors (k, d) in the space of the stored words as vectors of these words, which may be whitened.
+
+        >>> words = load_words()
+        >>> whitened = words.preprocess("whiten")
+        >>> np.allclose(whitened.prepare_vectors(words["king"][None]), whitened["king"], atol=1e-5)
+        True
+        """
+        return rows if self._preprocessing is None else self._preprocessing(rows)
+
     @cached_property
     def _views(self) -> "dict[str, WordVectors]":
         return {}
+
+    @cached_property
+    def background(self) -> Background:
+        """The background that scores are compared with: a sample of the most frequent words.
+
+        >>> load_words().background.units.shape
+        (8192, 300)
+        """
+        return Background.of(self.take(sample_words(len(self))))
 
     # Coordinates of whitened words: the directions are transformed instead of the words
 
@@ -130,9 +168,10 @@ class WordVectors(Vocabulary, SearchableSource):
     @cached_property
     def _whitened_scales(self) -> tuple[np.ndarray, np.ndarray]:
         """The factors (n,) of products with the stored words and with their unit vectors; 0 for zero vectors."""
-        before, after = self.original.norms.astype(np.float64), self.norms.astype(np.float64)
-        shifts = np.where(after > 0, 1 / np.where(after > 0, after, 1), 0)
-        return (shifts / np.where(before > 0, before, 1)).astype(np.float32), shifts.astype(np.float32)
+        # Smaller norms than SMALLEST_NORM are rounding or damage, and their inverses would overflow in float32.
+        before, after = (np.maximum(words.norms, SMALLEST_NORM, dtype=np.float64) for words in (self.original, self))
+        shifts = np.where(self.norms > 0, 1 / after, 0)
+        return (shifts / before).astype(np.float32), shifts.astype(np.float32)
 
     # Items
 
@@ -151,6 +190,23 @@ class WordVectors(Vocabulary, SearchableSource):
         ['and', 'the']
         """
         return [Item(word) for word in self.words.take(indices)]
+
+    def variant_test(self, plan: Plan) -> VariantTest:
+        """Return a function that tells which words are case, plural or spelling variants of a plan's examples.
+
+        >>> words = load_words()
+        >>> is_variant = words.variant_test(words.plan("{colour, dog}"))
+        >>> is_variant(np.array([words.words.get_index(word) for word in ("colors", "dogs", "puppy")]))
+        array([ True,  True, False])
+        """
+        examples = self.words.take(sorted(plan.example_indices))
+        examples += [example.text for leaf in plan.leaves for example in leaf.examples if example.kind != "vector"]
+        keys = frozenset().union(*map(variant_keys, examples))
+
+        def are_variants(indices: np.ndarray) -> np.ndarray:
+            return np.array([not keys.isdisjoint(variant_keys(word)) for word in self.words.take(indices)], dtype=bool)
+
+        return are_variants
 
     def most_similar(
         self, positive: Any = None, negative: Any = None, topn: int = 10, restrict_vocab: int | None = None
@@ -174,7 +230,7 @@ class WordVectors(Vocabulary, SearchableSource):
         mean = sum(weight * _unit(vector) for vector, (_, weight) in zip(vectors, weighted, strict=True))
         n = min(restrict_vocab or len(self), len(self))
         direction = _unit(np.asarray(mean)).astype(self.matrix.dtype)
-        cosines = self.matrix[:n] @ direction / np.where(self.norms[:n] > 0, self.norms[:n], 1)
+        cosines = divide_by_norms(self.matrix[:n] @ direction, self.norms[:n])
         excluded = [index for match in words.values() for index in match.indices if index < n]
         cosines[excluded] = -np.inf
         count = min(topn, n - len(set(excluded)))

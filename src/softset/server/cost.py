@@ -13,6 +13,7 @@ from softset.errors import QueryError
 from softset.query.expression import Examples, leaves
 from softset.query.logic import Logic
 from softset.query.parser import parse
+from softset.search.paging import MAX_COMPARED
 from softset.search.source import VectorSource
 
 # Nanoseconds. A text of t tokens in d dimensions has a basis of min(t, d) vectors, which takes t min(t, d)^2 steps.
@@ -50,3 +51,8 @@ def search_seconds(
         nanoseconds += COMBINATION_STEP.get(logic, 0) * len(parts) * directions**3
         nanoseconds += TRUTH_VALUE * len(parts) * 2**distinct if distinct <= MAX_TRUTH_SETS else 0
     return nanoseconds * 1e-9
+
+
+def distinct_seconds(queries: int, count: int, dimensions: int) -> float:
+    """Return the estimated time to leave out near duplicates until each query has `count` results."""
+    return 2e-9 * PRODUCT * queries * min(count, MAX_COMPARED) * MAX_COMPARED * dimensions

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from softset.encoders.base import Encoder, Progress, WrappedEncoder
+from softset.encoders.base import Encoder, WrappedEncoder
 from softset.encoders.tokensets import TokenSets
+from softset.runtime.progress import Progress, ProgressOption
 from softset.server.settings import ServerLimits
 from softset.server.worker_pool import raise_if_disconnected
 
@@ -22,7 +23,7 @@ class LimitedEncoder(WrappedEncoder):
         self._limits = limits
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """Return the number of tokens in each text; words separated by spaces if the encoder cannot tell."""
+        """Return the number of tokens in each text; words separated by spaces if the encoder cannot count."""
         count = getattr(self.encoder, "count_tokens", None)
         return [len(text.split()) for text in texts] if count is None else count(texts)
 
@@ -34,14 +35,23 @@ class LimitedEncoder(WrappedEncoder):
         self._limits.check("tokens", "tokens", sum(counts))
         return np.array(counts, dtype=np.int64)
 
-    def encode(self, texts: Sequence[str], *, progress: Progress | None = None) -> TokenSets:
+    def encode(self, texts: Sequence[str], *, progress: ProgressOption = None) -> TokenSets:
         """Return the token vectors of each text."""
-        del progress
         self.check(texts)
-        return self.encoder.encode(texts, progress=raise_if_disconnected)
+        return self.encoder.encode(texts, progress=_interruptible(progress))
 
-    def embed(self, texts: Sequence[str], *, progress: Progress | None = None) -> np.ndarray:
+    def embed(self, texts: Sequence[str], *, progress: ProgressOption = None) -> np.ndarray:
         """Return one pooled vector for each text, (n, d)."""
-        del progress
         self.check(texts)
-        return self.encoder.embed(texts, progress=raise_if_disconnected)
+        return self.encoder.embed(texts, progress=_interruptible(progress))
+
+
+def _interruptible(progress: ProgressOption) -> Progress:
+    """Return a function that stops the work of a client that has disconnected, and reports progress otherwise."""
+
+    def report(done: int, total: int) -> None:
+        raise_if_disconnected()
+        if callable(progress):
+            progress(done, total)
+
+    return report

@@ -4,10 +4,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-MAX_LIST_ITEMS = 100_000  # validation runs in the event loop, so that it must be short
+MAX_LIST_ITEMS = 100_000  # validation runs in the event loop, so it must be fast
 MAX_OBJECT_KEYS = 1_000
 QUERY = "{red, blue, green} & {apple, peach, banana}"
-LogicName = Literal["lattice", "graded", "product", "minmax", "logistic"]
+LogicName = Literal["logistic", "graded", "lattice"]
 
 
 def _check_encodable(text: str) -> str:
@@ -50,11 +50,11 @@ class SetRequest(_RequestBody):
     logic: LogicName | None = Field(None, description="How sets are combined; logistic by default.")
     alpha: float | None = Field(None, ge=0, lt=1, description="Tolerance of AND in the lattice logic.")
     aperture: Annotated[float | Literal["inf"], AfterValidator(float)] | None = Field(
-        None, description="Softness of graded sets; inf gives crisp sets."
+        None, description="Aperture of graded sets, above 0; larger values give crisper sets, inf crisp sets."
     )
     floor: float | None = Field(None, gt=0, lt=1, description="Minimum grade in intersections of graded sets.")
     preprocessing: Literal["none", "centre", "all-but-the-top", "whiten"] | None = Field(
-        None, description="Preprocessing of word vectors; by default the one that suits the logic."
+        None, description="Preprocessing of word vectors; by default that of the logic."
     )
     vectors: Text | None = Field(None, description="Name of word vectors, see /v1/models.")
     collection: Text | None = Field(None, description="Name of a collection to search instead of word vectors.")
@@ -62,7 +62,9 @@ class SetRequest(_RequestBody):
         None, description="Examples of named sets, which queries refer to as @name."
     )
     skip_unknown: bool = Field(False, description="Skip examples without a vector, and list them.")
-    explain: bool = Field(False, description="Add the membership in each set and the nearest examples.")
+    explain: bool = Field(
+        False, description="Add the membership in each set, the nearest examples, and the membership without BUT NOT."
+    )
 
     def options(self, *exclude: str) -> dict[str, Any]:
         """Return the options of the search, which have the names of the arguments in Python."""
@@ -74,15 +76,26 @@ class SearchRequest(SetRequest):
     """Options of searches."""
 
     top: int = Field(10, ge=1, le=1000, description="Maximum number of results.")
+    offset: int = Field(0, ge=0, le=10_000, description="Number of best results to skip, for the next page.")
     min_score: float = Field(0.0, ge=0, le=1, description="Minimum membership of results.")
-    restrict_vocab: int | None = Field(None, ge=1, description="Search only the first words, the most frequent ones.")
+    distinct: float | None = Field(
+        None, gt=0, le=1, description="Leave out results whose cosine with a better result is at least this value."
+    )
+    restrict_vocab: int | None = Field(
+        None, ge=1, description="Search only this many words from the start; most files list frequent words first."
+    )
     include_examples: bool = Field(False, description="Include the examples of the query in the results.")
+    variants: bool = Field(False, description="Include case, plural and spelling variants of the examples.")
+    filter: Text | None = Field(
+        None, description='Condition on the metadata of items, such as year > 1900 and lang in ("en", "de").'
+    )
 
 
 class FindRequest(SearchRequest):
     """A search with one query, or with several."""
 
     query: Text | Annotated[Texts, Field(min_length=1)]
+    excluded: bool = Field(False, description="List the items that BUT NOT removes, instead of the best items.")
     percentile: bool = Field(False, description="Add the percentage of items that rank below each result.")
     model_config = _examples({"query": QUERY, "top": 3}, {"query": ["{dog, cat} BUT NOT {wolf, lion}", "~red & fruit"]})
 

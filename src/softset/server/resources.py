@@ -39,10 +39,6 @@ class LoadOnceCache(Generic[Value]):
 
     Threads that ask for a value while it is being loaded wait for that load; other values are not delayed. If the load
     fails, all waiting threads get the error, and the next call tries again.
-
-    >>> cache = LoadOnceCache(2)
-    >>> [cache.get(name, lambda: name.upper()) for name in "abcb"], len(cache)
-    (['A', 'B', 'C', 'B'], 2)
     """
 
     def __init__(self, size: int) -> None:
@@ -169,7 +165,7 @@ def _load_words(path: str) -> WordVectors:
 
 
 def _look_up(message: str, name: str | None, known: Mapping[str, Place]) -> tuple[str, Place]:
-    """Return a name, the first known one by default, and what it stands for."""
+    """Return a name, the first known one by default, and its value."""
     name = next(iter(known), "") if name is None else name
     if name in known:
         return name, known[name]

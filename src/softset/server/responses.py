@@ -39,7 +39,7 @@ _View = _derive(MetricView, chance=_derive(ChanceLevel) | None)
 
 FindResponse = _derive(
     SearchResult,
-    ("rows", "plan"),
+    ("rows", "plan", "source"),
     results=_list(_derive(Hit, ("index",), percentile=(float, None), leaves=(_list(_Leaf), None))),
 )
 MembershipResponse = _derive(

@@ -14,6 +14,7 @@ from pathlib import Path
 from threading import Lock
 
 from softset.collections.collection import Collection
+from softset.collections.embedder import Embedder
 from softset.collections.items import Item
 from softset.io.atomic import open_locked
 from softset.server.limited_encoder import LimitedEncoder
@@ -53,7 +54,7 @@ class TemporaryCollections:
         size = self._check_size(texts, 0, 0)
         name = secrets.token_urlsafe(16)
         items = (Item(str(number), text) for number, text in enumerate(texts, 1))
-        collection = Collection.create(self.folder / name, items, embed=encoder.embed, encoder=model)
+        collection = Collection.create(self.folder / name, items, encoder=Embedder(model, encoder.embed))
         with self._lock:
             self._uploads[name] = _Upload(collection, encoder, size)
         self.purge()

@@ -36,7 +36,7 @@ def raise_if_disconnected(*_: object) -> None:
 class WorkerPool:
     """Threads that run the work of requests.
 
-    Queued work is dropped when its client disconnects or when the timeout is over. A thread cannot be stopped from
+    Queued work is dropped when its client disconnects or when the timeout expires. A thread cannot be stopped from
     outside: work that has started keeps its worker until it ends or calls `raise_if_disconnected`.
     """
 

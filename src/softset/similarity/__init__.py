@@ -1,1 +1,1 @@
-"""How alike two texts are: metrics over token sets, their kernels, weights, chance levels and explanations."""
+"""Similarity of two texts: metrics over token sets, their kernels, weights, chance levels and explanations."""

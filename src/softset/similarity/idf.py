@@ -19,7 +19,11 @@ from softset.encoders.tokensets import TokenSets
 from softset.errors import FileError, InputError
 from softset.io.atomic import write_atomically
 from softset.io.json_files import read_json
-from softset.io.text import counted
+from softset.io.options import named_options
+from softset.io.text import counted, html_table
+from softset.runtime.progress import ProgressOption, report_progress
+
+HTML_ROWS = 10  # tokens that a notebook shows
 
 
 class Idf:
@@ -42,21 +46,34 @@ class Idf:
         self.documents, self.counts, self.encoder = documents, dict(counts), encoder
 
     @classmethod
+    @named_options
     def fit(
-        cls, texts: Iterable[str] | TokenSets, *, model: Any = "minilm", **options: Unpack[EncoderOptions]
+        cls,
+        texts: Iterable[str] | TokenSets,
+        *,
+        model: Any = "minilm",
+        progress: ProgressOption = None,
+        **options: Unpack[EncoderOptions],
     ) -> "Idf":
         """Count the tokens of texts, as an encoder splits them; the options are those of `load_encoder`.
+
+        With progress=True a progress bar is shown; a function is called with the numbers of finished and of all texts,
+        0 if the iterable has no length.
 
         >>> import softset
         >>> softset.Idf.fit(["A red book.", "A pen."])
         Idf(2 texts, 5 tokens)
         """
-        if isinstance(texts, TokenSets):
-            parts: Iterable[TokenSets] = [texts]
-        else:
-            encoder = load_encoder(model, **options)
-            parts = encoder.stream(texts) if isinstance(encoder, TextEncoder) else [encoder.encode(check_texts(texts))]
-        idf = cls.count(parts)
+        with report_progress(progress, "texts") as report:
+            if isinstance(texts, TokenSets):
+                parts: Iterable[TokenSets] = [texts]
+            else:
+                encoder = load_encoder(model, **options)
+                if isinstance(encoder, TextEncoder):
+                    parts = encoder.stream(texts, progress=report)
+                else:
+                    parts = [encoder.encode(check_texts(texts), progress=report)]
+            idf = cls.count(parts)
         if not idf.documents:
             raise InputError("idf needs at least one text to be fitted on")
         return idf
@@ -131,9 +148,31 @@ class Idf:
     def __repr__(self) -> str:
         return f"Idf({counted(self.documents, 'text')}, {counted(len(self.counts), 'token')})"
 
+    def _repr_html_(self) -> str:
+        frequent = sorted(self.counts.items(), key=lambda item: (-item[1], item[0]))[:HTML_ROWS]
+        rows = [[token, f"{count:,}", f"{self[token]:.3f}"] for token, count in frequent]
+        return html_table(["token", "texts", "weight"], rows, caption=f"{self}, the most frequent ones")
+
 
 def _is_count(value: Any, limit: int) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 < value <= limit
+
+
+def check_idf(idf: Any, metrics: str, *, is_used: bool) -> None:
+    """Raise InputError unless `idf` is None, or weights that one of the metrics uses."""
+    if idf is None:
+        return
+    if not isinstance(idf, Idf):
+        kind = repr(idf) if isinstance(idf, bool) else f"of type {type(idf).__name__}"
+        raise InputError(
+            f"idf is {kind}, but softset.Idf.fit(texts) was expected; without idf= a metric with weights=idf fits its "
+            "weights on the references"
+        )
+    if not is_used:
+        raise InputError(
+            f"idf has no effect on {metrics}: use a metric with weights=idf, such as 'bertscore(weights=idf)', or "
+            "leave idf out"
+        )
 
 
 def tokenizer_of(signature: str) -> str:

@@ -1,4 +1,4 @@
-"""Check the input of score calls, and bring it into one form: texts or token sets, and which of them are pairs."""
+"""Check the input of score calls and convert it to one form: texts or token sets, and which of them are pairs."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -103,7 +103,7 @@ def _token_sets(arrays: Sequence[Any], noun: str) -> TokenSets:
 
 def _is_array(row: Any) -> bool:
     """Return whether an object holds the vectors of one text: an array, or rows of numbers."""
-    if isinstance(row, str):
+    if isinstance(row, str) or _has_strings(row):
         return False  # NumPy strings have __array__ too
     if isinstance(row, list | tuple):
         first = row[0] if row else None
@@ -115,7 +115,14 @@ def _is_array(row: Any) -> bool:
 
 def _is_list(reference: Any) -> bool:
     """Return whether an object is a list of references, and not the vectors of one reference."""
-    return isinstance(reference, list | tuple) and not _is_array(reference)
+    return _has_strings(reference) or (isinstance(reference, list | tuple) and not _is_array(reference))
+
+
+def _has_strings(row: Any) -> bool:
+    """Return whether an object is an array of texts, such as a row of a 2-D array."""
+    if not isinstance(row, np.ndarray) or row.ndim != 1:
+        return False
+    return row.dtype.kind in "UT" or (row.dtype == object and any(isinstance(item, str) for item in row))
 
 
 def _from_token_sets(left: TextsOrSets, references: Sequence[TokenSets]) -> ScoringInput:
@@ -133,7 +140,7 @@ def _from_lists(left: TextsOrSets, references: Sequence[Any], first: int) -> Sco
     for index, reference in enumerate(references, first):
         if not _is_list(reference):
             raise InputError(f"candidate {index} has no list of references, but others have: give each a list")
-        if not reference:
+        if not len(reference):
             raise InputError(f"candidate {index} has no reference: give at least one")
     owner = np.repeat(np.arange(n), [len(reference) for reference in references])
     flat = [item for reference in references for item in reference]

@@ -18,7 +18,9 @@ from softset.encoders.tokensets import TokenSets
 from softset.errors import FileError, InputError
 from softset.io.atomic import write_atomically
 from softset.io.json_files import read_json
-from softset.io.text import check_options
+from softset.io.options import named_options
+from softset.io.text import counted, html_table
+from softset.runtime.progress import ProgressOption
 from softset.similarity.idf import Idf
 from softset.similarity.inputs import check_count, read_side
 from softset.similarity.metrics import DEFAULT, PRF, Metric
@@ -31,7 +33,7 @@ MIN_RANGE = 1e-6  # a level within this of the maximum leaves no range to rescal
 MAX_LEVEL = 0.95  # sets with a higher chance level are saturated
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Calibration:
     """The mean precision, recall and score of unrelated texts, measured with one model and metric.
 
@@ -57,6 +59,7 @@ class Calibration:
     signature: str
 
     @classmethod
+    @named_options
     def fit(
         cls,
         texts: Sequence[str] | TokenSets,
@@ -66,6 +69,7 @@ class Calibration:
         idf: Idf | None = None,
         rounds: int = 4,
         seed: int = 0,
+        progress: ProgressOption = None,
         **options: Unpack[EncoderOptions],
     ) -> "Calibration":
         """Measure the scores of unrelated texts: each text of a corpus is scored with `rounds` random others.
@@ -77,6 +81,7 @@ class Calibration:
             idf: as in `score`.
             rounds: the number of other texts that each text is paired with.
             seed: the random seed for the choice of the others.
+            progress: as in `score`.
             **options: options of `load_encoder`.
 
         >>> import softset
@@ -85,7 +90,6 @@ class Calibration:
         """
         from softset.similarity.scorer import Scorer
 
-        check_options(options, EncoderOptions.__annotations__)  # scores of other options are not comparable
         check_count("rounds", rounds, 1)
         check_count("seed", seed, 0)
         side = read_side(texts, "text")
@@ -95,9 +99,10 @@ class Calibration:
         left, right = _random_pairs(len(distinct), rounds, seed)
         scorer = Scorer(model, metric=metric, idf=idf, **options)
         if isinstance(distinct, TokenSets):
-            scores = scorer.score(distinct.take(left), distinct.take(right))
+            scores = scorer.score(distinct.take(left), distinct.take(right), progress=progress)
         else:
-            scores = scorer.score([distinct[index] for index in left], [distinct[index] for index in right])
+            candidates, references = ([distinct[index] for index in side] for side in (left, right))
+            scores = scorer.score(candidates, references, progress=progress)
         filled = ~scores.empty
         if not filled.any():
             raise InputError("every text of the calibration is empty: give texts with words")
@@ -130,8 +135,8 @@ class Calibration:
         limits = zip(levels, (1, 1, 2), strict=True)
         good = all(isinstance(level, float) and -1 <= level < limit for level, limit in limits)
         pairs = facts.get("pairs")
-        counted = isinstance(pairs, int) and not isinstance(pairs, bool) and pairs > 0
-        if not good or not counted or not isinstance(facts.get("signature"), str):
+        has_pairs = isinstance(pairs, int) and not isinstance(pairs, bool) and pairs > 0
+        if not good or not has_pairs or not isinstance(facts.get("signature"), str):
             raise FileError(f"{path} does not hold a valid calibration: fit and save it again")
         return cls(facts["precision"], facts["recall"], facts["score"], facts["pairs"], facts["signature"])
 
@@ -139,6 +144,15 @@ class Calibration:
     def levels(self) -> tuple[float, float, float]:
         """The mean precision, recall and score of unrelated texts."""
         return self.precision, self.recall, self.score
+
+    def __repr__(self) -> str:
+        numbers = ", ".join(f"{name}={getattr(self, name):.3f}" for name in ("precision", "recall", "score"))
+        return f"Calibration({counted(self.pairs, 'pair')}, {numbers}, {self.signature})"
+
+    def _repr_html_(self) -> str:
+        numbers = [f"{level:.3f}" for level in self.levels]
+        header = ["pairs", "precision", "recall", "score"]
+        return html_table(header, [[f"{self.pairs:,}", *numbers]], caption=f"Unrelated texts: {self.signature}")
 
 
 Rescale = Literal["chance"] | Calibration | None
@@ -187,7 +201,7 @@ def has_closed_form(metric: Metric) -> bool:
 
 
 def min_saturated_rows(moment: np.ndarray) -> int:
-    """Return how many rows a set needs at least for a chance level above .95.
+    """Return the smallest number of rows with which a set can have a chance level above .95.
 
     For k rows, tr(P S) is at most the sum of the k largest eigenvalues of S.
     """
@@ -219,7 +233,7 @@ def rescale_scores(
     """Return (x - c) / (best - c) for precision, recall and score, so that identical texts score 1.
 
     The best score is `max_score`, 2 for sums of precision and recall. The result is x / best for pairs with an `empty`
-    side, and where c is so close to the best score that it says nothing.
+    side, and where c is so close to the best score that rescaling has no meaning.
     """
     rescaled = []
     for x, c, best in zip(numbers, levels, (1.0, 1.0, max_score), strict=True):

@@ -12,11 +12,12 @@ from typing import Literal
 
 import numpy as np
 
-from softset.encoders.base import Encoder, Progress
+from softset.encoders.base import Encoder
 from softset.encoders.signature import format_signature
 from softset.encoders.texts import distinct_indices
 from softset.encoders.tokensets import TokenSets, hash_texts
 from softset.errors import AmbientError, InputError
+from softset.runtime.progress import Progress, span
 from softset.runtime.threads import in_threads
 from softset.similarity.idf import Idf, encoder_signature, tokenizer_of
 from softset.similarity.inputs import ScoringInput, TextsOrSets
@@ -26,6 +27,7 @@ from softset.similarity.rescaling import Calibration, Rescale, chance_levels, pa
 from softset.similarity.scores import ScoreMatrix, Scores
 
 TEXT_PAIRS = 1_024  # pairs of texts that are encoded together: 60 MB of vectors for sentences of 20 tokens
+ENCODING_PERCENT = 90  # of the time for a block of texts: computing scores takes a tenth of it or less
 VECTOR_PAIRS = 16_384  # pairs of given vectors in a block: threads wait for each other only between blocks
 
 MultiReference = Literal["best", "mean", "union"]
@@ -33,7 +35,7 @@ MultiReference = Literal["best", "mean", "union"]
 
 @dataclass(frozen=True, eq=False)
 class ScoringPlan:
-    """Everything that decides the scores of one call.
+    """Everything that the scores of one call depend on.
 
     Attributes:
         source: the signature of the token sets.
@@ -93,24 +95,27 @@ def score_pairs(plan: ScoringPlan, scoring_input: ScoringInput, progress: Progre
     united = scoring_input.has_multiple_references and plan.multi_reference == "union"
     size = TEXT_PAIRS if scoring_input.has_texts or united else VECTOR_PAIRS
     parts = []
-    for start, stop in _even_blocks(len(scoring_input), size):
-        parts.append(_score_block(plan, scoring_input.block(start, stop), united=united))
+    n = len(scoring_input)
+    for start, stop in _even_blocks(n, size):
+        step = span(progress, start, stop, n)
+        parts.append(_score_block(plan, scoring_input.block(start, stop), step, united=united))
         if progress is not None:
-            progress(stop, len(scoring_input))
+            progress(stop, n)
     return Scores.concatenate(parts)
 
 
 def _even_blocks(n: int, size: int) -> Iterator[tuple[int, int]]:
-    """Yield the bounds of equal blocks of about `size`; there is no small last block."""
+    """Yield the bounds of blocks of about `size` and equal length; the last one is not small."""
     count = max(round(n / size), 1)
     return pairwise(n * index // count for index in range(count + 1))
 
 
-def _score_block(plan: ScoringPlan, block: ScoringInput, *, united: bool) -> Scores:
-    block = encode_input(plan.encoder, block)
+def _score_block(plan: ScoringPlan, block: ScoringInput, progress: Progress | None, *, united: bool) -> Scores:
+    encoding = ENCODING_PERCENT if block.has_texts else 0
+    block = encode_input(plan.encoder, block, span(progress, 0, encoding, 100))
     if united:
         block = _unite_references(block)
-    numbers, flags = _compute(plan, block)
+    numbers, flags = _compute(plan, block, span(progress, encoding, 100, 100))
     numbers, facts, best = _reduce_references(plan.multi_reference, block, numbers, _facts(block) | flags)
     return Scores(*numbers, **facts, best_reference=best, signature=plan.signature, score_kind=plan.metric.SCORE_KIND)
 
@@ -118,13 +123,13 @@ def _score_block(plan: ScoringPlan, block: ScoringInput, *, united: bool) -> Sco
 # Encode
 
 
-def encode_input(encoder: Encoder | None, block: ScoringInput) -> ScoringInput:
+def encode_input(encoder: Encoder | None, block: ScoringInput, progress: Progress | None = None) -> ScoringInput:
     """Return the input with token sets on both sides; texts that occur several times are encoded once."""
     texts = _texts_of(block.candidates, block.left) + _texts_of(block.references, block.right)
     if block.has_texts:
         assert encoder is not None  # noqa: S101 (a plan for texts has an encoder)
         distinct = distinct_indices(texts)
-        sets = encode_texts(encoder, list(distinct))
+        sets = encode_texts(encoder, list(distinct), progress)
         indices = np.array([distinct[text] for text in texts], dtype=np.int64)
         if isinstance(block.candidates, list):
             block = replace(block, candidates=sets, left=indices[: len(block.left)])
@@ -161,13 +166,15 @@ def check_same_space(A: TokenSets, B: TokenSets) -> None:
 # Pair and compute
 
 
-def _compute(plan: ScoringPlan, block: ScoringInput) -> tuple[PRF, dict[str, np.ndarray]]:
+def _compute(plan: ScoringPlan, block: ScoringInput, progress: Progress | None) -> tuple[PRF, dict[str, np.ndarray]]:
     """Return the numbers (p,) of each pair of an encoded block, and whether it is empty and saturated."""
     (A, B), left, right = block.token_sets, block.left[block.owner], block.right
     numbers, empty, saturated = np.zeros((3, len(left))), *np.zeros((2, len(left)), dtype=bool)
     compute_slice = partial(_compute_slice, plan, A, B, left, right)
     for rows, scores, is_empty, is_saturated in in_threads(compute_slice, block_slices(A, B, left, right)):
         numbers[:, rows], empty[rows], saturated[rows] = scores, is_empty, is_saturated
+        if progress is not None:
+            progress(rows.stop, len(left))
     return PRF(*numbers), {"empty": empty, "saturated": saturated}
 
 
@@ -260,10 +267,10 @@ def _first_of_each(owner: np.ndarray) -> np.ndarray:
 # Matrix
 
 
-def score_matrix(plan: ScoringPlan, A: TokenSets, B: TokenSets) -> ScoreMatrix:
+def score_matrix(plan: ScoringPlan, A: TokenSets, B: TokenSets, progress: Progress | None = None) -> ScoreMatrix:
     """Return the scores of every candidate with every reference, (n, m)."""
     check_same_space(A, B)
-    numbers = plan.metric.compute_matrix(A, B, plan.idf, plan.moment)
+    numbers = plan.metric.compute_matrix(A, B, plan.idf, plan.moment, progress)
     if plan.rescale is not None:
         left, right = unpaired(A, B), unpaired(B, A)
         moment = plan.moment if plan.rescale == "chance" else None

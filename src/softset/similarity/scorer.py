@@ -1,21 +1,23 @@
-"""Score texts: the functions `score` and `pairwise`, and the `Scorer` for any number of calls."""
+"""Score texts with one model, metric and options: the `Scorer`."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import islice
+from operator import length_hint
 from typing import Any, Literal, Unpack, get_args
 
 import numpy as np
 
-from softset.encoders.base import Encoder, Progress
+from softset.encoders.base import Encoder
 from softset.encoders.loading import EncoderOptions, load_encoder
 from softset.encoders.texts import iter_items
 from softset.encoders.tokensets import TokenSets
 from softset.errors import InputError
-from softset.io.text import check_options
+from softset.io.options import named_options
+from softset.runtime.progress import Progress, ProgressOption, report_progress, span
 from softset.similarity import run
 from softset.similarity.explain import Explanation
-from softset.similarity.idf import Idf
+from softset.similarity.idf import Idf, check_idf
 from softset.similarity.inputs import ScoringInput, TextsOrSets, check_count, read_input, read_side
 from softset.similarity.metrics import DEFAULT, Metric
 from softset.similarity.metrics import metric as parse_metric
@@ -50,6 +52,7 @@ class Scorer:
     Scores(1 pair, precision=0.840, recall=0.865, score=0.852)
     """
 
+    @named_options
     def __init__(
         self,
         model: Any = "minilm",
@@ -63,9 +66,8 @@ class Scorer:
         if not isinstance(multi_reference, str) or multi_reference not in get_args(MultiReference):
             choices = ", ".join(get_args(MultiReference))
             raise InputError(f"multi_reference is {multi_reference!r}, but one of {choices} was expected")
-        if idf is not None and not isinstance(idf, Idf):
-            raise InputError(f"idf is of type {type(idf).__name__}, but softset.Idf.fit(texts) was expected")
         self.metric = parse_metric(metric)
+        check_idf(idf, str(self.metric), is_used=self.metric.needs_idf)
         check_rescale(rescale, self.metric)
         self.rescale: Rescale = rescale
         self.multi_reference: MultiReference = multi_reference
@@ -74,6 +76,9 @@ class Scorer:
 
     def __repr__(self) -> str:
         return f"Scorer({self._loader.model!r}, metric={self.metric})"
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Scorer":
+        return self.with_options()  # nothing in a scorer changes, so that copies share the model
 
     @property
     def encoder(self) -> Encoder:
@@ -85,6 +90,7 @@ class Scorer:
         """
         return self._loader.encoder
 
+    @named_options
     def with_options(
         self,
         *,
@@ -99,47 +105,64 @@ class Scorer:
         >>> softset.Scorer("words").with_options(metric="bertscore")
         Scorer('words', metric=bertscore)
         """
+        chosen = self.metric if metric is None else parse_metric(metric)
         scorer = Scorer(
-            metric=self.metric if metric is None else metric,
+            metric=chosen,
             rescale=self.rescale if rescale == "same" else rescale,
             multi_reference=multi_reference or self.multi_reference,
-            idf=idf or self.idf,
+            idf=self.idf if idf is None and chosen.needs_idf else idf,
         )
         scorer._loader = self._loader
         return scorer
 
-    def encode(self, texts: Sequence[str], *, progress: Progress | None = None) -> TokenSets:
+    @named_options
+    def encode(self, texts: Sequence[str], *, progress: ProgressOption = None) -> TokenSets:
         """Return the token sets of texts, which can be scored in place of the texts: encode once, score often.
+
+        `progress` is as in `score`.
 
         >>> import softset
         >>> softset.Scorer("words").encode(["a red book"])
         TokenSets(1 text, 3 tokens, 300 dimensions)
         """
-        return run.encode_texts(self.encoder, texts, progress)
+        with report_progress(progress, "texts") as report:
+            return run.encode_texts(self.encoder, texts, report)
 
-    def score(self, candidates: Any, references: Any, *, progress: Progress | None = None) -> Scores:
+    @named_options
+    def score(self, candidates: Any, references: Any, *, progress: ProgressOption = None) -> Scores:
         """Score each candidate with its reference, or with its list of references.
 
-        Both sides are lists of texts, `TokenSets`, or lists of (tokens, dimensions) arrays.
+        Both sides are lists of texts, `TokenSets`, or lists of (tokens, dimensions) arrays. With progress=True a
+        progress bar is shown; a function is called during the work with the numbers of finished and of all pairs.
 
         >>> import softset
         >>> softset.Scorer("words").score(["a red book"], [["a novel", "the book is red"]]).best_reference
         array([1])
         """
-        return self._score(read_input(candidates, references), progress)
+        with report_progress(progress, "pairs") as report:
+            return self._score(read_input(candidates, references), report)
 
     def _score(self, scoring_input: ScoringInput, progress: Progress | None = None) -> Scores:
-        references = scoring_input.references
-        fits_idf = self.metric.needs_idf and self.idf is None
-        if fits_idf and scoring_input.has_texts and len(scoring_input) <= TEXT_PAIRS:
-            scoring_input = run.encode_input(self.encoder, scoring_input)  # so that idf does not encode them again
-            references = scoring_input.token_sets[1].take(scoring_input.right)
+        scorer, n, done, references = self, len(scoring_input), 0, scoring_input.references
+        if self.metric.needs_idf and self.idf is None and scoring_input.has_texts:
+            if n <= TEXT_PAIRS:  # they are encoded first, so that idf does not encode them again
+                done = n * run.ENCODING_PERCENT // 100
+                scoring_input = run.encode_input(self.encoder, scoring_input, span(progress, 0, done, n))
+                references = scoring_input.token_sets[1].take(scoring_input.right)
+            else:
+                done = n // 3  # the references are encoded twice
+                scorer = self.with_options(idf=self._resolve_idf(references, span(progress, 0, done, n)))
         multiple = scoring_input.has_multiple_references
-        plan = self.resolve(scoring_input.candidates, references, multiple_references=multiple)
-        return run.score_pairs(plan, scoring_input, progress)
+        plan = scorer.resolve(scoring_input.candidates, references, multiple_references=multiple)
+        return run.score_pairs(plan, scoring_input, span(progress, done, n, n))
 
-    def stream(self, pairs: Iterable[tuple[Any, Any]], *, block: int = TEXT_PAIRS) -> Iterator[ScoreRow]:
+    @named_options
+    def stream(
+        self, pairs: Iterable[tuple[Any, Any]], *, block: int = TEXT_PAIRS, progress: ProgressOption = None
+    ) -> Iterator[ScoreRow]:
         """Score (candidate, reference) pairs from an iterable, in order; only one block of them is in memory.
+
+        `progress` is as in `score`; the number of all pairs is 0 if the iterable has no length.
 
         >>> import softset
         >>> pairs = ((f"line {n}", "line 1") for n in range(3))
@@ -149,16 +172,21 @@ class Scorer:
         check_count("block", block, 1)
         if self.metric.needs_idf and self.idf is None:
             raise InputError(f"{self.metric} needs idf weights before a stream begins: give idf=softset.Idf.fit(texts)")
-        iterator, done = iter_items(pairs, "pairs"), 0
-        while batch := list(islice(iterator, block)):
-            for index, pair in enumerate(batch, done):
-                if not isinstance(pair, tuple | list) or len(pair) != 2:
-                    raise InputError(f"element {index} is not a (candidate, reference) pair")
-            yield from self._score(read_input([a for a, _ in batch], [b for _, b in batch], done))
-            done += len(batch)
+        iterator, done, total = iter_items(pairs, "pairs"), 0, length_hint(pairs)
+        with report_progress(progress, "pairs") as report:
+            while batch := list(islice(iterator, block)):
+                for index, pair in enumerate(batch, done):
+                    if not isinstance(pair, tuple | list) or len(pair) != 2:
+                        raise InputError(f"element {index} is not a (candidate, reference) pair")
+                scoring_input = read_input([a for a, _ in batch], [b for _, b in batch], done)
+                yield from self._score(scoring_input, span(report, done, done + len(batch), total)).rows()
+                done += len(batch)
 
-    def matrix(self, candidates: Any, references: Any = None) -> ScoreMatrix:
+    @named_options
+    def matrix(self, candidates: Any, references: Any = None, *, progress: ProgressOption = None) -> ScoreMatrix:
         """Score every candidate with every reference, (n, m); with the candidates themselves by default.
+
+        `progress` is as in `score`.
 
         >>> import softset
         >>> softset.Scorer("words").matrix(["red", "blue"], ["red", "green", "pen"]).score.round(2)
@@ -167,10 +195,19 @@ class Scorer:
         """
         left = read_side(candidates, "candidate")
         right = left if references is None else read_side(references, "reference")
-        A = left if isinstance(left, TokenSets) else self.encode(left)
-        B = A if right is left else right if isinstance(right, TokenSets) else self.encode(right)
-        return run.score_matrix(self.resolve(A, B), A, B)
+        with report_progress(progress, "pairs") as report:
+            n = len(left) * len(right)
+            first = 0 if isinstance(left, TokenSets) else n // 4  # a rough share: encoding may take more or less
+            second = first if right is left or isinstance(right, TokenSets) else first + n // 4
+            A = left if isinstance(left, TokenSets) else self.encode(left, progress=span(report, 0, first, n))
+            if right is left:
+                B = A
+            else:
+                steps = span(report, first, second, n)
+                B = right if isinstance(right, TokenSets) else self.encode(right, progress=steps)
+            return run.score_matrix(self.resolve(A, B), A, B, span(report, second, n, n))
 
+    @named_options
     def explain(self, candidate: Any, reference: Any, *, metrics: Sequence[str | Metric] | None = None) -> Explanation:
         """Explain the score of a pair: each token's membership, and which tokens of the other text contribute to it.
 
@@ -228,13 +265,16 @@ class Scorer:
         >>> softset.Scorer("words", metric="subspace(weights=idf)").resolve_idf(["a red book", "a pen"])
         Idf(2 texts, 4 tokens)
         """
+        return self._resolve_idf(references, None)
+
+    def _resolve_idf(self, references: Iterable[str] | TokenSets, progress: Progress | None) -> Idf | None:
         if not self.metric.needs_idf:
             return None
         if self.idf is not None:
             return self.idf
         if isinstance(references, TokenSets):
             return Idf.count([references])
-        return Idf.fit(references, model=self.encoder)
+        return Idf.fit(references, model=self.encoder, progress=progress)
 
     def second_moment(self, source: str) -> np.ndarray | None:
         """Return the second moment (d, d) of the encoder of token sets with the signature `source`, if it is known.
@@ -262,11 +302,18 @@ class Scorer:
 
 
 class _EncoderLoader:
-    """Loads an encoder once, for all scorers that share it."""
+    """Loads an encoder once, for all scorers that share it; a pickle has the model's name and options only."""
 
     def __init__(self, model: Any, options: EncoderOptions) -> None:
-        check_options(options, EncoderOptions.__annotations__)
         self.model, self.options = model, options
+
+    def __getstate__(self) -> dict[str, Any]:
+        if type(self.model).__module__.partition(".")[0] in ("softset", "sentence_transformers"):
+            raise TypeError(
+                f"a Scorer of a loaded {type(self.model).__name__} cannot be pickled: give it the name or the folder "
+                "of the model"
+            )
+        return {"model": self.model, "options": self.options}
 
     @cached_property
     def encoder(self) -> Encoder:
@@ -275,70 +322,3 @@ class _EncoderLoader:
     @cached_property
     def min_saturated_rows(self) -> int:
         return min_saturated_rows(getattr(self.encoder, "second_moment"))  # noqa: B009 (not every encoder has one)
-
-
-def score(
-    candidates: Any,
-    references: Any,
-    *,
-    model: Any = "minilm",
-    metric: str | Metric = DEFAULT,
-    rescale: Rescale = None,
-    multi_reference: MultiReference = "best",
-    idf: Idf | None = None,
-    progress: Progress | None = None,
-    **options: Unpack[EncoderOptions],
-) -> Scores:
-    """Score each candidate with its reference: precision over the candidate's tokens, recall, and a score of both.
-
-    Args:
-        candidates: texts, `TokenSets`, or one (tokens, dimensions) array a text.
-        references: the same, one for each candidate; or a list of texts for each candidate.
-        model: as in `load_encoder`.
-        metric: a metric or its name: see `softset.metric`.
-        rescale: "chance", a `Calibration`, or None for the raw numbers.
-        multi_reference: how to combine several references: the "best" score, the "mean", or the "union" of their sets.
-        idf: token weights; fitted on the references by default if the metric uses them.
-        progress: called with the number of finished pairs and of all pairs.
-        **options: options of `load_encoder`, such as layer=4.
-
-    >>> import softset
-    >>> softset.score(["A red book."], ["The book is red."], metric="bertscore")
-    Scores(1 pair, precision=0.805, recall=0.762, score=0.783)
-    """
-    scorer = Scorer(model, metric=metric, rescale=rescale, multi_reference=multi_reference, idf=idf, **options)
-    return scorer.score(candidates, references, progress=progress)
-
-
-def pairwise(
-    X: Any,
-    Y: Any = None,
-    *,
-    model: Any = "minilm",
-    metric: str | Metric = DEFAULT,
-    rescale: Rescale = None,
-    idf: Idf | None = None,
-    distance: bool = False,
-    **options: Unpack[EncoderOptions],
-) -> np.ndarray:
-    """Return the scores (n, m) of every text of X with every text of Y, or of X, like sklearn's pairwise functions.
-
-    With `distance` the result is 1 - score, symmetric if Y is None, for clustering with metric="precomputed". The other
-    options are those of `score`.
-
-    >>> import softset
-    >>> softset.pairwise(["red", "blue", "pen"], model="words", distance=True).round(2)
-    array([[0.  , 0.16, 0.67],
-           [0.16, 0.  , 0.65],
-           [0.67, 0.65, 0.  ]])
-    """
-    check_options(options, EncoderOptions.__annotations__)  # not every option of a scorer has an effect here
-    scorer = Scorer(model, metric=metric, rescale=rescale, idf=idf, **options)
-    values = scorer.matrix(X, Y).score
-    if not distance:
-        return values
-    values = values / (scorer.metric.MAX_SCORE if rescale is None else 1.0)
-    if Y is None:
-        values = (values + values.T) / 2
-        np.fill_diagonal(values, 1.0)
-    return np.asarray(np.maximum(1 - values, 0.0))

@@ -1,16 +1,17 @@
-"""The results of scoring: three numbers a pair, counts of tokens, and the signature."""
+"""The results of scoring: three numbers per pair, counts of tokens, and the signature."""
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, NoReturn, overload
 
 import numpy as np
 
 from softset.errors import InputError
-from softset.io.text import counted
+from softset.io.text import counted, html_table, import_pandas
 from softset.similarity.metrics.base import ScoreKind
 
+HTML_ROWS = 10  # rows that a notebook shows
 NUMBERS = ("precision", "recall", "score")
 
 
@@ -60,8 +61,8 @@ class Scores(_HasF1):
         reference_tokens: (n,) the number of tokens of the reference; of several, the best one's or all of them.
         truncated: (n,) the number of tokens of both texts that were cut off.
         unknown: (n,) the number of tokens of both texts that the model has no vector for; they are in no set.
-        empty: (n,) whether a text has no token in its set: two empty texts score 1, an empty and another text 0.
-        saturated: (n,) whether so much of the space is spanned that any token would be a member.
+        empty: (n,) whether a text has no token in its set: two empty texts score 1, an empty and a non-empty one 0.
+        saturated: (n,) whether a text spans so much of the space that any token would be a member.
         best_reference: (n,) which of several references has the best score, from 0; -1 if all of them count.
         signature: the model, metric and options in one line.
         score_kind: what the score is: "f1", the "mean" or "sum" of precision and recall, or a "similarity".
@@ -104,10 +105,31 @@ class Scores(_HasF1):
     def __len__(self) -> int:
         return len(self.score)
 
-    def __getitem__(self, index: int) -> ScoreRow:
-        return ScoreRow(*(getattr(self, name)[index].item() for name in ScoreRow._fields))
+    @overload
+    def __getitem__(self, index: int) -> ScoreRow: ...
 
-    def __iter__(self) -> Iterator[ScoreRow]:
+    @overload
+    def __getitem__(self, index: slice | np.ndarray | list[int]) -> "Scores": ...
+
+    def __getitem__(self, index: int | slice | np.ndarray | list[int]) -> "ScoreRow | Scores":
+        columns = {name: getattr(self, name)[index] for name in ScoreRow._fields}
+        if columns["score"].ndim:
+            return replace(self, **columns)
+        return ScoreRow(**{name: value.item() for name, value in columns.items()})
+
+    def __iter__(self) -> NoReturn:
+        raise TypeError(
+            "Scores is not a tuple of three arrays: use P, R, F = scores.precision, scores.recall, scores.score; "
+            "for one row per pair, use scores.rows()"
+        )
+
+    def rows(self) -> Iterator[ScoreRow]:
+        """Yield the numbers and flags of each pair.
+
+        >>> import softset
+        >>> [row.score.__round__(2) for row in softset.score(["a pen"], ["a pen"], model="words").rows()]
+        [1.0]
+        """
         columns = [getattr(self, name).tolist() for name in ScoreRow._fields]
         for values in zip(*columns, strict=True):
             yield ScoreRow(*values)
@@ -132,8 +154,22 @@ class Scores(_HasF1):
             "signature": self.signature,
             **self.means(),
             "pairs": len(self),
-            "segments": [row._asdict() for row in self],
+            "segments": [row._asdict() for row in self.rows()],
         }
+
+    def to_pandas(self) -> Any:
+        """Return a pandas DataFrame with one row for each pair; its `attrs` have the signature.
+
+        >>> import softset
+        >>> scores = softset.score(["a pen", "a book"], ["a pen", "a red book"], model="words")
+        >>> scores.to_pandas()[["score", "candidate_tokens"]].round(2)
+           score  candidate_tokens
+        0    1.0                 2
+        1    0.8                 2
+        """
+        frame = import_pandas().DataFrame({name: getattr(self, name) for name in ScoreRow._fields})
+        frame.attrs["signature"] = self.signature
+        return frame
 
     def to_json(self) -> str:
         """Return `to_dict` as one JSON object.
@@ -152,6 +188,14 @@ class Scores(_HasF1):
             total = int(getattr(self, name).sum())
             parts += [f"{total} {name}{noun}"] if total else []
         return f"Scores({', '.join(parts)})"
+
+    def _repr_html_(self) -> str:
+        header = ["pair", *ScoreRow._fields[:5]]
+        rows = [
+            [str(index), *(f"{number:.3f}" for number in row[:3]), *(f"{count:,}" for count in row[3:5])]
+            for index, row in enumerate(self[:HTML_ROWS].rows())
+        ]
+        return html_table(header, rows, caption=f"{self}, {self.signature}")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -173,5 +217,26 @@ class ScoreMatrix(_HasF1):
         """
         return {"signature": self.signature, **{name: getattr(self, name).tolist() for name in NUMBERS}}
 
+    def to_pandas(self) -> Any:
+        """Return the scores as a pandas DataFrame: a row for each candidate, a column for each reference.
+
+        >>> import softset
+        >>> softset.Scorer("words").matrix(["red", "blue"]).to_pandas().round(2)
+              0     1
+        0  1.00  0.84
+        1  0.84  1.00
+        """
+        frame = import_pandas().DataFrame(self.score)
+        frame.attrs["signature"] = self.signature
+        return frame
+
     def __repr__(self) -> str:
-        return f"ScoreMatrix({self.score.shape[0]} candidates, {self.score.shape[1]} references)"
+        n, m = self.score.shape
+        mean = f", mean score={self.score.mean():.3f}" if self.score.size else ""
+        return f"ScoreMatrix({counted(n, 'candidate')}, {counted(m, 'reference')}{mean})"
+
+    def _repr_html_(self) -> str:
+        shown = self.score[:HTML_ROWS, :HTML_ROWS]
+        rows = [[str(index), *(f"{score:.3f}" for score in row)] for index, row in enumerate(shown)]
+        header = ["score", *map(str, range(shown.shape[1]))]
+        return html_table(header, rows, caption=f"{self}, {self.signature}")

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from softset.collections.id_collection import recorded_encoder
+from softset.collections.embedder import recorded_encoder
 from softset.errors import InputError, ShapeError
 from softset.stores.base import Store
 from softset.stores.collection import StoreCollection
@@ -23,14 +23,14 @@ def _parse(address: str) -> tuple[Any, str, str]:
     return STORES[scheme], uri, name
 
 
-def open_store(address: str, *, where: str | None = None, encoder: str | None = None) -> StoreCollection:
-    """Open a collection in a store, with the encoder that it names; `where` is a filter in the database's syntax.
+def open_store(address: str, *, encoder: str | None = None) -> StoreCollection:
+    """Open a collection in a store, with the encoder that it names.
 
     An encoder that is neither bundled nor imported is loaded only if `encoder` is its name.
     """
     store_class, uri, name = _parse(address)
     store: Store = store_class.open(uri, name)
-    return StoreCollection(store, embed=recorded_encoder(store.encoder, encoder), where=where)
+    return StoreCollection(store, embed=recorded_encoder(store.encoder, encoder))
 
 
 def create_store(address: str, dimensions: int, encoder: str) -> Store:

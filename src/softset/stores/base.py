@@ -5,14 +5,17 @@ A store finds the nearest neighbours of vectors and returns records by id. Every
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
 from softset.errors import InputError, SoftsetError
 from softset.io.text import first_line
+from softset.query.field_types import FieldType
+from softset.query.filter_parser import Condition
 
+BACKGROUND = "_background"  # the end of a companion's name
 ENGINE_MODULES = {"pymilvus", "milvus_lite", "grpc", "lancedb", "lance", "pyarrow"}
 SOURCE_LOCATION = re.compile(r",? ?\S*/src/\S+\.rs:[\d:]+")  # positions in the source code of LanceDB
 Result = TypeVar("Result")
@@ -41,37 +44,47 @@ class Store(Protocol):
         name: the name of the collection.
         dimensions: the dimension of its vectors.
         encoder: the name of the encoder that made them.
+        fields: the types of the metadata fields that filters may use.
         max_neighbours: the largest number of neighbours that a search returns.
     """
 
     name: str
     dimensions: int
     encoder: str
+    fields: Mapping[str, FieldType]
     max_neighbours: int
 
     def __len__(self) -> int:
         """Return the number of items."""
-        ...
 
-    def nearest(self, vectors: np.ndarray, count: int, where: str | None) -> list[Neighbours]:
+    def nearest(self, vectors: np.ndarray, count: int, condition: Condition | None) -> list[Neighbours]:
         """Return the (approximately) nearest items of each unit vector (k, d), among those that match a filter."""
-        ...
 
     def fetch(self, ids: Sequence[str]) -> list[Record]:
         """Return the items with these ids; unknown ids are ignored."""
-        ...
+
+    def declare(self, fields: Mapping[str, FieldType]) -> None:
+        """Record the types of all metadata fields, before items with them are added."""
 
     def add(self, records: Sequence[Record]) -> None:
-        """Add items; items with the same ids are replaced."""
-        ...
+        """Add items; items with the same ids are replaced. Dates in their metadata are texts."""
 
     def remove(self, ids: Sequence[str]) -> None:
         """Delete the items with these ids; unknown ids are ignored."""
+
+    def ids(self) -> Iterable[str]:
+        """Return the ids of all items, in any order."""
+        ...
+
+    def companion(self, *, create: bool = False) -> "Store | None":
+        """Return the collection beside this one that holds its background; None if it does not exist.
+
+        If a new collection is created, an older companion with its name is deleted.
+        """
         ...
 
     def finish(self) -> None:
         """Build or update the index after items were added."""
-        ...
 
 
 def call_engine(engine: str, call: Callable[[], Result], where: str = "") -> Result:

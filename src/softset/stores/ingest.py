@@ -7,8 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from softset.collections.items import Item
+from softset.collections.schema import SchemaTracker
 from softset.collections.segment import Embed
 from softset.errors import InputError, NotFiniteError
+from softset.query.field_types import plain_value
+from softset.stores.background import freeze_background
 from softset.stores.base import Record, Store
 
 ITEMS_PER_BLOCK = 1_000
@@ -23,18 +26,21 @@ class IngestReport(NamedTuple):
 
 
 def ingest(store: Store, items: Iterable[Item], embed: Embed) -> IngestReport:
-    """Add the items that are not in the store with the same text and metadata, then build its index."""
-    source, seen, report = iter(items), set[str](), IngestReport(0, 0, 0)
+    """Add the items that are not in the store with the same text and metadata; build its index and its background."""
+    tracker = SchemaTracker(store.fields)
+    source, seen, report = tracker.check(items), set[str](), IngestReport(0, 0, 0)
     while block := list(islice(source, ITEMS_PER_BLOCK)):
         for item in block:
             if item.id in seen:
                 raise InputError(f"two items have the id {item.id!r}: ids must be unique")
             seen.add(item.id)
-        counts = _add_block(store, block, embed)
+        store.declare(tracker.schema)
+        counts = _add_block(store, [Item(item.id, item.text, plain_value(item.metadata)) for item in block], embed)
         report = IngestReport(*(total + count for total, count in zip(report, counts, strict=True)))
     if not len(store):
         raise InputError("no item has a vector: give texts with words that the encoder knows")
     store.finish()
+    freeze_background(store)
     return report
 
 

@@ -1,27 +1,33 @@
 """Store in Milvus: a file (Milvus Lite), a server or a cluster, with the same client."""
 
+import json
 import logging
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from softset.algebra.arrays import row_norms, unit_rows
-from softset.errors import FileError, InputError, MissingExtraError
-from softset.stores.base import Neighbours, Record, call_engine
+from softset.collections.schema import parse_schema
+from softset.errors import FileError, InputError
+from softset.io.text import import_extra
+from softset.query.field_types import FieldType
+from softset.query.filter_parser import Condition
+from softset.stores.base import BACKGROUND, Neighbours, Record, call_engine
+from softset.stores.filters import milvus_text, to_milvus
 
 MAX_ID_BYTES, MAX_TEXT_BYTES = 512, 65_535  # limits of Milvus
 MAX_NEIGHBOURS = 16_384  # limit of Milvus
-RECORDS_PER_CALL = 1_000
+RECORDS_PER_CALL, IDS_PER_CALL = 1_000, 10_000
+MAX_COMPARED = 4_096  # items that match a filter and are compared one by one: 6 MB of 384 dimensions
 EF = 512  # candidates of a graph search: recall is more important than speed
 TIMEOUT = 10.0  # seconds
 POLL_INTERVAL = 0.5  # seconds
 INDEX_TIMEOUT = 300.0  # seconds without progress
-PROPERTY = "softset.encoder"
-ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r"})  # Milvus Lite knows no \\u
+PROPERTY, FIELDS = "softset.encoder", "softset.fields"
 INDEX = {"index_type": "HNSW", "metric_type": "IP", "params": {"M": 16, "efConstruction": 200}}
 
 
@@ -37,7 +43,8 @@ class MilvusStore:
         try:
             self.dimensions = int(fields["vector"]["params"]["dim"])
             self.encoder = str(description["properties"][PROPERTY])
-        except (KeyError, ValueError, TypeError):
+            self.fields = parse_schema(json.loads(description["properties"].get(FIELDS, "{}")))
+        except (KeyError, ValueError, TypeError, AttributeError):
             raise FileError(
                 f"the Milvus collection {collection!r} was not created by softset: choose another name"
             ) from None
@@ -57,9 +64,12 @@ class MilvusStore:
     @classmethod
     def create(cls, uri: str, collection: str, dimensions: int, encoder: str) -> "MilvusStore":
         """Create a collection, or open an existing one."""
+        return cls._create(_client(uri), collection, dimensions, encoder, is_file=_is_file(uri))
+
+    @classmethod
+    def _create(cls, client: Any, collection: str, dimensions: int, encoder: str, *, is_file: bool) -> "MilvusStore":
         from pymilvus import DataType
 
-        client = _client(uri)
         if not call_engine("Milvus", lambda: client.has_collection(collection)):
             schema = client.create_schema(auto_id=False, enable_dynamic_field=False)
             schema.add_field("id", DataType.VARCHAR, is_primary=True, max_length=MAX_ID_BYTES)
@@ -69,9 +79,10 @@ class MilvusStore:
             schema.add_field("metadata", DataType.JSON)
             index = client.prepare_index_params()
             index.add_index("vector", **INDEX)
+            call_engine("Milvus", lambda: client.drop_collection(collection + BACKGROUND))
             options = {"schema": schema, "index_params": index, "properties": {PROPERTY: encoder}}
             call_engine("Milvus", lambda: client.create_collection(collection, **options))
-        return cls(client, collection, is_file=_is_file(uri))
+        return cls(client, collection, is_file=is_file)
 
     def _call(self, call: Any) -> Any:
         return call_engine("Milvus", call, f" in the collection {self.name!r}")
@@ -83,14 +94,20 @@ class MilvusStore:
         options = {"filter": selection, "output_fields": list(fields), "consistency_level": "Strong"}
         return list(self._call(lambda: self._client.query(self.name, **options)))
 
-    def nearest(self, vectors: np.ndarray, count: int, where: str | None) -> list[Neighbours]:
-        """Return the (approximately) nearest items of each vector."""
+    def nearest(self, vectors: np.ndarray, count: int, condition: Condition | None) -> list[Neighbours]:
+        """Return the (approximately) nearest items of each vector; if few items match a filter, exactly the nearest.
+
+        If few items match, a graph search of Milvus Lite does not reach all of them.
+        """
+        selection = "" if condition is None else to_milvus(condition, list(self.fields))
+        if selection and int(self._query(selection, "count(*)")[0]["count(*)"]) <= MAX_COMPARED:
+            return _nearest_rows(self._query(selection, "id", "vector"), vectors, count)
         results = self._call(
             lambda: self._client.search(
                 self.name,
                 data=vectors.astype(np.float32).tolist(),
                 limit=min(count, MAX_NEIGHBOURS),
-                filter=where or "",
+                filter=selection,
                 anns_field="vector",
                 search_params={"metric_type": "IP", "params": {"ef": max(EF, min(count, MAX_NEIGHBOURS))}},
                 consistency_level="Strong",
@@ -106,6 +123,13 @@ class MilvusStore:
         fields = ("id", "vector", "length", "text", "metadata")
         return [_record(row) for selection in _id_filters(ids) for row in self._query(selection, *fields)]
 
+    def declare(self, fields: Mapping[str, FieldType]) -> None:
+        """Record the types of all metadata fields."""
+        if dict(fields) != self.fields:
+            self.fields = dict(fields)
+            properties = {FIELDS: json.dumps(self.fields)}
+            self._call(lambda: self._client.alter_collection_properties(self.name, properties=properties))
+
     def add(self, records: Sequence[Record]) -> None:
         """Add items; items with the same ids are replaced."""
         for start in range(0, len(records), RECORDS_PER_CALL):
@@ -117,11 +141,26 @@ class MilvusStore:
         for selection in _id_filters(ids):
             self._call(lambda selection=selection: self._client.delete(self.name, filter=selection))
 
+    def ids(self) -> Iterator[str]:
+        """Yield the ids of all items."""
+        options = {"output_fields": ["id"], "batch_size": IDS_PER_CALL, "consistency_level": "Strong"}
+        iterator = self._call(lambda: self._client.query_iterator(self.name, **options))
+        while rows := self._call(iterator.next):
+            yield from (str(row["id"]) for row in rows)
+        iterator.close()
+
+    def companion(self, *, create: bool = False) -> "MilvusStore | None":
+        """Return the collection with the background."""
+        name = self.name + BACKGROUND
+        if not create and not self._call(lambda: self._client.has_collection(name)):
+            return None
+        return self._create(self._client, name, self.dimensions, self.encoder, is_file=self._is_file)
+
     def finish(self) -> None:
         """Flush the added items and wait for the index.
 
-        A server answers searches meanwhile. Milvus Lite builds the index in the background, so that a file is released
-        until its index is complete.
+        A server answers searches meanwhile. A Milvus Lite file builds its index in the background, so the collection is
+        released (not searchable) until its index is complete.
         """
         if self._is_file:
             self._call(lambda: self._client.release_collection(self.name))
@@ -144,10 +183,22 @@ class MilvusStore:
             time.sleep(POLL_INTERVAL if pending else 0)
 
 
+def _nearest_rows(rows: Sequence[dict[str, Any]], vectors: np.ndarray, count: int) -> list[Neighbours]:
+    """Return the nearest of some rows for each unit vector (k, d)."""
+    if not rows:
+        return [Neighbours([], np.zeros(0)) for _ in vectors]
+    cosines = vectors.astype(np.float64) @ np.array([row["vector"] for row in rows], dtype=np.float64).T
+    orders = np.argsort(-cosines, axis=1, kind="stable")[:, :count]
+    return [
+        Neighbours([str(rows[index]["id"]) for index in order], values[order])
+        for order, values in zip(orders, cosines, strict=True)
+    ]
+
+
 def _id_filters(ids: Sequence[str]) -> Iterator[str]:
     """Yield filter expressions that select the ids, in batches; the client's own `get` does not escape quotes."""
     for start in range(0, len(ids), RECORDS_PER_CALL):
-        quoted = ", ".join(f'"{item_id.translate(ESCAPES)}"' for item_id in ids[start : start + RECORDS_PER_CALL])
+        quoted = ", ".join(map(milvus_text, ids[start : start + RECORDS_PER_CALL]))
         yield f"id in [{quoted}]"
 
 
@@ -166,7 +217,7 @@ def _row(record: Record) -> dict[str, Any]:
 
 
 def _fits(value: Any) -> bool:
-    """Tell whether Milvus can store a JSON value; larger integers are changed without an error."""
+    """Return whether Milvus can store a JSON value; larger integers are changed without an error."""
     if isinstance(value, dict | list):
         return all(map(_fits, value.values() if isinstance(value, dict) else value))
     return not isinstance(value, int) or -(2**63) <= value < 2**63
@@ -189,12 +240,9 @@ def _check_writable(path: Path) -> None:
 
 
 def _client(uri: str) -> Any:
-    try:
-        from pymilvus import MilvusClient
-    except ImportError as error:
-        raise MissingExtraError("stores in Milvus need pymilvus: pip install 'softset[milvus]'") from error
+    pymilvus = import_extra("pymilvus", "stores in Milvus need pymilvus: pip install 'softset[milvus]'")
     if _is_file(uri):
         _check_writable(Path(uri))
     for name in ("pymilvus", "milvus_lite"):
         logging.getLogger(name).setLevel(logging.CRITICAL)  # they log the exceptions that they raise
-    return call_engine("Milvus", lambda: MilvusClient(uri, timeout=TIMEOUT), f" at {uri}")
+    return call_engine("Milvus", lambda: pymilvus.MilvusClient(uri, timeout=TIMEOUT), f" at {uri}")

@@ -11,7 +11,7 @@ SEPARATORS = re.compile(r"[\s'\u2019\-]+")  # between the words of a phrase
 
 
 class WordMatch(NamedTuple):
-    """The entries of a vocabulary that match a word or phrase; the mean of their vectors is its vector."""
+    """The entries of a vocabulary that match a word or phrase; the weighted mean of their vectors is its vector."""
 
     text: str
     entries: tuple[str, ...]
@@ -19,10 +19,10 @@ class WordMatch(NamedTuple):
 
     @property
     def resolved_as(self) -> str:
-        """A short description of the match, such as "exact match" or "the mean of new, york"."""
+        """A short description of the match, such as "exact match" or "the weighted mean of new, york"."""
         if self.entries == (self.text,):
             return "exact match"
-        return f"as {self.entries[0]}" if len(self.entries) == 1 else f"the mean of {', '.join(self.entries)}"
+        return f"as {self.entries[0]}" if len(self.entries) == 1 else f"the weighted mean of {', '.join(self.entries)}"
 
 
 def find_match(words: WordIndex, text: str) -> WordMatch | None:

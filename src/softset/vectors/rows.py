@@ -1,11 +1,12 @@
-"""Helpers for (n, d) arrays of vectors: norms, means of groups, concatenation, growth without a second copy."""
+"""Helpers for (n, d) arrays of vectors: norms, means of groups, concatenation, repetition without a second copy."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 ROWS_PER_SUM = 4096  # rows converted to float64 at a time: 25 MB for 768 dimensions
+SMOOTHING = 1e-3  # 1e-2 leaves "not good" near "but", and 1e-4 reduces "heart attack" to "attack"
 SMALLEST_NORM, LARGEST_NORM = 1e-15, 1e15  # squares of such norms, and sums of these, fit float32
 
 
@@ -26,7 +27,7 @@ def rescale_extreme_rows(rows: np.ndarray) -> np.ndarray:
     """Return float32 rows, with each row of an extreme norm scaled to length 1.
 
     Products of rows with norms above 1e15 or below 1e-15 would overflow or vanish in float32. Only the direction of
-    such rows can be used, so it is all that is kept. The result is the input array if no row is extreme.
+    such rows can be used, so only the direction is kept. The result is the input array if no row is extreme.
     """
     norms = np.sqrt(np.vecdot(rows, rows, dtype=np.float64))
     extreme = (norms > LARGEST_NORM) | ((norms > 0) & (norms < SMALLEST_NORM))
@@ -45,14 +46,37 @@ def group_means(rows: np.ndarray, begins: Sequence[int] | np.ndarray, dtype: Any
     """
     bounds = np.append(np.asarray(begins, dtype=np.int64), len(rows))
     means = np.empty((len(bounds) - 1, rows.shape[1]), dtype=dtype)
-    start = 0
-    while start < len(means):
-        stop = max(int(np.searchsorted(bounds, bounds[start] + ROWS_PER_SUM, side="right")) - 1, start + 1)
-        block = bounds[start : stop + 1]
+    for groups in bounded_slices(bounds[1:], ROWS_PER_SUM):
+        block = bounds[groups.start : groups.stop + 1]
         sums = np.add.reduceat(rows[block[0] : block[-1]], block[:-1] - block[0], axis=0, dtype=np.float64)
-        means[start:stop] = sums / np.diff(block)[:, None]
-        start = stop
+        means[groups] = sums / np.diff(block)[:, None]
     return means
+
+
+def bounded_slices(ends: np.ndarray, limit: int) -> Iterator[slice]:
+    """Yield slices of consecutive groups of rows: at most `limit` rows together, or one group that has more.
+
+    `ends` holds the index after the last row of each group; the first group begins at 0.
+    """
+    start = done = 0
+    while start < len(ends):
+        stop = max(start + 1, int(np.searchsorted(ends, done + limit, side="right")))
+        yield slice(start, stop)
+        start, done = stop, int(ends[stop - 1])
+
+
+def phrase_vector(rows: np.ndarray, indices: Sequence[int], n: int) -> np.ndarray:
+    """Return the mean (d,) of the vectors (k, d) of a phrase's words, weighted by smooth inverse frequency.
+
+    The weight of a word is a / (a + p) (Arora et al. 2017). Its probability p follows from its rank r in a vocabulary
+    of n words by Zipf's law: p = 1 / (r H), with the harmonic number H = ln n + 0.5772.
+
+    >>> phrase_vector(np.eye(2), [0, 999], 30_000).round(2)  # the most frequent word, and a rare one
+    array([0.01, 0.99])
+    """
+    p = 1 / ((np.array(indices) + 1) * (np.log(n) + np.euler_gamma))
+    mean: np.ndarray = np.average(rows, axis=0, weights=SMOOTHING / (SMOOTHING + p)).astype(rows.dtype)
+    return mean
 
 
 def repeat_groups(rows: np.ndarray, offsets: np.ndarray, order: np.ndarray) -> np.ndarray:
@@ -68,31 +92,11 @@ def repeat_groups(rows: np.ndarray, offsets: np.ndarray, order: np.ndarray) -> n
     for group, end in zip(reversed(order.tolist()), reversed(ends.tolist()), strict=True):
         rows[end - (offsets[group + 1] - offsets[group]) : end] = rows[offsets[group] : offsets[group + 1]]
         if end == offsets[group + 1]:
-            break  # all groups before this one are in their places
+            break  # all groups before this one are in place
     return rows
 
 
-class RowBuffer:
-    """An array of rows that grows in place."""
-
-    def __init__(self) -> None:
-        self.rows: np.ndarray = np.zeros((0, 0))
-
-    def add(self, rows: np.ndarray) -> None:
-        """Append rows."""
-        if not self.rows.shape[1]:
-            self.rows = np.array(rows, order="C", subok=False)
-            return
-        self.rows = self.rows.astype(_common_dtype([self.rows, rows]), copy=False)
-        size = len(self.rows)
-        self.rows.resize((size + len(rows), self.rows.shape[1]), refcheck=False)
-        self.rows[size:] = rows
-
-
 def concatenate_rows(arrays: Sequence[np.ndarray]) -> np.ndarray:
-    """Return the rows of all arrays in one array; empty arrays do not decide its type."""
-    return np.concatenate(arrays, dtype=_common_dtype(arrays))
-
-
-def _common_dtype(arrays: Sequence[np.ndarray]) -> np.dtype[Any]:
-    return np.result_type(*{array.dtype for array in arrays if array.size} or {array.dtype for array in arrays})
+    """Return the rows of all arrays in one array; empty arrays do not affect its type."""
+    types = {array.dtype for array in arrays if array.size} or {array.dtype for array in arrays}
+    return np.concatenate(arrays, dtype=np.result_type(*types))

@@ -13,11 +13,11 @@ import numpy as np
 from softset.algebra import GradedSubspace, Subspace
 from softset.errors import InputError, NotFiniteError, ShapeError, UnknownWordError
 from softset.io.atomic import new_folder
-from softset.io.text import counted
+from softset.io.text import counted, html_table
 from softset.vectors.formats import read_vectors
 from softset.vectors.matching import WordMatch, find_match, unknown_word_message
 from softset.vectors.preprocessing import Preprocessing, fit_preprocessing, fit_whitening
-from softset.vectors.rows import rescale_extreme_rows, row_norms
+from softset.vectors.rows import phrase_vector, rescale_extreme_rows, row_norms
 from softset.vectors.storage import StoredVectors, open_vectors, write_vectors
 from softset.vectors.word_index import WordIndex
 
@@ -32,7 +32,7 @@ class Vocabulary:
     >>> words["red"], len(words), words.dimensions
     (array([1., 0., 0., 0.], dtype=float32), 4, 4)
     >>> words.match("New York").resolved_as
-    'the mean of new, york'
+    'the weighted mean of new, york'
     >>> words["blu"]
     Traceback (most recent call last):
     softset.errors.UnknownWordError: 'blu' has no vector here; words with a similar spelling: blue
@@ -158,6 +158,14 @@ class Vocabulary:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, words={len(self)}, dimensions={self.dimensions})"
 
+    def _repr_html_(self) -> str:
+        facts = {
+            "words": f"{len(self):,}",
+            "dimensions": str(self.dimensions),
+            "first words": ", ".join(self.words[:8]),
+        }
+        return html_table(["", ""], facts.items(), caption=self.name)
+
     def __getitem__(self, text: str | Iterable[str]) -> np.ndarray:
         """Return the vector (d,) of a word or phrase, or the vectors (k, d) of several."""
         if isinstance(text, str):
@@ -168,9 +176,26 @@ class Vocabulary:
         return np.stack(vectors) if vectors else np.zeros((0, self.dimensions), dtype=np.float32)
 
     def vector(self, match: WordMatch) -> np.ndarray:
-        """Return the vector (d,) of a match: the mean over its entries."""
-        mean: np.ndarray = self.take(match.indices).mean(axis=0)
-        return mean
+        """Return the vector (d,) of a match: see `vectors`."""
+        return self.vectors([match])[0]
+
+    def vectors(self, matches: Sequence[WordMatch]) -> list[np.ndarray]:
+        """Return the vector (d,) of each match: that of its only entry, or the weighted mean of several entries.
+
+        Entries are weighted by their smooth inverse frequency, so that a frequent word, such as "of" or "new", changes
+        the vector of a phrase little. The order of the vocabulary is taken as the order of frequency.
+
+        >>> words = Vocabulary.of(["the", "red", "sea"], np.eye(3))
+        >>> words.vectors([words.match("sea"), words.match("the sea")])[1].round(2)
+        array([0.25, 0.  , 0.75], dtype=float32)
+        """
+        rows = self.take([index for match in matches for index in match.indices])
+        stops = np.cumsum([len(match.indices) for match in matches], dtype=np.int64)
+        groups = np.split(rows, stops[:-1])[: len(matches)]
+        pairs = zip(matches, groups, strict=True)
+        return [
+            group[0] if len(group) == 1 else phrase_vector(group, match.indices, len(self)) for match, group in pairs
+        ]
 
     def rows(self, start: int, stop: int) -> np.ndarray:
         """Return the vectors of consecutive words, (stop - start, d) in float32."""

@@ -29,10 +29,6 @@ class WordIndex(Sequence[str]):
         hashes: (n,) the sorted hashes of the words.
         rows: (n,) the position of the word that each hash belongs to.
         limit: the number of words to use, if not all.
-
-    >>> words = WordIndex.of(["red", "green", "blue"])
-    >>> words[1], words.get_index("blue"), words.get_index("pink"), len(words)
-    ('green', 2, None, 3)
     """
 
     def __init__(

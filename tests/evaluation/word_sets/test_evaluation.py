@@ -1,44 +1,32 @@
 """The word set evaluation on tiny data: ranks, measures, rows and resumption."""
 
-from dataclasses import asdict
-
 import numpy as np
 import pytest
 
 from softset.evaluation.word_sets import evaluation as word_set_evaluation
 from softset.evaluation.word_sets.evaluation import RANDOM, WordSetEvaluation, median_rank, ndcg, target_ranks
 from softset.evaluation.word_sets.methods import BASELINE, all_methods, choose_methods
-from softset.io.checkpoint import PartFolder
 
 METRICS = {
-    "Set": ["R@10", "R@100", "R@1k", "median", "nDCG"],
-    "Difference": ["A outside B", "leak", "difference"],
-    "all": ["seconds"],
+    "Set": ["R@10", "R@100", "R@1k", "MAP", "median", "nDCG"],
+    "Difference": ["MAP", "A outside B", "leak", "difference"],
 }
 
 
 def evaluated(words, concepts, methods, **options):
     evaluation = WordSetEvaluation(words, concepts, samples=50, **options)
-    return evaluation, evaluation.rows(methods, None)
-
-
-def without_time(rows):
-    return [{**asdict(row), "seconds": None} for row in rows if row.metric != "seconds"]
+    return evaluation, evaluation.rows(methods)
 
 
 def test_every_method_runs(words, concepts) -> None:
     reported = []
     evaluation = WordSetEvaluation(words, concepts, samples=200)
-    rows = evaluation.rows(all_methods(), None, lambda *numbers: reported.append(numbers))
-    assert [row.method for row in rows if row.metric == "seconds"] == [
-        RANDOM,
-        *(method.name for method in all_methods()),
-    ]
+    rows = evaluation.rows(all_methods(), lambda *numbers: reported.append(numbers))
+    assert list(dict.fromkeys(row.method for row in rows)) == [RANDOM, *(method.name for method in all_methods())]
     assert reported == [(count + 1, len(all_methods())) for count in range(len(all_methods()))]
     for row in rows:
         assert np.isfinite(row.value) and row.task == "sets"
-        if row.metric != "seconds":
-            assert row.low <= row.value + 1e-12 and row.value <= row.high + 1e-12 and row.seconds is not None
+        assert row.low <= row.value + 1e-12 and row.value <= row.high + 1e-12
         if row.metric in ("R@10", "R@100", "nDCG", "leak", "A outside B"):
             assert 0 <= row.value <= 1
     default = {row.method for row in rows if row.default}
@@ -49,7 +37,7 @@ def test_rows_are_ordered_by_task_and_metric(words, concepts) -> None:
     _, rows = evaluated(words, concepts, choose_methods(["none/mean/product"]))
     own = [(row.dataset, row.metric) for row in rows if row.method == "none/mean/product"]
     expected = [(name, metric) for name in ("Set", "Union", "Intersect") for metric in METRICS["Set"]]
-    expected += [(name, metric) for name in ("Difference", "all") for metric in METRICS[name]]
+    expected += [("Difference", metric) for metric in METRICS["Difference"]]
     assert own == expected
 
 
@@ -65,8 +53,8 @@ def test_baseline_has_no_p_values(words, concepts) -> None:
     evaluation, rows = evaluated(words, concepts, [BASELINE])
     own = [row for row in rows if row.method == BASELINE.name]
     assert own and all(row.p is None for row in own)
-    assert set(evaluation.ranks("Set")) == {BASELINE.name, RANDOM}
-    ranks = evaluation.ranks("Set")[BASELINE.name]
+    assert set(evaluation.measured) == {BASELINE.name, RANDOM}
+    ranks = np.concatenate(evaluation.measured[BASELINE.name].ranks["Set"])
     recall = next(row.value for row in own if (row.dataset, row.metric) == ("Set", "R@10"))
     assert len(ranks) == 6 * 15 and (ranks <= 10).mean() == pytest.approx(recall)
 
@@ -74,20 +62,13 @@ def test_baseline_has_no_p_values(words, concepts) -> None:
 def test_seed_determines_the_rows(words, concepts) -> None:
     methods = choose_methods(["none/crisp/*"])
     first, again, other = (evaluated(words, concepts, methods, seed=seed)[1] for seed in (1, 1, 2))
-    assert without_time(first) == without_time(again) != without_time(other)
+    assert first == again != other
 
 
 def test_title_and_limit(words, concepts) -> None:
     _, rows = evaluated(words, concepts, [BASELINE], title="topics", limit=3)
     assert {row.method for row in rows} == {f"topics: {RANDOM}", f"topics: {BASELINE.name}"}
     assert {row.n for row in rows if row.dataset == "Set"} == {3}
-
-
-def test_resumed_run_gives_the_same_rows(tmp_path, words, concepts) -> None:
-    parts, methods = PartFolder(tmp_path), choose_methods(["*/mean/product"])
-    first = WordSetEvaluation(words, concepts, samples=10).rows(methods, parts)
-    resumed = WordSetEvaluation(words, concepts, samples=10)
-    assert resumed.rows(methods, parts) == first and not resumed.measured
 
 
 def test_leaks_are_counted_up_to_the_cutoff(monkeypatch, words, concepts) -> None:

@@ -84,7 +84,7 @@ def test_view_is_named_by_the_resolved_metric() -> None:
 def test_rescaling_uses_the_closed_form_chance_level() -> None:
     scorer = Scorer("minilm", metric="subspace(weights=l2)", layer=4)
     view = scorer.explain(*ROYALTY).views[0]
-    level, counted = view.chance, next(iter(scorer.with_options(rescale="chance").score([ROYALTY[0]], [ROYALTY[1]])))
+    level, counted = view.chance, scorer.with_options(rescale="chance").score([ROYALTY[0]], [ROYALTY[1]])[0]
     assert level.how == "closed form"
     rescaled = (counted.precision, counted.recall, counted.score)
     for number, plain, chance in zip(rescaled, (view.precision, view.recall, view.score), level[:3], strict=True):

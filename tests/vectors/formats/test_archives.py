@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from softset.errors import FileError
-from softset.vectors.formats import read_vectors, streams
+from softset.io import compressed
+from softset.vectors.formats import read_vectors
 from softset.vectors.formats.streams import FileStream
 from tests.vectors.formats.files import ROWS, WORDS, binary, gz, read, text, zipped
 
@@ -143,19 +144,19 @@ def test_a_small_archive_does_not_expand_to_gigabytes(path: Path) -> None:
 def test_decompression_bombs(pack, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path.write_bytes(pack(b"a 1 2\n" + (b" " * 99 + b"\n") * 30_000))
     assert read(path)[0] == ["a"]
-    monkeypatch.setattr(streams, "RATIO_FREE_BYTES", 2_500_000)
-    monkeypatch.setattr(streams, "MAX_RATIO", 100)
-    with pytest.raises(FileError, match=r"expands to .* or more, which no file of vectors does"):
+    monkeypatch.setattr(compressed, "RATIO_FREE_BYTES", 2_500_000)
+    monkeypatch.setattr(compressed, "MAX_RATIO", 100)
+    with pytest.raises(FileError, match=r"expands to .* or more, which no file of texts or vectors does"):
         read(path)
-    monkeypatch.setattr(streams, "MAX_RATIO", 1_000_000)
+    monkeypatch.setattr(compressed, "MAX_RATIO", 1_000_000)
     assert read(path)[0] == ["a"]
-    monkeypatch.setattr(streams, "MAX_CONTENT_BYTES", 2_000_000)
+    monkeypatch.setattr(compressed, "MAX_CONTENT_BYTES", 2_000_000)
     with pytest.raises(FileError, match="expands to"):
         read(path)
 
 
 def test_plain_files_have_no_size_limit(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "MAX_CONTENT_BYTES", 10)
+    monkeypatch.setattr(compressed, "MAX_CONTENT_BYTES", 10)
     path.write_bytes(text())
     assert read(path)[0] == WORDS
 

@@ -1,1 +1,1 @@
-"""Text concept set retrieval: five words of a set are shown, and the others have to be found."""
+"""Text concept set retrieval: five words of a set are given, and the others have to be found."""

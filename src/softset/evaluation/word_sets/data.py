@@ -9,7 +9,7 @@ Intersect   two sets of all splits with at least 10 words shared    the shared w
 Difference  two such sets                                           words of the first; the shared ones are leaks
 ==========  ======================================================  =================================================
 
-Like the paper, Union, Intersect and Difference use 100 random pairs. Pairs are taken from one shuffled list, so that
+As in the paper, Union, Intersect and Difference use 100 random pairs. Pairs are taken from one shuffled list, so that
 vectors with different vocabularies get nearly the same queries. On the training and validation splits all pairs come
 from the split itself.
 """
@@ -45,11 +45,7 @@ class Concepts:
 
     @cached_property
     def shared(self) -> npt.NDArray[np.int64]:
-        """The number of words that each two sets share (s, s).
-
-        >>> Concepts(("a", "b", "c"), ((0, 1), (1, 2)), {}).shared.tolist()
-        [[2, 1], [1, 2]]
-        """
+        """The number of words that each two sets share (s, s)."""
         contains = np.zeros((len(self.sets), len(self.words)), dtype=np.float32)
         for row, words in enumerate(self.sets):
             contains[row, list(words)] = 1

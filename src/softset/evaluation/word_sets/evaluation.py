@@ -1,8 +1,7 @@
 """Evaluation of word vectors on the four tasks of set retrieval, with intervals and paired tests over queries."""
 
-import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby
 from typing import Any
@@ -14,13 +13,13 @@ from softset.evaluation.significance import Estimate, Floats, estimates, mean_st
 from softset.evaluation.tables import ResultRow
 from softset.evaluation.word_sets.data import TASKS, Concepts, SetTask, draw_tasks
 from softset.evaluation.word_sets.methods import BASELINE, DEFAULT, QueryScorer, SetMethod
-from softset.io.checkpoint import PartFolder, load_or_compute
+from softset.query.background import Background, sample_words
 from softset.vectors.matching import find_token
 from softset.vectors.vocabulary import Vocabulary
 
 RANDOM = "random"
 CUTOFFS = {"R@10": 10, "R@100": 100, "R@1k": 1000}
-METRICS = (*CUTOFFS, "median", "nDCG", "A outside B", "leak", "difference")
+METRICS = (*CUTOFFS, "MAP", "median", "nDCG", "A outside B", "leak", "difference")
 
 Column = tuple[str, str]  # task and metric
 
@@ -35,10 +34,6 @@ def target_ranks(
 
     Words that a query shows are not ranked. Equal scores share the mean of their ranks, so the order of the vocabulary
     does not matter. Words without a vector rank last.
-
-    >>> scores = np.array([[0.9, 0.5, 0.5, 0.1, 0.7]])
-    >>> target_ranks(scores, np.array([True, True, True, True, False]), [(0,)], [(1, 3, 4)])
-    [array([1.5, 3. , 4. ])]
     """
     ranks = []
     for row, query, query_targets in zip(scores, shown, targets, strict=True):
@@ -54,21 +49,22 @@ def target_ranks(
 
 
 def ndcg(ranks: Floats) -> float:
-    """Return the normalised discounted cumulative gain of the targets' ranks.
-
-    >>> ndcg(np.array([2.0, 1.0]))
-    1.0
-    """
+    """Return the normalised discounted cumulative gain of the targets' ranks."""
     ideal = np.arange(1, len(ranks) + 1)
     return float((1 / np.log2(ranks + 1)).sum() / (1 / np.log2(ideal + 1)).sum())
 
 
-def median_rank(ranks: Sequence[Floats], *, samples: int, seed: int) -> Estimate:
-    """Return the median rank of all targets, with its bootstrap interval over queries.
+def average_precision(ranks: Floats) -> float:
+    """Return the average precision of the targets' ranks: the mean of the precision at each target.
 
-    >>> median_rank([np.array([1.0, 3.0]), np.array([2.0, 9.0, 4.0])], samples=100, seed=1)[:3]
-    (3.0, 2.0, 4.0)
+    >>> average_precision(np.array([4.0, 1.0]))
+    0.75
     """
+    return float((np.arange(1, len(ranks) + 1) / np.sort(ranks)).mean())
+
+
+def median_rank(ranks: Sequence[Floats], *, samples: int, seed: int) -> Estimate:
+    """Return the median rank of all targets, with its bootstrap interval over queries."""
     values = np.concatenate(ranks)
     order = np.argsort(values, kind="stable")
     owner = np.repeat(np.arange(len(ranks)), list(map(len, ranks)))[order]
@@ -86,11 +82,10 @@ def median_rank(ranks: Sequence[Floats], *, samples: int, seed: int) -> Estimate
 
 @dataclass(frozen=True)
 class _Measurement:
-    """The values (q,) of all queries by task and metric, the ranks of all targets by task, and the time of a method."""
+    """The values (q,) of all queries by task and metric, and the ranks of all targets by task."""
 
     values: dict[Column, Floats] = field(default_factory=dict)
     ranks: dict[str, list[Floats]] = field(default_factory=dict)
-    seconds: float = 0.0
 
 
 class WordSetEvaluation:
@@ -128,29 +123,17 @@ class WordSetEvaluation:
         self.measured: dict[str, _Measurement] = {}
         self._shown = {task.name: [task.shown(concepts, query) for query in range(len(task))] for task in self.tasks}
 
-    def rows(
-        self, methods: Sequence[SetMethod], parts: PartFolder | None, progress: Callable[[int, int], None] | None = None
-    ) -> list[ResultRow]:
-        """Return the rows of a random ranking and of the methods; each finished preprocessing is stored in `parts`."""
-        rows = self._load_rows(parts, RANDOM, self._random_rows)
-        done = 0
+    def rows(self, methods: Sequence[SetMethod], progress: Callable[[int, int], None] | None = None) -> list[ResultRow]:
+        """Return the rows of a random ranking and of the methods."""
+        rng = np.random.default_rng(self.seed)
+        self._measure(RANDOM, lambda task: rng.random((len(task), len(self.known))))
         for name, group in groupby(methods, lambda method: method.preprocessing):
-            members = list(group)
-            rows += self._load_rows(parts, name, partial(self._group_rows, members, done, len(methods), progress))
-            done += len(members)
-        return rows
-
-    def _load_rows(
-        self, parts: PartFolder | None, name: str, compute: Callable[[], list[ResultRow]]
-    ) -> list[ResultRow]:
-        """Return the rows of a finished part of a checkpoint; a missing part is computed and stored."""
-        key = f"{self.words.signature} {name}"
-        return [ResultRow(**row) for row in load_or_compute(parts, key, lambda: list(map(asdict, compute())))]
-
-    def ranks(self, task: str) -> dict[str, Floats]:
-        """Return the ranks of all targets of a task by method, for the methods that were measured in this run."""
-        measured = {self.prefix + name: measurement.ranks for name, measurement in self.measured.items()}
-        return {name: np.concatenate(ranks[task]) for name, ranks in measured.items() if task in ranks}
+            scorer = self._scorer(name)
+            for method in group:
+                self._measure(method.name, partial(scorer.scores, method.leaf, method.logic))
+                if progress is not None:
+                    progress(len(self.measured) - 1, len(methods))
+        return list(self._result_rows([RANDOM, *(method.name for method in methods)]))
 
     def vectors(self, preprocessing: str) -> npt.NDArray[np.float32]:
         """Return the vocabulary's unit rows (v, d) after a preprocessing; words without a vector have zeros."""
@@ -159,24 +142,13 @@ class WordSetEvaluation:
         V[self.known] = words.normalised().take(self._indices)
         return V
 
-    def _random_rows(self) -> list[ResultRow]:
-        rng = np.random.default_rng(self.seed)
-        self._measure(RANDOM, lambda task: rng.random((len(task), len(self.known))))
-        return list(self._result_rows([RANDOM]))
-
-    def _group_rows(
-        self, methods: Sequence[SetMethod], done: int, total: int, progress: Callable[[int, int], None] | None
-    ) -> list[ResultRow]:
-        """Return the rows of methods that share a preprocessing."""
-        scorer = QueryScorer(self.concepts, self.vectors(methods[0].preprocessing), self.known)
-        for count, method in enumerate(methods, done + 1):
-            self._measure(method.name, partial(scorer.scores, method.leaf, method.logic))
-            if progress is not None:
-                progress(count, total)
-        return list(self._result_rows([method.name for method in methods]))
+    def _scorer(self, preprocessing: str) -> QueryScorer:
+        """Return the scorer of the words after a preprocessing, with the background of the whole vocabulary."""
+        words = self.words if preprocessing == "none" else self.words.preprocess(preprocessing)
+        background = Background.of(words.take(sample_words(len(words))))
+        return QueryScorer(self.concepts, self.vectors(preprocessing), self.known, background)
 
     def _measure(self, name: str, score: Callable[[SetTask], npt.NDArray[np.floating] | None]) -> None:
-        start = time.perf_counter()
         values: dict[Column, Floats] = {}
         ranks: dict[str, list[Floats]] = {}
         for task in self.tasks:
@@ -184,7 +156,7 @@ class WordSetEvaluation:
             if scores is not None:
                 ranks[task.name] = target_ranks(scores, self.known, self._shown[task.name], task.targets)
                 values |= self._values(task, scores, ranks[task.name])
-        self.measured[name] = _Measurement(values, ranks, time.perf_counter() - start)
+        self.measured[name] = _Measurement(values, ranks)
 
     def _values(self, task: SetTask, scores: npt.NDArray[np.floating], ranks: list[Floats]) -> dict[Column, Floats]:
         """Return the values (q,) of all queries by task and metric."""
@@ -195,29 +167,28 @@ class WordSetEvaluation:
             leak_ranks = target_ranks(scores, self.known, self._shown[task.name], task.leaks)
             inside, leaked = (_recall(side, CUTOFFS["R@100"]) for side in (ranks, leak_ranks))
             values = {"A outside B": inside, "leak": leaked, "difference": inside - leaked}
+        values["MAP"] = np.array([average_precision(query) for query in ranks])
         return {(task.name, metric): column for metric, column in values.items()}
 
     def _result_rows(self, methods: Sequence[str]) -> Iterator[ResultRow]:
         """Yield the rows by method, task and metric; all methods use the same draws."""
         if self.baseline.name not in self.measured:
-            scorer = QueryScorer(self.concepts, self.vectors(self.baseline.preprocessing), self.known)
+            scorer = self._scorer(self.baseline.preprocessing)
             self._measure(self.baseline.name, partial(scorer.scores, self.baseline.leaf, self.baseline.logic))
         baseline = self.measured[self.baseline.name]
         measured = {name: self.measured[name] for name in methods}
         columns = dict.fromkeys(column for measurement in measured.values() for column in measurement.values)
         results = {column: self._test(column, measured, baseline) for column in columns}
-        queries = sum(map(len, self.tasks))
         for name, measurement in measured.items():
             cells = {column: results[column][name] for column in measurement.values}
             for task, ranks in measurement.ranks.items():
                 if (task, "R@10") in cells:
                     cells[task, "median"] = median_rank(ranks, samples=self.samples, seed=self.seed)
-            default, method, seconds = name == DEFAULT, self.prefix + name, measurement.seconds
+            default, method = name == DEFAULT, self.prefix + name
             for task, metric in sorted(cells, key=lambda column: (TASKS.index(column[0]), METRICS.index(column[1]))):
                 value, low, high, p, *_ = cells[task, metric]
                 n = len(measurement.ranks[task])
-                yield ResultRow("sets", task, method, metric, value, n, low, high, p, seconds, default)
-            yield ResultRow("sets", "all", method, "seconds", seconds, queries, default=default)
+                yield ResultRow("sets", task, method, metric, value, n, low, high, p, default)
 
     def _test(self, column: Column, measured: dict[str, _Measurement], baseline: _Measurement) -> dict[str, Estimate]:
         """Return the estimate of each method in one column, with a p value if the baseline has that column."""

@@ -15,11 +15,15 @@ A logic combines two leaves:
 
 ======================  =====================================================================
 product, minmax         combines scores
-logistic                combines membership probabilities, as `softset find` does by default
+logistic                combines log-odds in the centroids, as `softset find` does by default
 lattice(alpha=0.5)      combines spans: the paper's sum space, soft intersection and difference
 graded(floor=0.05)      combines graded sets by conceptor logic
 fuzzy                   combines pooled vectors by elementwise maximum and minimum
-ignore B                uses the first set only: the lower bound for a difference
+ignore B                uses the first set only, as a baseline of differences
+nearer to A             uses the first set, for words that are nearer to it than to the second
+pooled                  the centroid of all examples of both sets, as a baseline of unions and intersections
+rocchio                 the cosine with a - b / 2 for centroids a and b
+orthogonal              the cosine with the part of a that is orthogonal to b
 ======================  =====================================================================
 """
 
@@ -36,8 +40,10 @@ from softset.algebra import GradedSubspace, SoftSet, Subspace, and_min, and_prod
 from softset.algebra.arrays import unit_rows
 from softset.errors import InputError
 from softset.evaluation.word_sets.data import Concepts, SetTask
+from softset.query.background import Background, make_centroids
+from softset.query.expression import And, LeafTree, Minus, Named, Or, SetExpression
+from softset.query.log_odds import CentroidLeaf, make_combination
 from softset.query.logic import Logic
-from softset.query.thresholds import MIN_THRESHOLD, expected_size, probability
 
 Rows = npt.NDArray[np.float32]
 
@@ -51,7 +57,7 @@ Combination = dict[str, Callable[[Any, Any], Any]]
 SCORE_LOGICS: dict[str, Combination] = {
     "product": {"Union": or_product, "Intersect": and_product, "Difference": lambda a, b: and_product(a, not_(b))},
     "minmax": {"Union": or_max, "Intersect": and_min, "Difference": lambda a, b: and_min(a, not_(b))},
-    "logistic": {"Union": np.maximum, "Intersect": np.multiply, "Difference": lambda a, b: a * (1 - b)},
+    "nearer to A": {"Difference": lambda a, b: np.where(a > b, a, a - 2)},
 }
 
 
@@ -64,9 +70,6 @@ class LeafModel:
         build: Makes the representation of a set from the unit rows (k, d) of its examples.
         measure: Computes scores (q, v) from the representations of q sets and the words, unit rows V (v, d).
         own_logics: The logics that combine the representations of two sets.
-
-    >>> CRISP.logics
-    ('lattice(alpha=0.5)', 'lattice(alpha=0.7)', 'product', 'minmax', 'logistic', 'ignore B')
     """
 
     name: str
@@ -85,12 +88,7 @@ class LeafModel:
 
 
 def memberships(sets: Sequence[SoftSet], V: Rows) -> Rows:
-    """Return the memberships (q, v) of unit vectors V (v, d) in each set, with one product for many sets.
-
-    >>> V = np.array([[0.6, 0.8], [1, 0]], dtype=np.float32)
-    >>> memberships([Subspace.span([[1.0, 0.0]]), Subspace.empty(2), GradedSubspace.whole(2)], V).round(3).tolist()
-    [[0.6..., 1.0], [0.0, 0.0], [1.0, 1.0]]
-    """
+    """Return the memberships (q, v) of unit vectors V (v, d) in each set, with one product for many sets."""
     blocks = []
     for start in range(0, len(sets), SETS_PER_BLOCK):
         directions, grades, rests = zip(*map(_spectrum, sets[start : start + SETS_PER_BLOCK]), strict=True)
@@ -147,7 +145,13 @@ def graded(aperture: float) -> LeafModel:
 
 NEAR = LeafModel("near", lambda rows: rows, _near)
 MEAN = LeafModel("mean", _mean, lambda means, V: np.stack(means) @ V.T)
-CENTROID = LeafModel("centroid", _mean, _cosines)
+CENTROID_LOGICS: dict[str, Combination] = {
+    Logic.name: {},  # see `QueryScorer`
+    "pooled": {"Union": np.add, "Intersect": np.add},
+    "rocchio": {"Difference": lambda a, b: a - b / 2},
+    "orthogonal": {"Difference": lambda a, b: a - (a @ b) * b},
+}
+CENTROID = LeafModel("centroid", lambda rows: unit_rows(_mean(rows)[None])[0], _cosines, CENTROID_LOGICS)
 POOLED_LOGIC: Combination = {"Union": np.maximum, "Intersect": np.minimum}
 FUZZY = LeafModel("fuzzy", lambda rows: rows.max(axis=0), _cosines, {"fuzzy": POOLED_LOGIC})
 LATTICE_LOGICS = {f"lattice(alpha={alpha:g})": _set_logic(alpha=alpha) for alpha in ALPHAS}
@@ -173,21 +177,13 @@ DEFAULT = f"{Logic().preprocessing}/centroid/{Logic().name}"  # what `softset fi
 
 
 def all_methods() -> list[SetMethod]:
-    """Return all combinations of preprocessing, leaf model and fitting logic."""
+    """Return all combinations of preprocessing, leaf model and compatible logic."""
     leaves = [NEAR, MEAN, CENTROID, FUZZY, CRISP, *map(graded, APERTURES)]
     return [SetMethod(name, leaf, logic) for name in PREPROCESSINGS for leaf in leaves for logic in leaf.logics]
 
 
 def choose_methods(patterns: Sequence[str], *, baseline: SetMethod | None = None) -> list[SetMethod]:
-    """Return the methods whose names match one of the patterns with * and ?, and the baseline; all without patterns.
-
-    >>> [method.name for method in choose_methods(["none/crisp/lattice*5)"])]
-    ['none/crisp/lattice(alpha=0.5)']
-    >>> choose_methods(["none/gradet/*"])
-    Traceback (most recent call last):
-    softset.errors.InputError: no method matches 'none/gradet/*': a name is preprocessing/leaf/logic, such as \
-none/near/product
-    """
+    """Return the methods whose names match one of the patterns with * and ?, and the baseline; all without patterns."""
     methods = all_methods()
     for pattern in patterns:
         if not any(fnmatchcase(method.name, pattern) for method in methods):
@@ -197,6 +193,13 @@ none/near/product
     return [method for method in methods if any(fnmatchcase(method.name, name) for name in names)]
 
 
+TREES: dict[str, Callable[[SetExpression, SetExpression], SetExpression]] = {
+    "Union": Or,
+    "Intersect": And,
+    "Difference": Minus,
+}
+
+
 @dataclass
 class QueryScorer:
     """Scores all words, unit rows V (v, d), for the queries of a task; the scores of the last leaf are cached."""
@@ -204,6 +207,7 @@ class QueryScorer:
     concepts: Concepts
     V: Rows
     known: npt.NDArray[np.bool_]
+    background: Background
     _cache: dict[tuple[str, tuple[int, ...]], Rows] = field(default_factory=dict)
 
     def scores(self, leaf: LeafModel, logic: str, task: SetTask) -> Rows | None:
@@ -212,15 +216,18 @@ class QueryScorer:
             return None
         if task.name == "Set" or logic == "ignore B":
             return self._leaf_scores(leaf, task.left)
+        if logic == Logic.name:
+            sides = [[self.query(index) for index in side] for side in (task.left, task.right)]
+            return np.stack([self._default_scores(task.name, *rows) for rows in zip(*sides, strict=True)])
         if logic in leaf.own_logics:
             combine = leaf.own_logics[logic].get(task.name)
             if combine is None:
                 return None
             sides = [[leaf.build(self.query(index)) for index in side] for side in (task.left, task.right)]
             return leaf.measure([combine(A, B) for A, B in zip(*sides, strict=True)], self.V)
+        if task.name not in SCORE_LOGICS[logic]:
+            return None
         a, b = self._leaf_scores(leaf, task.left), self._leaf_scores(leaf, task.right)
-        if logic == "logistic":
-            a, b = self._probabilities(a), self._probabilities(b)
         combined: Rows = SCORE_LOGICS[logic][task.name](a, b)
         return combined
 
@@ -236,8 +243,19 @@ class QueryScorer:
             self._cache[leaf.name, sets] = leaf.score([self.query(index) for index in sets], self.V)
         return self._cache[leaf.name, sets]
 
-    def _probabilities(self, scores: Rows) -> Rows:
-        """Return scores (q, v) as probabilities; the threshold is computed over words that have a vector."""
-        rank = expected_size(int(self.known.sum()))
-        thresholds = np.partition(scores[:, self.known], -rank, axis=1)[:, [-rank]]
-        return probability(scores, np.maximum(thresholds, MIN_THRESHOLD))
+    def _default_scores(self, task: str, A: Rows, B: Rows) -> Rows:
+        """Return the scores (v,) of all words for two sets of unit rows (k, d), as `softset find` ranks them."""
+        directions = [CENTROID.build(rows).astype(np.float64) for rows in (A, B)]
+        if not all(direction.any() for direction in directions):  # a query without vectors
+            return np.zeros(len(self.V), dtype=np.float32)
+        centroids, odds = make_centroids(directions, self.background)
+        names = Named("A"), Named("B")
+        sets: dict[LeafTree, CentroidLeaf] = dict(zip(names, map(CentroidLeaf, centroids, (A, B)), strict=True))
+        of_background: dict[LeafTree, Any] = dict(zip(names, odds, strict=True))
+        combination = make_combination(TREES[task](*names), sets, of_background, self.background)
+        by_leaf: dict[LeafTree, Any] = {
+            name: leaf.members.log_odds(self.V @ leaf.members.direction.astype(np.float32))
+            for name, leaf in sets.items()
+        }
+        scores: Rows = combination.score(by_leaf)
+        return scores

@@ -114,7 +114,7 @@ export class Items extends Panel {
     if (!query) return this.clear();
     const result = await post("find", { query, collection: this.collection, top: 20, explain: true }, signal);
     this.results.replaceChildren(renderResult(result, { title: "Matching texts" }));
-    const skipped = this.info?.without_vector ? `, of which ${this.info.without_vector} have no vector and are never found` : "";
+    const skipped = this.info?.without_vector ? `, ${this.info.without_vector} without a vector, which searches cannot find` : "";
     this.setStatus(this.info ? `${this.info.items} texts${skipped}` : `${result.results.length} results`);
   }
 }

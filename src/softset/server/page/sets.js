@@ -11,11 +11,9 @@ import { curl, python, shell } from "./snippets.js";
 
 // Each logic with a description and the name of its parameter.
 const LOGICS = {
-  logistic: ["memberships are probabilities (default)", null],
+  logistic: ["log-odds are combined (default)", null],
   lattice: ["the paper's logic of subspaces", "alpha"],
   graded: ["graded sets (conceptors)", "aperture"],
-  product: ["product of the memberships in graded sets", "aperture"],
-  minmax: ["minimum and maximum of the memberships in graded sets", "aperture"],
 };
 const DEFAULTS = { alpha: 0.5, aperture: 2 };
 const EXAMPLE = "{red, blue, green} & {apple, peach, banana}";
@@ -102,7 +100,7 @@ export class Sets extends Panel {
 
   // The reason why nothing can be searched, or "".
   missingInput() {
-    if (this.missing && !$("#source").value) return `This server does not have the ${this.missing.replace(/^vectors/, "word vectors")} of the link: select what to search.`;
+    if (this.missing && !$("#source").value) return `The link names the ${this.missing.replace(/^vectors/, "word vectors")}, which this server does not have: select what to search.`;
     if (!$("#source").value) return "This server has no word vectors and no collections.";
     if (!this.query) return "Add an example to begin.";
     if (!this.logics.length) return "Select a logic.";

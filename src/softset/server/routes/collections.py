@@ -39,7 +39,7 @@ def create(service: Service, body: CreateCollectionRequest) -> Any:
 def _describe(service: Service, name: str, collection: Collection) -> dict[str, Any]:
     return {
         "collection": name,
-        "items": collection.size,
+        "items": len(collection),
         "without_vector": int((collection.norms == 0).sum()),
         "lifetime": service.limits.lifetime,
     }

@@ -6,8 +6,8 @@ from fastapi import APIRouter
 
 from softset.errors import InputError
 from softset.search.find import SearchableSource
-from softset.server.cost import search_seconds
-from softset.server.requests import FindRequest, MapRequest, MembershipRequest, SetRequest
+from softset.server.cost import distinct_seconds, search_seconds
+from softset.server.requests import FindRequest, MapRequest, MembershipRequest, SearchRequest, SetRequest
 from softset.server.responses import FindResponse, MapResponse, MembershipResponse, QueryErrorResponse
 from softset.server.service import Service
 from softset.server.worker_pool import raise_if_disconnected
@@ -32,7 +32,7 @@ def find(service: Service, body: FindRequest) -> Any:
     """
     queries = body.query if isinstance(body.query, list) else [body.query]
     source = _checked_source(service, body, queries)
-    cost = len(queries) * body.top * (EXPLAIN_COST if body.explain else 1)
+    cost = len(queries) * (body.offset + body.top * (EXPLAIN_COST if body.explain else 1))
     service.limits.check("results (an explained one counts as ten)", "cells", cost)
     options = {**body.options(), "threads": service.search_threads}
     if not isinstance(body.query, list):
@@ -70,5 +70,8 @@ def _checked_source(service: Service, body: SetRequest, queries: list[str]) -> S
     limits.check("examples in named sets", "texts", len(examples))
     limits.check("characters in queries and named sets", "query", sum(map(len, (*queries, *examples))))
     source = service.resources.source(body.vectors, body.collection)
-    service.check_seconds(search_seconds(queries, sets, body.logic, source))
+    seconds = search_seconds(queries, sets, body.logic, source)
+    if isinstance(body, SearchRequest) and body.distinct is not None:
+        seconds += distinct_seconds(len(queries), body.offset + body.top, source.dimensions)
+    service.check_seconds(seconds)
     return source

@@ -1,6 +1,5 @@
 """Routes /v1/score, /v1/matrix and /v1/explain, which compare texts."""
 
-from math import ceil
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,6 @@ from softset.server.service import Service
 from softset.server.worker_pool import raise_if_disconnected
 from softset.similarity.metrics import metric
 from softset.similarity.scorer import Scorer
-from softset.similarity.scores import NUMBERS
 
 
 def text_routes(service: Service) -> APIRouter:
@@ -47,10 +45,9 @@ def matrix(service: Service, body: MatrixRequest) -> Any:
     service.limits.check("cells", "cells", n * len(references))
     encoder, counts = _encoder(service, body, [*body.candidates, *(body.references or [])])
     rows, columns = counts[:n, None], counts[len(counts) - len(references) :]
-    seconds = scoring_seconds(parsed_metric.NAME, rows, columns, encoder.dimensions)
-    service.check_seconds(seconds)
+    service.check_seconds(scoring_seconds(parsed_metric.NAME, rows, columns, encoder.dimensions))
     scorer = Scorer(encoder, metric=parsed_metric, rescale=body.rescale)
-    return _score_rows(scorer, body.candidates, references, ceil(n / max(seconds, 1)))
+    return scorer.matrix(body.candidates, body.references, progress=raise_if_disconnected).to_dict()
 
 
 def explain(service: Service, body: ExplainRequest) -> Any:
@@ -69,15 +66,3 @@ def _encoder(service: Service, body: EncoderRequest, texts: list[str]) -> tuple[
     """Return the model that a request names, and the number of tokens of each text, after a check of the limits."""
     encoder = service.resources.encoder(body.model, **body.options())
     return encoder, encoder.check(texts)
-
-
-def _score_rows(scorer: Scorer, candidates: list[str], references: list[str], block: int) -> dict[str, Any]:
-    """Return the scores of all pairs; after each block of rows the work stops if the client has disconnected."""
-    A = scorer.encode(candidates)
-    B = A if references is candidates else scorer.encode(references)
-    scores: dict[str, Any] = {}
-    for start in range(0, len(A), block):
-        rows = scorer.matrix(A.take(range(start, min(start + block, len(A)))), B).to_dict()
-        scores = {name: scores.get(name, []) + rows[name] for name in NUMBERS} | {"signature": rows["signature"]}
-        raise_if_disconnected()
-    return scores

@@ -9,6 +9,9 @@ import numpy as np
 
 from softset.errors import InputError
 from softset.io.atomic import write_atomically
+from softset.io.text import html_table
+
+HTML_TOKENS = 50  # tokens of each text that a notebook shows
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +101,24 @@ class Explanation:
     def __repr__(self) -> str:
         scores = ", ".join(f"{view.metric} {view.score:.3f}" for view in self.views)
         return f"Explanation({len(self.candidate.tokens)} and {len(self.reference.tokens)} tokens, {scores})"
+
+    def _repr_html_(self) -> str:
+        return "".join(self._view_table(view) for view in self.views)
+
+    def _view_table(self, view: MetricView) -> str:
+        """Return a short HTML table of one metric, for notebooks; `to_html` has all numbers."""
+        sides = (
+            ("candidate", self.candidate.tokens, self.reference.tokens, view.candidate_membership),
+            ("reference", self.reference.tokens, self.candidate.tokens, view.reference_membership),
+        )
+        rows = []
+        for side, tokens, others, memberships in sides:
+            for index, token in enumerate(tokens[:HTML_TOKENS]):
+                strongest = ", ".join(f"{others[other]} {link:.2f}" for other, link in view.counterparts(side, index))
+                rows.append([side, token, f"{memberships[index]:.2f}", strongest])
+        numbers = f"P {view.precision:.3f}, R {view.recall:.3f}, {view.score_label} {view.score:.3f}"
+        header = ["text", "token", "membership", f"strongest {view.links}s"]
+        return html_table(header, rows, caption=f"{view.metric}: {numbers}")
 
     def to_text(self, *, colour: bool = False, width: int = 100) -> str:
         """Return the explanation as text for a terminal of `width` columns."""

@@ -84,7 +84,7 @@ def _marked_token(shown: str, direction: Direction, view: MetricView, index: int
 def _table(direction: Direction, view: MetricView, key: str) -> Iterator[str]:
     """Yield the table of a text: membership, weight and every link of each token; wide tables scroll."""
     cosine = view.links == "cosine"
-    rule = "the largest cosine of a row, bold, counts" if cosine else "the shares of a row sum to 1, and all count"
+    rule = "the membership is the largest cosine of a row (bold)" if cosine else "the shares of a row sum to 1"
     caption = f"{view.metric}: the tokens of the {direction.name} and their {view.links}s; {rule}"
     name = f"{key}{direction.name[0]}-links"
     yield f'<div class="wide" role="region" tabindex="0" aria-labelledby="{name}">\n<table>'

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from softset.errors import InputError, MissingExtraError
-from softset.io.text import printable
+from softset.errors import InputError
+from softset.io.text import import_extra, printable
 from softset.similarity.explain.data import Explanation, MetricView, check_tokens
 from softset.similarity.explain.text import format_scores
 
@@ -49,10 +49,7 @@ def as_png(explanation: Explanation) -> bytes:
 
 def require_matplotlib() -> None:
     """Raise MissingExtraError if matplotlib is not installed."""
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
-        raise MissingExtraError("images need matplotlib: pip install 'softset[plot]'") from None
+    import_extra("matplotlib", "images need matplotlib: pip install 'softset[plot]'")
 
 
 def _draw(
@@ -63,7 +60,8 @@ def _draw(
     links, cosine = view.candidate_links, view.links == "cosine"
     largest = 1.0 if cosine else float(np.abs(np.nan_to_num(links)).max()) or 1.0
     image = axes.imshow(links, cmap="RdBu", vmin=-largest, vmax=largest, aspect="auto", interpolation="antialiased")
-    figure.colorbar(image, ax=axes, label="cosine: the largest of a row counts" if cosine else "share: rows sum to 1")
+    label = "cosine: the largest of a row is the membership" if cosine else "share: rows sum to 1"
+    figure.colorbar(image, ax=axes, label=label)
     for axis, names, membership in zip(
         "yx", tokens, (view.candidate_membership, view.reference_membership), strict=True
     ):

@@ -34,25 +34,12 @@ class Direction(NamedTuple):
 
 
 def as_text(explanation: Explanation, *, colour: bool, width: int) -> str:
-    """Return the explanation as lines of at most `width` columns (at least 40).
-
-    >>> import softset
-    >>> why = softset.Scorer("words").explain("royalty", "king queen", metrics=["bertscore"])
-    >>> print(as_text(why, colour=False, width=80))
-    bertscore  P 0.357  R 0.355  F 0.356
-    <BLANKLINE>
-    Candidate tokens: membership in the reference
-    token    bertscore  weight  strongest cosines
-    royalty       0.36   1.000  king 0.36, queen 0.35
-    <BLANKLINE>
-    Reference tokens: membership in the candidate
-    token  bertscore  weight  strongest cosines
-    king        0.36   0.500  royalty 0.36
-    queen       0.35   0.500  royalty 0.35
-    """
+    """Return the explanation as lines of at most `width` columns (at least 40)."""
     lines, width = StringIO(), max(width, MIN_WIDTH)
     system: Literal["256"] | None = "256" if colour else None
-    console = Console(file=lines, width=width, force_terminal=colour, color_system=system, no_color=False)
+    console = Console(
+        file=lines, width=width, force_terminal=colour, force_jupyter=False, color_system=system, no_color=False
+    )
     for view in explanation.views:
         scores = format_scores(view, view.precision, view.recall, view.score)
         console.print(Text(f"{printable(view.metric)}  {scores}  {chance_note(view)}".rstrip()))

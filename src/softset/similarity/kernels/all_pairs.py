@@ -1,6 +1,6 @@
 """Compare every set with every other set: one large product at a time, then sums over the rows of each set.
 
-Blocks bound the memory and run in threads of our own: BLAS threads would leave everything but the products to one
+Blocks bound the memory and run in softset's threads: BLAS threads would leave everything but the products to one
 thread. Sums and maxima over a set's rows run along the first axis, where whole rows are added at once; the weighted
 mean over its tokens is a product with their weights.
 """
@@ -15,6 +15,7 @@ from softset.algebra.arrays import unit_rows
 from softset.algebra.rank import independent_stack
 from softset.runtime.threads import in_threads, on_one_thread
 from softset.similarity.kernels.gram import graded_factor
+from softset.vectors.rows import bounded_slices
 
 Factors = tuple[np.ndarray, np.ndarray]  # rows of all factors, and where each set's factor begins
 Queries = tuple[np.ndarray, np.ndarray, np.ndarray]  # unit rows, where each set begins, and the weights of the rows
@@ -144,12 +145,8 @@ def _for_each_block(fill: Callable[[_Block, _Block], None], left: np.ndarray, ri
 def _blocks(offsets: np.ndarray) -> Iterator[_Block]:
     """Yield the non-empty sets in blocks of about BLOCK_ROWS rows."""
     filled = np.flatnonzero(np.diff(offsets))
-    start = 0
-    while start < len(filled):
-        first = int(offsets[filled[start]])
-        stop = max(start + 1, int(np.searchsorted(offsets[filled + 1], first + BLOCK_ROWS, side="right")))
-        yield _Block(filled[start:stop], slice(first, int(offsets[filled[stop - 1] + 1])))
-        start = stop
+    for sets in bounded_slices(offsets[filled + 1], BLOCK_ROWS):
+        yield _Block(filled[sets], slice(int(offsets[filled[sets.start]]), int(offsets[filled[sets.stop - 1] + 1])))
 
 
 def _averaging(offsets: np.ndarray, sets: np.ndarray, weights: np.ndarray) -> np.ndarray:

@@ -55,10 +55,10 @@ def _cosines(G: np.ndarray, k: int, l: int, scale: np.ndarray, C: np.ndarray) ->
 
 @compiled
 def _eliminated(W: np.ndarray, k: int, width: int, squares: np.ndarray) -> bool:
-    """Eliminate (M | C | I) to (. | L^-1 C | L^-1), add up squared columns; return if M (k, k) is positive definite.
+    """Eliminate (M | C | I) to (. | L^-1 C | L^-1) and add up squared columns; return False if M has no factor L.
 
-    Each row subtracts four finished rows at a time, over its whole width: skipping zeros would cost more than it saves,
-    because loops over a few vectors have to be even.
+    Each row subtracts four finished rows at a time, over its whole width: loops that skip zeros would be slower,
+    because their lengths vary.
     """
     for i in range(k):
         row = W[i]
@@ -94,7 +94,7 @@ def _side(
     in_other: np.ndarray,
     in_own: np.ndarray,
 ) -> float:
-    """Fill in the memberships of the l rows from `other` in the set of the k rows from `own`, and of the latter.
+    """Fill in the memberships in the set of the k rows from `own`: those of the l rows from `other`, and its own.
 
     Return the trace of M^-1: infinite if M is not positive definite.
     """

@@ -12,14 +12,15 @@ path        method                                          condition
 ==========  ==============================================  =====================================================
 fast        products in the rows' type, factors in float64  |L^-1| is at most 10 for float32 (error below 1e-5)
 wide        products in float64                             |L^-1| is at most 1e5, and the rank is certain
-revealing   orthonormal directions by `algebra.rank`        none: more rows than dimensions, near copies
+revealing   orthonormal directions by `algebra.rank`        none; for more rows than dimensions and near copies
 ==========  ==============================================  =====================================================
 
-If numba is installed, `kernels.compiled` runs the fast path for pairs with up to 128 rows a side, three times as fast
+If numba is installed, `kernels.compiled` runs the fast path for pairs with up to 128 rows per side, three times as fast
 and with the same numbers except for rounding. The choice depends on the pair alone, never on the rest of the batch.
 
-A graded set does not contain its own rows in full. With the ridge D on the diagonal, M = G + D, the squared membership
-of its i-th row in the set itself is M_ii - 2 D_i + D_i^2 (M^-1)_ii. Relative memberships are divided by its root.
+The rows of a graded set have memberships below 1 in it. With the ridge D on the diagonal, M = G + D, the squared
+membership of its i-th row in the set itself is M_ii - 2 D_i + D_i^2 (M^-1)_ii. Relative memberships are divided by its
+root.
 """
 
 from collections import Counter
@@ -35,7 +36,7 @@ from softset.runtime.jit import can_compile
 
 TRACE_LIMITS = {"float32": 1e2, "float64": 1e10}  # the largest |L^-1|^2 by type of the products: pivots of .1 and 1e-5
 MAX_GRADED_ROWS = 512  # above this, and above d, a graded set uses directions: they need less memory and time
-MAX_COMPILED_ROWS = 128  # up to this many rows a side the compiled loop is faster than LAPACK
+MAX_COMPILED_ROWS = 128  # up to this many rows per side the compiled loop is faster than LAPACK
 SIZE_STEP = 8  # sides are padded to multiples of this many rows, so that few sizes have to be factored
 STACK_BYTES = 16 << 20  # limit for the Gram matrices of one stack
 INVERSE_ROWS = 8  # up to this size LAPACK inverts a stack of triangular matrices as fast as recursion
@@ -144,20 +145,20 @@ class _GramKernel:
             self.in_own,
             traces,
         )
-        sure = self._is_sure(traces, counts, TRACE_LIMITS[str(self.rows.dtype)]).all(axis=1)
-        self.tally["fast"] += int(sure.sum())
-        return np.asarray(pairs[~sure])
+        accurate = self._is_accurate(traces, counts, TRACE_LIMITS[str(self.rows.dtype)]).all(axis=1)
+        self.tally["fast"] += int(accurate.sum())
+        return np.asarray(pairs[~accurate])
 
     def _stacked(self, path: Literal["fast", "wide"], pairs: np.ndarray) -> np.ndarray:
         """Run a path by stacks of Gram matrices; return the pairs whose error bound does not hold."""
         limit = TRACE_LIMITS["float64" if path == "wide" else str(self.rows.dtype)]
-        sure = np.ones(len(self.counts) // 2, dtype=bool)
+        accurate = np.ones(len(self.counts) // 2, dtype=bool)
         for batch in _bounded_runs(self.counts, pairs):
             products = {pair: self._cosines(pair, exact=path == "wide") for pair in batch.tolist()}
             for sides, G, C in _stacks(self.counts, products):
-                sure[sides[~self._solve(sides, G, C, limit)] // 2] = False
-        self.tally[path] += int(sure[pairs].sum())
-        return np.asarray(pairs[~sure[pairs]])
+                accurate[sides[~self._solve(sides, G, C, limit)] // 2] = False
+        self.tally[path] += int(accurate[pairs].sum())
+        return np.asarray(pairs[~accurate[pairs]])
 
     def _cosines(self, pair: int, *, exact: bool) -> np.ndarray:
         """Return the cosines (k + l, k + l) of a pair's rows: in the rows' type, or exactly in float64."""
@@ -169,7 +170,7 @@ class _GramKernel:
         return G
 
     def _solve(self, sides: np.ndarray, M: np.ndarray, C: np.ndarray, limit: float) -> np.ndarray:
-        """Fill in the memberships of the other sides' rows in a stack of sides; return which sides are sure, (b,)."""
+        """Fill in the memberships of the other sides' rows in a stack of sides; return which are accurate, (b,)."""
         counts = self.counts[sides]
         stack, row, own = self._indices(sides, M.shape[1])
         if self.ridge is not None:
@@ -185,15 +186,15 @@ class _GramKernel:
             squares = M[stack, row, row] - 2 * D + D * D * diagonals[stack, row]
             self.in_own[own] = np.sqrt(np.maximum(squares, 0.0))
         traces = diagonals.sum(axis=1) - (M.shape[1] - counts)  # without the padding
-        return np.asarray(exists & self._is_sure(traces, counts, limit))
+        return np.asarray(exists & self._is_accurate(traces, counts, limit))
 
     def _indices(self, sides: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return three indices of each row of some sides: its side, its row in the side, its place in the results."""
+        """Return three indices of each row of some sides: its side, its row in the side, its row in the results."""
         stack, row = np.nonzero(np.arange(size) < self.counts[sides][:, None])
         return stack, row, self.offsets[sides[stack]] + row
 
-    def _is_sure(self, traces: np.ndarray, counts: np.ndarray, limit: float) -> np.ndarray:
-        """Return which sets have a small enough error, by the trace of M^-1, and a certain rank."""
+    def _is_accurate(self, traces: np.ndarray, counts: np.ndarray, limit: float) -> np.ndarray:
+        """Return which sets have full rank, and an error within the limit by the trace of M^-1."""
         full_rank = traces * counts * self.cut**2 < 1  # the rule of algebra.rank would accept every row
         return np.asarray((traces <= limit) & full_rank)
 

@@ -11,10 +11,15 @@ import numpy as np
 from softset.algebra.rank import independent
 from softset.encoders.tokensets import TokenSets, hash_texts
 from softset.errors import InputError
+from softset.runtime.progress import Progress
 from softset.runtime.threads import on_one_thread
 from softset.similarity.idf import Idf
 from softset.similarity.metrics.pairs import Pairs, pair_blocks, unpaired
 from softset.similarity.metrics.weights import WEIGHTS, Weights, token_weights
+from softset.vectors.rows import bounded_slices
+
+# On one core a tile of 2,048 x 2,048 tokens takes 0.2 s (bertscore) to 0.8 s (wmd).
+TILE_TOKENS = 2048
 
 ScoreKind = Literal["f1", "mean", "sum", "similarity"]
 _Texts = tuple[TokenSets, np.ndarray]  # token sets, and the indices of texts in them
@@ -33,7 +38,7 @@ class Metric(ABC):
     """A measure of how similar two token sets are. Its repr shows parameters that differ from the defaults.
 
     Identical texts score `MAX_SCORE`, and so do two empty ones; a text and an empty text score 0. There are two
-    exceptions: graded sets do not contain any token in full, and a mean vector of 0 has no direction.
+    exceptions: no token has membership 1 in a graded set, and a mean vector of 0 has no direction.
     """
 
     NAME: ClassVar[str]
@@ -69,12 +74,37 @@ class Metric(ABC):
         return self._score_empty(self._compute(pairs), pairs.empty[0::2], pairs.empty[1::2], *texts)
 
     def compute_matrix(
-        self, candidates: TokenSets, references: TokenSets, idf: Idf | None = None, moment: np.ndarray | None = None
+        self,
+        candidates: TokenSets,
+        references: TokenSets,
+        idf: Idf | None = None,
+        moment: np.ndarray | None = None,
+        progress: Progress | None = None,
     ) -> PRF:
-        """Return precision, recall and score of every candidate with every reference, (n, m)."""
+        """Return precision, recall and score of every candidate with every reference, (n, m).
+
+        With `progress` the matrix is computed in tiles; the function is called after each of them.
+        """
         A, B = unpaired(candidates, references, idf, moment), unpaired(references, candidates, idf, moment)
         texts = (candidates, np.arange(len(A))[:, None]), (references, np.arange(len(B))[None, :])
-        return self._score_empty(self._compute_matrix(A, B), A.empty[::2, None], B.empty[None, ::2], *texts)
+        if progress is None or not len(A) or not len(B):
+            numbers = self._compute_matrix(A, B)
+        else:
+            numbers = self._compute_tiles(candidates, references, A, progress)
+        return self._score_empty(numbers, A.empty[::2, None], B.empty[None, ::2], *texts)
+
+    def _compute_tiles(self, candidates: TokenSets, references: TokenSets, A: Pairs, progress: Progress) -> PRF:
+        """Return the numbers (n, m) of all pairs, tile by tile."""
+        n, m, done, rows = len(candidates), len(references), 0, []
+        for left in bounded_slices(candidates.offsets[1:], TILE_TOKENS):
+            tile_A, row = unpaired(candidates[left], references, A.idf, A.moment), []
+            for right in bounded_slices(references.offsets[1:], TILE_TOKENS):
+                tile_B = unpaired(references[right], candidates, A.idf, A.moment)
+                row.append(self._compute_matrix(tile_A, tile_B))
+                done += len(tile_A) * len(tile_B)
+                progress(done, n * m)
+            rows.append(row)
+        return PRF(*(np.block([[tile[part] for tile in row] for row in rows]) for part in range(3)))
 
     def _compute_matrix(self, A: Pairs, B: Pairs) -> PRF:
         """Return the numbers (n, m) of unpaired sets, pair by pair; metrics with a faster way override this."""
@@ -173,7 +203,7 @@ class SumMetric(Metric):
 
 
 class SimilarityMetric(Metric):
-    """A metric with one number a pair, which is precision, recall and score at once."""
+    """A metric with one number per pair, which is reported as precision, recall and score."""
 
     SCORE_KIND: ClassVar[ScoreKind] = "similarity"
 
@@ -206,7 +236,7 @@ def _token_hashes(sets: TokenSets, texts: np.ndarray) -> np.ndarray:
 
 
 def harmonic_mean(P: np.ndarray, R: np.ndarray) -> np.ndarray:
-    """Return 2 P R / (P + R); 0 if one of them is 0, or if their signs differ, where the formula has no bound."""
+    """Return 2 P R / (P + R); 0 if one of them is 0, or if their signs differ, where the formula is unbounded."""
     same_sign = P * R > 0
     return np.asarray(np.minimum(np.where(same_sign, 2 * P * R / np.where(same_sign, P + R, 1.0), 0.0), 1.0))
 

@@ -58,7 +58,7 @@ def _largest_cosines(pairs: Pairs) -> np.ndarray:
 class SubspaceBertScore(MembershipMetric):
     """The paper's precision, recall and F1; a finite `aperture` makes the sets graded.
 
-    A graded set does not contain any token in full, so identical texts score below 1 with a finite aperture.
+    No token has membership 1 in a graded set, so identical texts score below 1 with a finite aperture.
     """
 
     NAME: ClassVar[str] = "subspace"

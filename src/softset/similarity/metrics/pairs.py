@@ -13,7 +13,7 @@ from softset.encoders.tokensets import TokenSets, offsets_from_counts
 from softset.errors import InputError, NotFiniteError
 from softset.similarity.idf import Idf
 from softset.similarity.kernels.gram import PairRows
-from softset.vectors.rows import l2_l1_norms
+from softset.vectors.rows import bounded_slices, l2_l1_norms
 
 BLOCK_BYTES = 16 << 20  # of token vectors in float32: 10,922 of 384 dimensions; larger blocks were slower
 MAX_BLOCK_ROWS = 16_384
@@ -133,7 +133,7 @@ class Pairs:
         return np.asarray(self.vectors / self.norms.astype(self.vectors.dtype)[:, None])
 
     def with_lengths(self, left: slice, right: slice) -> tuple[np.ndarray, np.ndarray, float]:
-        """Return the rows of both sides of a pair with their own lengths over a scale, in float64, and the scale."""
+        """Return the rows of both sides of a pair in float64, with their lengths divided by a scale, and the scale."""
         rows = slice(left.start, right.stop)
         scale = 1.0 if self.rescaled is None else float(self.lengths[rows].max())
         vectors = self.vectors[rows] * (self.lengths[rows] / scale / self.norms[rows])[:, None]
@@ -186,7 +186,7 @@ class Pairs:
 
     @property
     def precision(self) -> np.dtype[Any]:
-        """The type that decides the rank: float64 only if both sides are, otherwise float32."""
+        """The type whose tolerance decides the rank: float64 only if both sides are, otherwise float32."""
         return np.dtype(np.float64 if all(side.sets.vectors.dtype == np.float64 for side in self.sides) else np.float32)
 
     @property
@@ -236,7 +236,7 @@ class Pairs:
         """
         rows = np.arange(len(self.norms))
         owner = np.repeat(np.arange(len(self.counts)), self.counts)
-        # Equal rows of a set have equal keys. Other rows hardly ever do, so contextual models rarely go on from here.
+        # Equal rows of a set have equal keys. Different rows rarely do, so contextual models usually return here.
         keys = np.sort(self.norms.view(np.uint64) ^ (owner.astype(np.uint64) << np.uint64(40)))
         if (keys[1:] != keys[:-1]).all():
             return DistinctRows(rows, rows, self.offsets)
@@ -332,12 +332,6 @@ def pair_blocks(
 
 
 def block_slices(candidates: TokenSets, references: TokenSets, left: np.ndarray, right: np.ndarray) -> Iterator[slice]:
-    """Yield slices of the pairs with a bounded number of rows, but at least one pair."""
+    """Return slices of the pairs with a bounded number of rows, but at least one pair."""
     limit = min(BLOCK_BYTES // (4 * max(candidates.dimensions, 1)), MAX_BLOCK_ROWS)
-    rows = np.cumsum(candidates.counts[left] + references.counts[right])
-    start = 0
-    while start < len(left):
-        done = rows[start - 1] if start else 0
-        stop = max(start + 1, int(np.searchsorted(rows, done + limit, side="right")))
-        yield slice(start, stop)
-        start = stop
+    return bounded_slices(np.cumsum(candidates.counts[left] + references.counts[right]), limit)

@@ -6,17 +6,19 @@ from difflib import get_close_matches
 from typing import Any
 
 from softset.errors import InputError
-from softset.similarity.metrics import prior_work
 from softset.similarity.metrics.base import Metric
 from softset.similarity.metrics.bertscore import BertScore, Grassmann, Johnson, SubspaceBertScore
+from softset.similarity.metrics.lexical import Jaccard, JohnsonSymbolic, Symbolic, TfIdf
+from softset.similarity.metrics.pooled import Average, Cls, DynaMax
 from softset.similarity.metrics.softset import SoftsetScore
+from softset.similarity.metrics.transport import Wmd, Wrd
 
 METRICS: dict[str, type[Metric]] = {
     kind.NAME: kind
     for kind in (
         *(SoftsetScore, SubspaceBertScore, BertScore, Johnson),
-        *(prior_work.Average, prior_work.Cls, prior_work.DynaMax, prior_work.Wmd, prior_work.Wrd),
-        *(prior_work.Symbolic, prior_work.Jaccard, prior_work.JohnsonSymbolic, prior_work.TfIdf, Grassmann),
+        *(Average, Cls, DynaMax, Wmd, Wrd),
+        *(Symbolic, Jaccard, JohnsonSymbolic, TfIdf, Grassmann),
     )
 }
 DEFAULT = SoftsetScore.NAME

@@ -1,4 +1,4 @@
-"""softset's own metric: graded sets, memberships relative to a token's own text, and most weight on the worst covered.
+"""softset's own metric: graded sets, relative memberships, and most weight on tokens with low membership.
 
 With unit rows T of a text and C = T' (T T' + ridge)^-1 T its graded set, a token u of A has the membership
 m(u) = sqrt(u' C_B u / u' C_A u) in B, at most 1. Precision is the expected value of min(m(u), m(v)) for two tokens of A

@@ -9,10 +9,10 @@ import numpy as np
 
 from softset.errors import FileError
 from softset.io.arrays import Tensor, map_tensors
+from softset.io.compressed import check_decoded_size
 from softset.io.json_files import read_limited
 from softset.io.text import translate_errors
 from softset.vectors.formats.checks import Block, RowChecker, VectorStream, rows_per_block
-from softset.vectors.formats.streams import check_decoded_size
 
 Tokens = list[tuple[int, str]]  # token ids and tokens
 SPECIAL_TOKEN = re.compile(r"\[(PAD|UNK|CLS|SEP|MASK|unused\d+)\]|</?(s|pad|unk|mask|cls|sep)>|<\|[^|]*\|>")

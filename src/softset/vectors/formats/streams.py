@@ -5,68 +5,25 @@ import io
 import os
 import struct
 import zipfile
-import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path, PurePosixPath
-from typing import IO, Any, cast
+from typing import IO, cast
 
 from softset.errors import FileError
+from softset.io.compressed import CHUNK_BYTES, GZIP_MAGIC, LimitedReader, archive_error
 
-CHUNK_BYTES = 1 << 20
 MAX_LINE_BYTES = 2_000_000
-MAX_CONTENT_BYTES = 64 << 30
-MAX_RATIO = 100  # of decoded bytes to bytes of the file, above RATIO_FREE_BYTES; texts of numbers have 2 to 10
-RATIO_FREE_BYTES = 1 << 28
-GZIP_MAGIC = b"\x1f\x8b"
 ZIP_MAGICS = (b"PK\x03\x04", b"PK\x05\x06")
 DOCUMENTATION_NAMES = {"changelog", "copying", "license", "notice", "readme"}
 DOCUMENTATION_SUFFIXES = {".htm", ".html", ".md", ".pdf", ".rst"}
-
-
-def check_decoded_size(name: str, size: int, decoded: int) -> None:
-    """Raise FileError if a file of `size` bytes expands to more decoded bytes than any file of vectors does."""
-    if decoded > MAX_CONTENT_BYTES or decoded > max(RATIO_FREE_BYTES, MAX_RATIO * size):
-        raise FileError(
-            f"{name} has {size:,} bytes but expands to {decoded:,} or more, which no file of vectors does: if you "
-            "trust it, extract it first"
-        )
-
-
-class _LimitedReader(io.RawIOBase):
-    """The decompressed bytes of a file; raises FileError for damaged archives and decompression bombs."""
-
-    def __init__(self, name: str, content: IO[bytes], compressed_size: int | None, resources: ExitStack) -> None:
-        self.name = name
-        self._content = content
-        self._compressed_size = compressed_size
-        self._resources = resources
-        self._size = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        try:
-            data = self._content.read(len(buffer))
-        except (EOFError, zlib.error, zipfile.BadZipFile, gzip.BadGzipFile) as error:
-            raise _archive_error(self.name, error) from error
-        buffer[: len(data)] = data
-        self._size += len(data)
-        if self._compressed_size is not None:
-            check_decoded_size(self.name, self._compressed_size, self._size)
-        return len(data)
-
-    def close(self) -> None:
-        self._resources.close()
-        super().close()
 
 
 class FileStream(io.BufferedReader):
     """The content of a file. `compressed_size` is None for a plain file."""
 
     def __init__(self, name: str, content: IO[bytes], compressed_size: int | None, resources: ExitStack) -> None:
-        super().__init__(_LimitedReader(name, content, compressed_size, resources), CHUNK_BYTES)
+        super().__init__(LimitedReader(name, content, compressed_size, resources), CHUNK_BYTES)
         self.compressed_size = compressed_size
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
@@ -101,7 +58,7 @@ def open_stream(path: str | os.PathLike[str], member: str | None = None) -> File
             except FileError:
                 raise
             except (zipfile.BadZipFile, EOFError, NotImplementedError, OSError, ValueError, struct.error) as error:
-                raise _archive_error(name, error) from error
+                raise archive_error(name, error) from error
             compressed_size = info.compress_size
         return FileStream(name, content, compressed_size, resources.pop_all())
 
@@ -125,8 +82,3 @@ def _is_documentation(name: str) -> bool:
     path = PurePosixPath(name)
     hidden = path.name.startswith(".") or "__MACOSX" in path.parts
     return hidden or path.stem.lower() in DOCUMENTATION_NAMES or path.suffix.lower() in DOCUMENTATION_SUFFIXES
-
-
-def _archive_error(name: str, error: Exception) -> FileError:
-    reason = str(error)[:100].rstrip(".") or "it ends too early"
-    return FileError(f"{name} is a truncated or damaged archive ({reason}): download it again")

@@ -1,0 +1,108 @@
+"""The items and vectors of several segments, as one sequence without the deleted items."""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
+from pathlib import Path
+
+import numpy as np
+
+from softset.collections.background import by_hash
+from softset.collections.items import Item
+from softset.collections.segment import Segment
+from softset.query import background
+
+__all__ = ["SegmentedItems"]
+
+
+class SegmentedItems:
+    """The items of segments, in their order; an index counts only items that are not deleted."""
+
+    def __init__(self, segments: Sequence[Segment]) -> None:
+        self.segments = list(segments)
+        self._rows = [_remaining_rows(segment) for segment in segments]
+        self._starts = [0, *accumulate(len(segment) - len(segment.deleted) for segment in segments)]
+
+    @classmethod
+    def open(cls, folder: Path, segments: Mapping[str, Iterable[int]]) -> "SegmentedItems":
+        """Open segments, given the deleted rows of each."""
+        return cls([Segment(folder / name, rows) for name, rows in segments.items()])
+
+    def __len__(self) -> int:
+        return self._starts[-1]
+
+    @property
+    def dimensions(self) -> int:
+        """The number of dimensions d."""
+        return int(self.segments[0].stored.vectors.shape[1])
+
+    def _parts(self) -> Iterator[tuple[Segment, np.ndarray | None, int, int]]:
+        """Yield the segments with their remaining rows (None if all) and the indices of the first and the next item."""
+        return zip(self.segments, self._rows, self._starts[:-1], self._starts[1:], strict=True)
+
+    def deleted_rows(self) -> dict[str, set[int]]:
+        """Return the deleted rows of each segment, for a change."""
+        return {segment.name: set(segment.deleted) for segment in self.segments}
+
+    def norms(self) -> np.ndarray:
+        """Return the norms (n,) of all vectors."""
+        norms = [part.stored.norms if rows is None else part.stored.norms[rows] for part, rows, _, _ in self._parts()]
+        return np.concatenate(norms)
+
+    def rows(self, start: int, stop: int) -> np.ndarray:
+        """Return the vectors (stop - start, d) of consecutive items."""
+        blocks = []
+        for segment, rows, first, _ in self._parts():
+            span = slice(max(start - first, 0), max(stop - first, 0))
+            blocks.append(segment.stored.vectors[span if rows is None else rows[span]])
+        return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
+
+    def take(self, indices: Sequence[int] | np.ndarray) -> np.ndarray:
+        """Return the vectors (k, d) of the items at the given indices."""
+        indices = np.asarray(indices, dtype=np.int64)
+        vectors = np.empty((len(indices), self.dimensions), dtype=np.float32)
+        for segment, rows, first, last in self._parts():
+            inside = (indices >= first) & (indices < last)
+            positions = indices[inside] - first
+            vectors[inside] = segment.stored.vectors[positions if rows is None else rows[positions]]
+        return vectors
+
+    def sample(self) -> np.ndarray:
+        """Return the vectors (b, d) of the items with a vector whose ids have the smallest hashes."""
+        indices, ids = np.flatnonzero(self.norms()), list(self.ids())
+        return self.take(indices[by_hash(ids[index] for index in indices.tolist())[: background.SIZE]])
+
+    def get_index(self, item_id: str) -> int | None:
+        """Return the index of the item with an id, or None."""
+        for segment, rows, first, _ in self._parts():
+            row = segment.stored.words.get_index(item_id)
+            if row is not None and row not in segment.deleted:
+                return first + (row if rows is None else int(np.searchsorted(rows, row)))
+        return None
+
+    def locate(self, index: int) -> tuple[Segment, int]:
+        """Return the segment and the row of an item."""
+        number = bisect_right(self._starts, index) - 1
+        position, rows = index - self._starts[number], self._rows[number]
+        return self.segments[number], position if rows is None else int(rows[position])
+
+    def item(self, index: int) -> Item:
+        """Return the item at an index."""
+        segment, row = self.locate(index)
+        return segment.item(row)
+
+    def ids(self) -> Iterator[str]:
+        """Yield the ids of all items."""
+        for segment, rows, _, _ in self._parts():
+            words = segment.stored.words
+            yield from words if rows is None else (words[int(row)] for row in rows)
+
+    def __iter__(self) -> Iterator[Item]:
+        return (self.item(index) for index in range(len(self)))
+
+
+def _remaining_rows(segment: Segment) -> np.ndarray | None:
+    """Return the rows that are not deleted, or None if all remain."""
+    if not segment.deleted:
+        return None
+    return np.setdiff1d(np.arange(len(segment)), list(segment.deleted))

@@ -1,0 +1,279 @@
+"""The reading part of a collection: items, vectors, fields, filters and tables. `Collection` adds the writing."""
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from softset.collections import tables
+from softset.collections.background import make_background
+from softset.collections.embedder import Embedder, recorded_encoder
+from softset.collections.id_collection import IdCollection
+from softset.collections.items import Item
+from softset.collections.manifest import CollectionManifest
+from softset.collections.schema import infer_schema, with_dates
+from softset.collections.segment import Embed
+from softset.collections.segmented import SegmentedItems
+from softset.errors import InputError, SoftsetError, UnknownWordError
+from softset.io.text import html_table
+from softset.query.background import Background
+from softset.query.field_types import FieldType
+from softset.query.filters import check_filter, select
+from softset.query.resolution import Resolved
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+__all__ = ["CollectionStats", "StoredCollection"]
+
+NOT_STORED_NOTE = (
+    "this collection of an earlier version has no stored background: memberships are measured against the present "
+    "items until refresh_background() or the next change of the collection stores them"
+)
+MAX_SUGGESTED = 100_000  # a similar id is suggested only in collections of at most this size
+
+
+@dataclass(frozen=True)
+class CollectionStats:
+    """The size of a collection.
+
+    Attributes:
+        items: the number of items.
+        without_vector: the number of items whose vector is zero; no search finds them.
+        dimensions: the number of dimensions of the vectors.
+        encoder: the name of the encoder, or "none".
+        fields: the types of the metadata fields.
+        segments: the number of segments.
+        deleted: the number of deleted items that `Collection.compact` removes from the files.
+        background: the number of vectors in the stored background; 0 if there is none.
+        bytes: the size of all files.
+    """
+
+    items: int
+    without_vector: int
+    dimensions: int
+    encoder: str
+    fields: dict[str, FieldType]
+    segments: int
+    deleted: int
+    background: int
+    bytes: int
+
+
+class StoredCollection(IdCollection):
+    """The items of a collection, which can be read and searched."""
+
+    def __init__(self, folder: Path, manifest: CollectionManifest, embedder: Embedder | None = None) -> None:
+        self.folder = folder
+        self._manifest = manifest
+        self._embedder = embedder  # None: the recorded one is loaded at the first use
+        self._items = SegmentedItems.open(folder, manifest.segments)
+        self._columns: dict[str, list[Any]] = {}
+        file = manifest.background
+        self._background_rows = None if file is None else file.map(folder, self.dimensions)
+
+    def _text_encoder(self) -> Embed | None:
+        if self._embedder is None:
+            self._embedder = Embedder(self.encoder, recorded_encoder(self.encoder))
+        return self._embedder.embed
+
+    def _encoder_or_none(self) -> Embed | None:
+        """Return the encoder of the items, or None if it cannot be loaded."""
+        try:
+            return self._text_encoder()
+        except SoftsetError:
+            return None
+
+    # Properties
+
+    @property
+    def encoder(self) -> str:
+        """The name of the encoder of the items and of the texts in queries, or "none"."""
+        return self._manifest.encoder
+
+    @property
+    def dimensions(self) -> int:
+        """The number of dimensions d."""
+        return self._items.dimensions
+
+    @property
+    def signature(self) -> str:
+        """A description of everything that results depend on."""
+        name, file = f"{self.folder.name}@{self.checksum[:8]}", self._manifest.background
+        background = "" if file is None else f"|background:{file.source}@{file.sha256[:8]}"
+        return f"collection:{name}|items:{len(self)}|d:{self.dimensions}|encoder:{self.encoder}{background}"
+
+    @cached_property
+    def checksum(self) -> str:
+        """A SHA-256 over all vectors and deletions."""
+        parts = ((segment.stored.metadata["files"], segment.deleted) for segment in self._items.segments)
+        content = [(files["vectors.npy"]["sha256"], sorted(deleted)) for files, deleted in parts]
+        return sha256(json.dumps(content).encode()).hexdigest()
+
+    @cached_property
+    def fields(self) -> dict[str, FieldType]:
+        """The types of the metadata fields, by name; see `softset.query.field_types`."""
+        schema = self._manifest.schema
+        return infer_schema(self._items) if schema is None else dict(schema)
+
+    def stats(self) -> CollectionStats:
+        """Return the size of the collection.
+
+        >>> import softset, tempfile
+        >>> books = softset.Collection.create(tempfile.mkdtemp() + "/c", ["red wine", "a calm sea"], encoder="words")
+        >>> stats = books.stats()
+        >>> stats.items, stats.dimensions, stats.segments
+        (2, 300, 1)
+        """
+        deleted = sum(len(segment.deleted) for segment in self._items.segments)
+        size = sum(path.stat().st_size for path in self.folder.rglob("*") if path.is_file())
+        blank = int((self.norms == 0).sum())
+        background = 0 if self._background_rows is None else len(self._background_rows)
+        counts = (len(self._items.segments), deleted, background, size)
+        return CollectionStats(len(self), blank, self.dimensions, self.encoder, self.fields, *counts)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __repr__(self) -> str:
+        shown = f"items={len(self)}, model={self.encoder.partition('@')[0]!r}, fields={list(self.fields)}"
+        return f"Collection({str(self.folder)!r}, {shown})"
+
+    def _repr_html_(self) -> str:
+        fields = ", ".join(f"{name} ({kind})" for name, kind in self.fields.items()) or "none"
+        rows = [["items", f"{len(self):,}"], ["model", self.encoder], ["dimensions", str(self.dimensions)]]
+        return html_table(["", ""], [*rows, ["fields", fields]], caption=str(self.folder))
+
+    # Items
+
+    def item(self, index: int) -> Item:
+        """Return the item at an index."""
+        return with_dates(self._items.item(index), self.fields)
+
+    def __iter__(self) -> Iterator[Item]:
+        return (self.item(index) for index in range(len(self)))
+
+    def get_index(self, item_id: str) -> int | None:
+        """Return the index of the item with an id, or None."""
+        if not isinstance(item_id, str):
+            raise InputError(f"an id is a text such as '7', but {item_id!r} was given")
+        return self._items.get_index(item_id)
+
+    def __contains__(self, item_id: object) -> bool:
+        return isinstance(item_id, str) and self.get_index(item_id) is not None
+
+    def get(self, item_id: str) -> Item | None:
+        """Return the item with an id, or None.
+
+        >>> import softset, tempfile
+        >>> books = softset.Collection.create(tempfile.mkdtemp() + "/c", ["red wine", "a calm sea"], encoder="words")
+        >>> books.get("2").text, books.get("3")
+        ('a calm sea', None)
+        """
+        index = self.get_index(item_id)
+        return None if index is None else self.item(index)
+
+    def __getitem__(self, item_id: str) -> Item:
+        item = self.get(item_id)
+        if item is None:
+            near = self.nearest_ids(item_id)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise UnknownWordError(f"there is no item with the id {item_id!r}{hint}")
+        return item
+
+    def nearest_ids(self, item_id: str) -> list[str]:
+        """Return ids with a similar spelling, for messages; large collections are not searched for them."""
+        return get_close_matches(item_id, self._items.ids(), n=3) if len(self) <= MAX_SUGGESTED else []
+
+    def next_number(self) -> int:
+        """Return the first number above all ids that are numbers."""
+        ids = self._items.ids()
+        return max((int(text) for text in ids if text.isascii() and text.isdigit() and len(text) < 19), default=0) + 1
+
+    # Searching
+
+    @cached_property
+    def norms(self) -> np.ndarray:
+        """The norms (n,) of all vectors."""
+        return self._items.norms()
+
+    @cached_property
+    def background(self) -> Background:
+        """The background that scores are compared with: the stored one, or one of the present items."""
+        if self._manifest.background is not None and self._background_rows is not None:
+            return self._manifest.background.load(self._background_rows)
+        count = int(np.count_nonzero(self.norms))
+        return make_background(count, self._items.sample, self._encoder_or_none(), NOT_STORED_NOTE)
+
+    def rows(self, start: int, stop: int) -> np.ndarray:
+        """Return the vectors (stop - start, d) of consecutive items."""
+        return self._items.rows(start, stop)
+
+    def take(self, indices: Sequence[int] | np.ndarray) -> np.ndarray:
+        """Return the vectors (k, d) of the items at the given indices."""
+        return self._items.take(indices)
+
+    def resolve_ids(self, ids: Sequence[str]) -> dict[str, Resolved]:
+        """Return the vectors of those ids that exist."""
+        pairs = [(item_id, index) for item_id in ids if (index := self.get_index(item_id)) is not None]
+        rows = self.take([index for _, index in pairs])
+        columns = zip(pairs, rows, strict=True)
+        return {item_id: Resolved(row, "the item with this id", (index,)) for (item_id, index), row in columns}
+
+    def matches(self, condition: str) -> np.ndarray:
+        """Return a boolean array (n,): which items match a filter such as 'year > 1900'.
+
+        >>> import softset, tempfile
+        >>> rows = [{"text": "red wine", "year": 1851}, {"text": "a calm sea", "year": 1999}]
+        >>> books = softset.Collection.create(tempfile.mkdtemp() + "/c", rows, encoder="words")
+        >>> books.matches("year > 1900").tolist()
+        [False, True]
+        """
+        tree = check_filter(condition, {"id": "text", "text": "text", **self.fields})
+        return select(tree, self._column)
+
+    def _column(self, name: str) -> list[Any]:
+        """Return the values of a field of all items, which are kept for further filters."""
+        if name not in self._columns:
+            if name in self.fields:
+                self._columns[name] = [item.metadata.get(name) for item in self]
+            else:
+                self._columns[name] = [getattr(item, name) for item in self]
+        return self._columns[name]
+
+    # Tables
+
+    def to_arrow(self) -> "pa.Table":
+        """Return a pyarrow table with the columns id, text and the fields."""
+        return tables.to_arrow(self, self.fields)
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """Return a pandas DataFrame with the columns id, text and the fields.
+
+        >>> import softset, tempfile
+        >>> rows = [{"text": "red wine", "year": 1851}, {"text": "a calm sea", "year": 1999}]
+        >>> softset.Collection.create(tempfile.mkdtemp() + "/c", rows, encoder="words").to_pandas()
+          id        text  year
+        0  1    red wine  1851
+        1  2  a calm sea  1999
+        """
+        frame: pd.DataFrame = tables.to_pandas(self, self.fields)
+        return frame
+
+    def to_polars(self) -> "pl.DataFrame":
+        """Return a polars DataFrame with the columns id, text and the fields."""
+        frame: pl.DataFrame = tables.to_polars(self, self.fields)
+        return frame
+
+    def export(self, path: str | os.PathLike[str]) -> None:
+        """Write ids, texts and fields to a .csv, .tsv, .jsonl, .json or .parquet file, which `create` reads again."""
+        tables.export_items(self, self.fields, Path(path))

@@ -1,0 +1,92 @@
+"""Build the results of searches: from rankings and plans to hits with ids, texts and memberships."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from softset import __version__
+from softset.errors import InputError
+from softset.query.logic import Logic
+from softset.query.plan import Plan
+from softset.query.resolution import EXACT_MATCH, Resolved
+from softset.search.exact import Ranking
+from softset.search.filtered import SelectedItems, filter_signature
+from softset.search.options import FindOptions
+from softset.search.paging import Page
+from softset.search.results import Hit, ItemMembership, MembershipResult, SearchResult, explain_hits, explain_leaves
+
+if TYPE_CHECKING:
+    from softset.search.find import SearchableSource
+    from softset.search.source import VectorSource
+
+EXCLUDED_POOL = 500  # best items without BUT NOT among which those are looked for that it removes
+MIN_REDUCTION = 0.01  # of a membership, for an item to be listed as removed
+
+
+def build_result(source: "SearchableSource", plan: Plan, page: Page, n: int, options: FindOptions) -> SearchResult:
+    """Return the hits of a page of a ranking of `n` items."""
+    min_score, stop = options.get("min_score", 0.0), options.get("restrict_vocab")
+    ranking = page.ranking
+    memberships = plan.membership(ranking.scores)
+    # Items with membership 0 are never hits; excluded items are not in the order of their memberships.
+    shown = memberships >= min_score if min_score > 0 else memberships > 0
+    indices, scores = ranking.indices[shown].tolist(), memberships[shown].tolist()
+    percentiles = np.round(100 * (n - 1 - page.positions[shown]) / n, 4).tolist() if indices else []
+    pairs = zip(source.items(indices), scores, percentiles, indices, strict=True)
+    hits = tuple(
+        Hit(item.id, score, percentile, index, (), item.text, item.metadata) for item, score, percentile, index in pairs
+    )
+    if options.get("explain") or options.get("excluded"):
+        hits = explain_hits(hits, source.take(indices), plan, leaves=options.get("explain", False))
+    condition = options.get("filter")
+    restricted = "" if stop is None else f"|restrict:{stop}"
+    restricted += "" if condition is None else filter_signature(condition)
+    engine = "approximate" if options.get("approximate") and condition is None else source.engine
+    signature = f"{source.signature}{restricted}|engine:{engine}|logic:{plan.logic}|softset:{__version__}"
+    described = (plan.query, plan.logic.name, signature)
+    return SearchResult(*described, hits, plan.notes, plan.unknown, plan=plan, source=source)
+
+
+def without_exclusions(plan: Plan) -> Plan:
+    """Return the plan without its BUT NOTs, or raise InputError if there are none."""
+    if plan.without_exclusions is None:
+        raise InputError(f"{plan.query} has no BUT NOT in the logic {Logic.name}, so nothing is excluded")
+    return plan.without_exclusions
+
+
+def most_reduced(source: "SearchableSource", plan: Plan, ranking: Ranking, count: int) -> Ranking:
+    """Return the items of a ranking without exclusions whose memberships BUT NOT reduces most, with their scores."""
+    scores = plan.score_vectors(source.take(ranking.indices)) if len(ranking.indices) else np.zeros(0)
+    reductions = without_exclusions(plan).membership(ranking.scores) - plan.membership(scores)
+    order = np.argsort(-reductions.round(12), kind="stable")[:count]
+    order = order[reductions[order] > MIN_REDUCTION]
+    return Ranking(ranking.indices[order], scores[order])
+
+
+def searched_count(source: "VectorSource | SelectedItems", excluded: frozenset[int], stop: int | None) -> int:
+    """Return how many of the first `stop` items a search may return."""
+    if isinstance(source, SelectedItems):
+        return source.count(excluded, stop)
+    if stop is None or stop >= len(source):
+        return len(source) - len(source.hidden) - len(excluded - source.hidden)
+    return stop - sum(index < stop for index in source.hidden | excluded)
+
+
+def build_memberships(
+    plan: Plan, texts: Sequence[str], vectors: Mapping[str, Resolved], signature: str, *, explain: bool
+) -> MembershipResult:
+    """Return the memberships of texts, given the vectors of those that have one; a zero vector has membership 0."""
+    known = [text for text in dict.fromkeys(texts) if text in vectors]
+    by_text: dict[str, ItemMembership] = {}
+    if known:
+        rows = np.stack([vectors[text].vector for text in known]).astype(np.float64)
+        scores = plan.membership(plan.score_vectors(rows))
+        leaves = explain_leaves(rows, plan) if explain else [()] * len(known)
+        for text, score, text_leaves in zip(known, scores.tolist(), leaves, strict=True):
+            resolved_as = vectors[text].resolved_as
+            shown = None if resolved_as == EXACT_MATCH else resolved_as
+            by_text[text] = ItemMembership(text, score, shown, text_leaves)
+    items = tuple(by_text.get(text, ItemMembership(text, None)) for text in texts)
+    unknown = tuple(dict.fromkeys([*plan.unknown, *(text for text in texts if text not in vectors)]))
+    return MembershipResult(plan.query, plan.logic.name, signature, items, plan.notes, unknown)
