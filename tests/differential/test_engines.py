@@ -15,6 +15,7 @@ from softset.collections.collection import Collection
 from softset.collections.items import Item
 from softset.query import background
 from tests.jobs.conftest import QUIET, two_processes, write  # noqa: F401 (two_processes is a fixture)
+from tests.query.reference import score_vectors
 
 pytestmark = QUIET
 N, D, TOP, SIZE = 1_200, 12, 20, 1_000
@@ -67,7 +68,7 @@ def expected(local: Collection) -> list[tuple[list[float], dict[str, float]]]:
     results = []
     for query in QUERIES:
         plan = local.plan(query)
-        scores = plan.membership(plan.score_vectors(VECTORS))
+        scores = plan.membership(score_vectors(plan, VECTORS))
         assert (scores == 0).sum() == N - len(with_vector)
         found = np.setdiff1d(np.arange(N), list(plan.example_indices))
         results.append((np.sort(scores[found])[::-1][:TOP].tolist(), dict(zip(NAMES, scores.tolist(), strict=True))))

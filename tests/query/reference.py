@@ -9,6 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from softset.query.plan import Plan
+from softset.search.exact import exact_scores
+from softset.search.given_items import GivenItems
+
 GRID = np.linspace(-4, 16, 1_001)
 
 
@@ -145,3 +149,8 @@ def kept_leaves(tree: Any) -> list[Any]:
         case ("-", left, *_):
             return kept_leaves(left)
     return [tree]
+
+
+def score_vectors(plan: Plan, rows: np.ndarray) -> np.ndarray:
+    """Return the scores (n,) of vectors (n, d) by the package's own code."""
+    return exact_scores(GivenItems(rows), plan, np.arange(len(rows)))

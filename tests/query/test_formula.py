@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from softset import WordVectors
 from softset.errors import InputError
 from softset.query.background import GAIN, MIDPOINT, SIZE, SLOPE, ZERO
-from tests.query.reference import Reference, to_text
+from tests.query.reference import Reference, score_vectors, to_text
 
 N, D = 300, 12
 RANDOM = np.random.default_rng(5)
@@ -100,5 +100,5 @@ def test_random_queries_follow_the_formula(tree: Any) -> None:
         assert "both sides" in str(refused) or "a contradiction" in str(refused)
         return
     plan = WORDS.plan(to_text(tree), preprocessing="none")
-    found = plan.membership(plan.score_vectors(VECTORS))
+    found = plan.membership(score_vectors(plan, VECTORS))
     assert found == pytest.approx(REFERENCE.memberships(tree), abs=1e-7)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from softset import SetExpression, WordVectors
 from softset.query.expression import And, Example, Examples, Minus, Or
+from tests.query.reference import score_vectors
 
 N = 240
 
@@ -48,7 +49,7 @@ def trees(draw: st.DrawFn, first: int, operators: str = "&|-") -> SetExpression:
 def results(source: WordVectors, query: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return the scores and the memberships of all words."""
     plan = source.plan(query, preprocessing="none")
-    scores = plan.score_vectors(source.matrix)
+    scores = score_vectors(plan, source.matrix)
     return scores, plan.membership(scores)
 
 

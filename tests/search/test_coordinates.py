@@ -18,7 +18,7 @@ def test_coordinates_of_whitened_words_match_their_vectors(scale: float) -> None
     lengths = np.linalg.norm(words.matrix, axis=1, keepdims=True)
     units = words.matrix / np.where(lengths > 0, lengths, 1)
     for k in (1, 3, 40):
-        found, _ = words.projector(directions[:k])(0, 400)
+        found, _, _ = words.projector(directions[:k])(0, 400)
         assert found == pytest.approx(directions[:k] @ units.T, abs=1e-5) and not found[:, 7].any()
 
 

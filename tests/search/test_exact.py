@@ -138,7 +138,7 @@ def test_coordinates_are_within_their_bounds(preprocessing: str) -> None:
     words = words if preprocessing == "none" else words.preprocess(preprocessing)
     directions = rng.standard_normal((40, 200))
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
-    coordinates, errors = words.projector(directions)(0, N)
+    coordinates, errors, _ = words.projector(directions)(0, N)
     differences = np.abs(coordinates - words.cosines(directions, np.arange(N))).max(axis=1)
     assert (differences <= errors).all() and differences.max() > errors.max() / 1_000  # neither too small nor useless
 
@@ -196,9 +196,9 @@ def test_scores_of_blocks_are_within_their_bounds(data: str, d: int) -> None:
 def test_error_of_a_membership_adds_rounding_for_each_direction(logic: str) -> None:
     words = WordVectors.of([f"w{i}" for i in range(N)], random_rows())
     (members,) = words.plan("{w1, w2, w3}", logic=logic, preprocessing="none").sets
-    coordinates, errors = words.projector(members.factor())(0, N)
-    values, bound = exact._values(members, coordinates, errors)
-    assert bound == pytest.approx(np.linalg.norm(errors) + 3 * exact.ROUNDING)
+    coordinates = words.projector(members.factor())(0, N)
+    values, bound = exact._memberships(coordinates, slice(None))
+    assert bound == pytest.approx(np.linalg.norm(coordinates.errors) + 4 * exact.ROUNDING)
     assert np.abs(values - members.membership(words.matrix)).max() <= bound
 
 

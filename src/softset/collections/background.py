@@ -10,26 +10,26 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import blake2b, sha256
-from io import BytesIO
 from pathlib import Path
 from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from softset.collections.segment import Embed
+from softset.collections.embedder import Embed
 from softset.encoders.base import WrappedEncoder
 from softset.errors import FileError
-from softset.io.arrays import read_array
+from softset.io.arrays import map_tensors, write_tensors
 from softset.io.assets import bundled_file
-from softset.io.atomic import write_atomically
-from softset.query.background import SIZE, TEXT_REACH, Background, MembershipCalibration
+from softset.query.background import TEXT_REACH, Background, MembershipCalibration, finite_units
+from softset.query.lexical import LexicalIndex, analyzer
 
 __all__ = [
     "MIN_ITEMS",
     "BackgroundFile",
+    "Sample",
     "by_hash",
-    "choose_rows",
+    "choose_sample",
     "make_background",
     "sentence_vectors",
     "text_background",
@@ -37,6 +37,7 @@ __all__ = [
 
 MIN_ITEMS = 1_000  # with a vector, before a sample of them is frozen
 MIN_SENTENCES = 100  # to which the encoder gives different vectors; otherwise the items are the background
+KIND = "Background"  # of the file
 FEW = f"fewer than {MIN_ITEMS:,} items"
 SENTENCES_NOTE = f"{FEW}: memberships are measured against general English sentences"
 ITEMS_NOTE = f"{FEW} and no encoder: memberships are measured against the items, and change when items are added"
@@ -51,9 +52,24 @@ CALIBRATIONS = {
 Source = Literal["items", "sentences"]
 
 
-def text_background(source: Source, rows: np.ndarray, note: str = "") -> Background:
-    """Return a background of vectors (b, d) of texts."""
-    return Background.of(rows, reach=TEXT_REACH, note=note, calibration=CALIBRATIONS[source])
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """The vectors (b + m, d) of b items, the owners (m,) of those of chunks, and the lexical index of the texts.
+
+    `owners` is as in `softset.query.background.Background`.
+    """
+
+    rows: np.ndarray
+    owners: np.ndarray | None = None
+    lexical: LexicalIndex | None = None
+
+
+def text_background(source: Source, sample: Sample, note: str = "") -> Background:
+    """Return the background of a sample of texts."""
+    units = finite_units(sample.rows)
+    if sample.owners is None and sample.lexical is None:
+        units = units[units.any(axis=1)]
+    return Background(units, TEXT_REACH, note, CALIBRATIONS[source], sample.owners, sample.lexical)
 
 
 def by_hash(ids: Iterable[str]) -> np.ndarray:
@@ -66,26 +82,40 @@ def by_hash(ids: Iterable[str]) -> np.ndarray:
     return np.argsort(np.frombuffer(hashes, dtype="<u8"), kind="stable")
 
 
-def choose_rows(count: int, sample: Callable[[], np.ndarray], embed: Embed | None) -> tuple[Source, np.ndarray]:
-    """Return the vectors (b, d) of a background, and what they are.
+def choose_sample(
+    count: int, sample: Callable[[], Sample], embed: Embed | None, language: str | None = None
+) -> tuple[Source, Sample]:
+    """Return the sample of a background, and what it consists of.
 
-    `count` items have a vector, `sample` returns the vectors of those with the smallest hashes, and `embed` is their
-    encoder, or None.
+    Args:
+        count: the number of items with a vector.
+        sample: a function that returns the sample of those with the smallest hashes.
+        embed: the encoder of their texts, or None.
+        language: the language of their lexical index, or None if there is none.
     """
     if count < MIN_ITEMS and embed is not None:
         rows = sentence_vectors(embed)
         if len(np.unique(rows, axis=0)) >= MIN_SENTENCES:
-            return "sentences", rows
+            lexical = None if language is None else LexicalIndex.of(map(analyzer(language), _read_sentences()))
+            return "sentences", Sample(rows, None, lexical)
     return "items", sample()
 
 
 def make_background(
-    count: int, sample: Callable[[], np.ndarray], embed: Embed | None, note_of_sample: str = ""
+    count: int,
+    sample: Callable[[], Sample],
+    embed: Embed | None,
+    note_of_sample: str = "",
+    language: str | None = None,
 ) -> Background:
-    """Return the background of items that have none in a file; see `choose_rows`."""
-    source, rows = choose_rows(count, sample, embed)
+    """Return the background of items that have none in a file; see `choose_sample`."""
+    source, chosen = choose_sample(count, sample, embed, language)
     note = SENTENCES_NOTE if source == "sentences" else ITEMS_NOTE if count < MIN_ITEMS else note_of_sample
-    return text_background(source, rows, note)
+    return text_background(source, chosen, note)
+
+
+def _read_sentences() -> list[str]:
+    return bundled_file("baselines/sentences.txt").read_text("utf-8").splitlines()
 
 
 _sentences: "WeakKeyDictionary[Any, np.ndarray]" = WeakKeyDictionary()  # by encoder
@@ -100,9 +130,7 @@ def sentence_vectors(embed: Embed) -> np.ndarray:
     with suppress(TypeError):  # an object without a hash or a weak reference
         if encoder in _sentences:
             return _sentences[encoder]
-    texts = bundled_file("baselines/sentences.txt").read_text("utf-8").splitlines()
-    rows = np.asarray(embed(texts), dtype=np.float32)
-    rows = rows[rows.any(axis=1)]
+    rows = np.asarray(embed(_read_sentences()), dtype=np.float32)
     with suppress(TypeError):
         _sentences[encoder] = rows
     return rows
@@ -126,7 +154,7 @@ class BackgroundFile:
     @property
     def name(self) -> str:
         """The name of the file."""
-        return f"background-{self.sha256[:16]}.npy"
+        return f"background-{self.sha256[:16]}.safetensors"
 
     @classmethod
     def parse(cls, value: Any) -> "BackgroundFile | None":
@@ -139,24 +167,38 @@ class BackgroundFile:
         return background
 
     @classmethod
-    def write(cls, folder: Path, source: Source, rows: np.ndarray) -> "BackgroundFile":
-        """Write vectors (b, d) to a folder."""
-        rows = np.ascontiguousarray(rows, dtype=np.float32)
-        background, content = cls(source, sha256(rows.tobytes()).hexdigest()), BytesIO()
-        np.save(content, rows, allow_pickle=False)
-        write_atomically(folder / background.name, content.getvalue())
+    def write(cls, folder: Path, source: Source, sample: Sample) -> "BackgroundFile":
+        """Write a sample to a folder."""
+        arrays = {"rows": np.ascontiguousarray(sample.rows, dtype=np.float32)}
+        if sample.owners is not None:
+            arrays["owners"] = sample.owners.astype(np.int32)
+        arrays |= {} if sample.lexical is None else sample.lexical.to_arrays()
+        background = cls(source, _checksum(arrays))
+        write_tensors(folder / background.name, KIND, arrays, {})
         return background
 
-    def map(self, folder: Path, dimensions: int) -> np.ndarray:
-        """Return the vectors, mapped to memory; their shape is checked, but not their content."""
-        rows = read_array(folder / self.name)
-        if rows.dtype != np.float32 or rows.ndim != 2 or rows.shape[1] != dimensions or not 0 < len(rows) <= SIZE:
+    def map(self, folder: Path, dimensions: int) -> dict[str, np.ndarray]:
+        """Return the arrays, mapped to memory; the shape of the vectors is checked, but not the content."""
+        tensors, _ = map_tensors(folder / self.name, KIND)
+        arrays = {name: np.asarray(tensor.values) for name, tensor in tensors.items()}
+        rows = arrays.get("rows", np.zeros(0))
+        if rows.dtype != np.float32 or rows.ndim != 2 or rows.shape[1] != dimensions or not 0 < len(rows):
             raise FileError(f"{folder / self.name} has {rows.dtype} {rows.shape}: index the items again")
-        return rows
+        return arrays
 
-    def load(self, rows: np.ndarray) -> Background:
-        """Return the background of mapped vectors, after checking their content."""
-        if sha256(rows.tobytes()).hexdigest() != self.sha256:
+    def load(self, arrays: dict[str, np.ndarray]) -> Background:
+        """Return the background of mapped arrays, after checking their content."""
+        if _checksum(arrays) != self.sha256:
             raise FileError(f"{self.name} was changed after it was written: call refresh_background()")
         note = SENTENCES_NOTE if self.source == "sentences" else ""
-        return text_background(self.source, rows, note)
+        lexical = LexicalIndex.from_arrays(arrays) if "lexical-text" in arrays else None
+        return text_background(self.source, Sample(arrays["rows"], arrays.get("owners"), lexical), note)
+
+
+def _checksum(arrays: dict[str, np.ndarray]) -> str:
+    """Return the SHA-256 of arrays and their names."""
+    digest = sha256()
+    for name, values in sorted(arrays.items()):
+        digest.update(f"{name} {values.dtype} {values.shape}".encode())
+        digest.update(np.ascontiguousarray(values).tobytes())
+    return digest.hexdigest()

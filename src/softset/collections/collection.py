@@ -2,11 +2,14 @@
 
     manifest.json     the segments and their deleted rows, the encoder, the types of the fields
     segment-*/        vectors and ids in the format of `softset.vectors.storage`; texts and metadata as JSON lines
-    background-*.npy  the vectors that the scores of items are compared with
+    background-*      the vectors and words that the scores of items are compared with
 
 A change writes new files first and then replaces the manifest atomically. A process that opens the folder at any
 moment therefore sees the collection before the change or after it. A new segment is merged with older segments that
 are not much larger (size-tiered merging), so that their number stays small after many additions.
+
+An item may have several vectors: that of its text, and those of its sentences or windows. A lexical index holds the
+words of the texts. Both are parts of the segments.
 
 The background (`softset.collections.background`) is written once: when the collection has 1,000 items with a vector.
 Until then it consists of general English sentences, if there is an encoder. So memberships do not change when items are
@@ -22,12 +25,20 @@ from typing import Any, Self, Unpack
 
 import numpy as np
 
-from softset.collections.background import MIN_ITEMS, BackgroundFile, choose_rows
-from softset.collections.embedder import Embedder, as_embedder, check_embedder, recorded_encoder
+from softset.collections.background import MIN_ITEMS, BackgroundFile, choose_sample
+from softset.collections.chunks import Chunking, check_chunking
+from softset.collections.embedder import Embed, Embedder, as_embedder, check_embedder, recorded_encoder
+from softset.collections.embedding import embed_again, embed_items
 from softset.collections.items import Item, ItemOptions, read_items
-from softset.collections.manifest import CollectionManifest, read_manifest, remove_unused_files, write_manifest
+from softset.collections.manifest import (
+    CollectionManifest,
+    IndexSettings,
+    read_manifest,
+    remove_unused_files,
+    write_manifest,
+)
 from softset.collections.schema import SchemaTracker
-from softset.collections.segment import Embed, Segment, items_with_vectors, pair_with_vectors, write_segment
+from softset.collections.segment import Segment, embedded_items, write_segment
 from softset.collections.segmented import SegmentedItems
 from softset.collections.stored_collection import StoredCollection
 from softset.encoders.base import Encoder
@@ -36,11 +47,32 @@ from softset.errors import FileError, InputError, UnknownWordError
 from softset.io.atomic import locked, new_folder
 from softset.io.options import named_options
 from softset.query.field_types import FieldType
+from softset.query.lexical import analyzer
 
-__all__ = ["Collection", "open_collection"]
+__all__ = ["Collection", "CreateOptions", "open_collection"]
 
-DEFAULT_ENCODER = "minilm"
+DEFAULT_ENCODER, DEFAULT_LANGUAGE = "minilm", "english"
+DEFAULT_CHUNKS: Chunking = "sentence"
 MERGE_RATIO = 4  # an older segment is merged if it is at most this many times as large as the newer ones together
+
+
+class CreateOptions(ItemOptions, total=False):
+    """The options of a new collection: those of `ItemOptions` and the following.
+
+    Attributes:
+        chunks: how long texts are split into parts that have vectors of their own: "sentence", "window" (about 60
+            words), "token" or "none". Two sets of a query may then hold in two places of a text.
+        lexical: whether the collection has a lexical index, so that words count beside vectors.
+        language: the language of the texts, for the stemmer of the lexical index; "none" leaves words unchanged.
+        query_prompt: the text that the encoder expects before a query, such as "query: "; by default the model's own.
+        document_prompt: the text that the encoder expects before the text of an item, such as "passage: ".
+    """
+
+    chunks: Chunking
+    lexical: bool
+    language: str
+    query_prompt: str | None
+    document_prompt: str | None
 
 
 class Collection(StoredCollection):
@@ -67,7 +99,7 @@ class Collection(StoredCollection):
         encoder: Any = None,
         vectors: Any = None,
         require_vectors: bool = False,
-        **options: Unpack[ItemOptions],
+        **options: Unpack[CreateOptions],
     ) -> Self:
         """Create a collection in a new folder.
 
@@ -80,7 +112,7 @@ class Collection(StoredCollection):
                 consist of ids.
             vectors: the vectors (n, d) of the items; by default the encoder computes them from the texts.
             require_vectors: raise InputError if no item has a vector other than zero.
-            options: `text_field`, `id_field` and `types`, see `softset.collections.items.ItemOptions`.
+            options: `chunks`, `lexical`, `language`, `text_field`, `id_field`, `types` and more, see `CreateOptions`.
 
         >>> import tempfile
         >>> Collection.create(tempfile.mkdtemp() + "/c", ["red wine", "a calm sea"], encoder="words").get("2").text
@@ -90,15 +122,18 @@ class Collection(StoredCollection):
         if folder.exists():
             raise InputError(f"{folder} exists already: choose another folder, add to it, or delete it first")
         embedder = as_embedder(DEFAULT_ENCODER if encoder is None and vectors is None else encoder)
+        settings, item_options = _read_options(options, embedder)
         with new_folder(folder) as temporary:
-            manifest = _write_items(temporary, read_items(items, **options), vectors, embedder)
+            manifest = _write_items(temporary, read_items(items, **item_options), vectors, embedder, settings)
             if require_vectors and not cls(temporary, manifest).norms.any():
                 problem = "no item has a vector other than zero"
                 raise InputError(f"{problem}: give other vectors, or name the column with the texts (--text-field)")
         return cls._open_current(folder, embedder)
 
     @named_options
-    def replace(self, items: Any, *, encoder: Any = None, vectors: Any = None, **options: Unpack[ItemOptions]) -> Self:
+    def replace(
+        self, items: Any, *, encoder: Any = None, vectors: Any = None, **options: Unpack[CreateOptions]
+    ) -> Self:
         """Replace all items, and return the collection itself; see `create` for the arguments.
 
         The folder stays, and the manifest changes in one step: after an interruption the collection has either all its
@@ -110,11 +145,40 @@ class Collection(StoredCollection):
         ['a garden']
         """
         embedder = as_embedder(DEFAULT_ENCODER if encoder is None and vectors is None else encoder)
+        settings, item_options = _read_options(options, embedder)
         with locked(self.folder / "lock"):
             remove_unused_files(self.folder, read_manifest(self.folder))
-            manifest = _write_items(self.folder, read_items(items, **options), vectors, embedder)
+            manifest = _write_items(self.folder, read_items(items, **item_options), vectors, embedder, settings)
             remove_unused_files(self.folder, manifest)
         return self._reload(embedder)
+
+    @named_options
+    def upgrade(
+        self, *, chunks: Chunking = DEFAULT_CHUNKS, lexical: bool = True, language: str = DEFAULT_LANGUAGE
+    ) -> Self:
+        """Index the texts of all items again with other settings, and return the collection itself.
+
+        Collections of softset 0.6 have neither chunks nor a lexical index. The vectors of the items are kept, those of
+        chunks are computed, and the background is made anew. `CreateOptions` describes the arguments.
+
+        >>> import tempfile
+        >>> books = Collection.create(tempfile.mkdtemp() + "/c", ["red wine"], encoder="words", lexical=False)
+        >>> books.upgrade().stats().language
+        'english'
+        """
+        settings = replace(
+            self._manifest.settings, chunks=check_chunking(chunks), language=language if lexical else None
+        )
+        if settings.language is not None:
+            analyzer(settings.language)
+        with self._changed() as current:
+            embedder = current.embedder if chunks != "none" else Embedder()
+            kept = embedded_items(current._items.segments)
+            written = embed_again(kept, embedder, settings.chunks)
+            name = write_segment(self.folder, written, language=settings.language)
+            manifest = replace(current._manifest, segments={name: []}, background=None, settings=settings)
+            current._replace_manifest(manifest)
+        return self
 
     @classmethod
     @named_options
@@ -199,9 +263,10 @@ class Collection(StoredCollection):
 
             tracker = SchemaTracker(current.fields)
             new = read_items(items, **options, known=current.fields, first=current.next_number())
-            embed = self._text_encoder() if vectors is None else None
-            pairs = pair_with_vectors(check_ids(tracker.check(new)), vectors, embed)
-            added = write_segment(self.folder, pairs, dimensions=current.dimensions)
+            embedder = self.embedder if vectors is None else Embedder()
+            settings = current._manifest.settings
+            embedded = embed_items(check_ids(tracker.check(new)), vectors, embedder, settings.chunks)
+            added = write_segment(self.folder, embedded, language=settings.language, dimensions=current.dimensions)
             current._commit(added, replaced, tracker.schema)
         return self
 
@@ -224,7 +289,7 @@ class Collection(StoredCollection):
         while older and len(older[-1]) - len(older[-1].deleted) <= MERGE_RATIO * sum(map(len, merged)):
             merged.insert(0, older.pop())
         if len(merged) > 1:
-            added = write_segment(self.folder, items_with_vectors(merged))
+            added = write_segment(self.folder, embedded_items(merged), language=self._manifest.settings.language)
         segments = {segment.name: segment.deleted for segment in older} | {added: frozenset[int]()}
         self._replace_manifest(replace(self._manifest, segments=segments, schema=schema))
 
@@ -267,7 +332,9 @@ class Collection(StoredCollection):
             remove_unused_files(self.folder, current._manifest)
             stats = current.stats()
             if stats.items and (stats.deleted or stats.segments > 1):
-                name = write_segment(self.folder, items_with_vectors(current._items.segments))
+                name = write_segment(
+                    self.folder, embedded_items(current._items.segments), language=current._manifest.settings.language
+                )
                 current._replace_manifest(replace(current._manifest, segments={name: []}, schema=current.fields))
         return self
 
@@ -303,24 +370,41 @@ def open_collection(
     return Collection.open(folder, encoder=Embedder(recorded, recorded_encoder(recorded, encoder, load)))
 
 
-def _write_items(folder: Path, items: Iterable[Item], vectors: Any, embedder: Embedder) -> CollectionManifest:
+def _read_options(options: CreateOptions, embedder: Embedder) -> tuple[IndexSettings, ItemOptions]:
+    """Return how the texts of a new collection are indexed, and the options that read its items."""
+    prompts = embedder.with_prompts(options.get("query_prompt"), options.get("document_prompt"))
+    language = options.get("language", DEFAULT_LANGUAGE) if options.get("lexical", True) else None
+    values = {"chunks": options.get("chunks", DEFAULT_CHUNKS), "language": language}
+    settings = IndexSettings.parse(
+        {**values, "query_prompt": prompts.query_prompt, "document_prompt": prompts.document_prompt}
+    )
+    others = {name: value for name, value in options.items() if name in ItemOptions.__annotations__}
+    return settings, others  # type: ignore[return-value]
+
+
+def _write_items(
+    folder: Path, items: Iterable[Item], vectors: Any, embedder: Embedder, settings: IndexSettings
+) -> CollectionManifest:
     """Write items as the only segment of a collection; return the manifest."""
+    embedder = embedder.with_prompts(settings.query_prompt, settings.document_prompt)
     fingerprint, tracker = embedder.fingerprint(), SchemaTracker({})
     dimensions = None if vectors is None or embedder.embed is None else embedder.embed(["word"]).shape[1]
-    pairs = pair_with_vectors(tracker.check(items), vectors, embedder.embed)
-    name = write_segment(folder, pairs, dimensions=dimensions)
-    manifest = CollectionManifest(embedder.name, {name: []}, tracker.schema, fingerprint)
-    return _write_manifest(folder, manifest, SegmentedItems.open(folder, manifest.segments), lambda: embedder.embed)
+    embedded = embed_items(tracker.check(items), vectors, embedder, settings.chunks)
+    name = write_segment(folder, embedded, language=settings.language, dimensions=dimensions)
+    manifest = CollectionManifest(embedder.name, {name: []}, tracker.schema, fingerprint, settings=settings)
+    embed = embedder.embed_documents if embedder.document_prompt else embedder.embed
+    return _write_manifest(folder, manifest, SegmentedItems.open(folder, manifest.segments), lambda: embed)
 
 
 def _write_manifest(
     folder: Path, manifest: CollectionManifest, items: SegmentedItems, encoder: Callable[[], Embed | None]
 ) -> CollectionManifest:
     """Write a manifest, with a background of the items unless one is frozen or they are too few, and return it."""
-    stored, count = manifest.background, int(np.count_nonzero(items.norms()))
+    stored, count, language = manifest.background, int(np.count_nonzero(items.norms())), manifest.settings.language
     if stored is None or (stored.source != "items" and count >= MIN_ITEMS):
-        source, rows = choose_rows(count, items.sample, encoder() if count < MIN_ITEMS else None)
+        embed = encoder() if count < MIN_ITEMS else None
+        source, sample = choose_sample(count, lambda: items.sample(language), embed, language)
         if source != "items" or count >= MIN_ITEMS:
-            manifest = replace(manifest, background=BackgroundFile.write(folder, source, rows))
+            manifest = replace(manifest, background=BackgroundFile.write(folder, source, sample))
     write_manifest(folder, manifest)
     return manifest

@@ -1,15 +1,14 @@
 """The encoder of a collection: a function from texts to vectors, and a record by which it is recognized again."""
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from softset.algebra.arrays import unit_rows
-from softset.collections.segment import Embed
-from softset.encoders.base import Encoder
+from softset.encoders.base import Encoder, WrappedEncoder
 from softset.encoders.loading import load_encoder, load_installed
 from softset.encoders.signature import parse_signature
 from softset.errors import InputError, ShapeError
@@ -23,6 +22,7 @@ PROBES = ("a red book", "The ship left the harbour at night.", "2 + 2 = 4")
 COMPONENTS = 8  # numbers of the fingerprint for each probe
 TOLERANCE = 1e-3  # of these numbers, which are at most 1: batches and processors change the sixth digit
 
+Embed = Callable[[Sequence[str]], np.ndarray]
 Fingerprint = tuple[tuple[float, ...], ...]
 
 
@@ -33,10 +33,42 @@ class Embedder:
     Attributes:
         name: the name of a model with its checksum, "custom:NAME" for another encoder, or "none".
         embed: the function from texts to vectors (n, d), or None.
+        query_prompt: the text that is put before the texts of queries, as models such as e5 need it.
+        document_prompt: the text that is put before the texts of items.
     """
 
     name: str = "none"
     embed: Embed | None = None
+    query_prompt: str = ""
+    document_prompt: str = ""
+
+    def embed_queries(self, texts: Sequence[str]) -> np.ndarray:
+        """Return the vectors (n, d) of texts in queries."""
+        return self._embed(texts, self.query_prompt)
+
+    def embed_documents(self, texts: Sequence[str]) -> np.ndarray:
+        """Return the vectors (n, d) of the texts of items."""
+        return self._embed(texts, self.document_prompt)
+
+    def _embed(self, texts: Sequence[str], prompt: str) -> np.ndarray:
+        if self.embed is None:
+            raise InputError("there is no encoder: give one, or give vectors")
+        return np.asarray(self.embed([prompt + text for text in texts] if prompt else texts))
+
+    @property
+    def encoder(self) -> Encoder | None:
+        """The encoder of tokens whose method `embed` is, or None."""
+        encoder: Any = getattr(self.embed, "__self__", None)
+        while isinstance(encoder, WrappedEncoder):
+            encoder = encoder.encoder
+        return encoder if isinstance(encoder, Encoder) else None
+
+    def with_prompts(self, query: str | None, document: str | None) -> "Embedder":
+        """Return the embedder with prompts; those that are None are the model's own."""
+        own = getattr(self.encoder, "prompts", {})
+        query = own.get("query", "") if query is None else query
+        document = own.get("document", "") if document is None else document
+        return replace(self, query_prompt=query, document_prompt=document)
 
     def fingerprint(self) -> Fingerprint:
         """Return components of the vectors of fixed texts, in which nearly all encoders differ.

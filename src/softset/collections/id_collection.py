@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Iterable
 
-from softset.collections.segment import Embed
+from softset.collections.embedder import Embed
 from softset.errors import UnknownWordError
 from softset.query.resolution import Resolved
 from softset.search.find import SearchableSource
@@ -17,6 +17,10 @@ class IdCollection(SearchableSource):
     @abstractmethod
     def _text_encoder(self) -> Embed | None:
         """Return the function from texts to vectors (n, d), or None."""
+
+    def _query_encoder(self) -> Embed | None:
+        """Return the function from texts in queries to vectors (n, d), or None."""
+        return self._text_encoder()
 
     @property
     @abstractmethod
@@ -38,8 +42,8 @@ class IdCollection(SearchableSource):
         distinct = list(dict.fromkeys(texts))
         resolved = self.resolve_ids(distinct) if distinct else {}
         others = [text for text in distinct if text not in resolved]
-        embed = self._text_encoder() if others else None
+        embed = self._query_encoder() if others else None
         if embed is not None:
-            pairs = zip(others, embed(others), strict=True)
-            resolved |= {text: Resolved(row, f"as a text, by {self.encoder}", ()) for text, row in pairs if row.any()}
+            how, pairs = f"as a text, by {self.encoder}", zip(others, embed(others), strict=True)
+            resolved |= {text: Resolved(row, how, (), text) for text, row in pairs if row.any()}
         return resolved

@@ -3,21 +3,59 @@
 import json
 import shutil
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from softset.collections.background import BackgroundFile
+from softset.collections.chunks import Chunking, check_chunking
 from softset.collections.embedder import Fingerprint, parse_fingerprint
 from softset.collections.schema import parse_schema
-from softset.errors import FileError
+from softset.errors import FileError, InputError
 from softset.io.atomic import write_atomically
 from softset.io.json_files import read_json
 from softset.query.field_types import FieldType
+from softset.query.lexical import analyzer
 
 __all__ = ["VERSION", "CollectionManifest", "read_manifest", "remove_unused_files", "write_manifest"]
 
 VERSION = 1
+
+
+@dataclass(frozen=True)
+class IndexSettings:
+    """How the texts of a collection are indexed; the defaults are those of collections of softset 0.6 and earlier.
+
+    Attributes:
+        chunks: how texts are split into parts that have vectors of their own.
+        language: the language of the lexical index, or None if there is none.
+        query_prompt: the text that is put before the texts of queries when they are encoded.
+        document_prompt: the text that is put before the texts of items.
+    """
+
+    chunks: Chunking = "none"
+    language: str | None = None
+    query_prompt: str = ""
+    document_prompt: str = ""
+
+    def describe(self) -> str:
+        """Return the settings that differ from the defaults, as a part of a signature."""
+        pairs = {"chunks": self.chunks, "lexical": self.language or "", "query": self.query_prompt}
+        defaults = {"chunks": "none", "lexical": "", "query": "", "document": ""}
+        changed = {**pairs, "document": self.document_prompt}
+        return "".join(f"|{name}:{value.strip()}" for name, value in changed.items() if value != defaults[name])
+
+    @classmethod
+    def parse(cls, value: Any) -> "IndexSettings":
+        """Return the settings of a manifest; values of another form raise ValueError or TypeError."""
+        settings = cls(**{each.name: value[each.name] for each in fields(cls) if each.name in value})
+        texts = (settings.query_prompt, settings.document_prompt, settings.language or "")
+        if not all(isinstance(text, str) for text in texts):
+            raise ValueError("the settings of the index have another form")
+        check_chunking(settings.chunks)
+        if settings.language is not None:
+            analyzer(settings.language)
+        return settings
 
 
 @dataclass(frozen=True)
@@ -30,6 +68,7 @@ class CollectionManifest:
         schema: the types of the fields; None in collections of softset 0.6 and earlier.
         fingerprint: numbers by which the encoder is recognized; empty if there are none.
         background: the stored background, if there is one.
+        settings: how the texts are indexed.
     """
 
     encoder: str
@@ -37,6 +76,7 @@ class CollectionManifest:
     schema: Mapping[str, FieldType] | None = None
     fingerprint: Fingerprint = field(default=())
     background: BackgroundFile | None = None
+    settings: IndexSettings = IndexSettings()
 
 
 def write_manifest(folder: Path, manifest: CollectionManifest) -> None:
@@ -51,6 +91,8 @@ def write_manifest(folder: Path, manifest: CollectionManifest) -> None:
         content["fingerprint"] = manifest.fingerprint
     if manifest.background is not None:
         content["background"] = asdict(manifest.background)
+    if manifest.settings != IndexSettings():
+        content["index"] = asdict(manifest.settings)
     content |= {"softset": "Collection", "version": VERSION}
     write_atomically(folder / "manifest.json", json.dumps(content, ensure_ascii=False).encode())
 
@@ -64,16 +106,17 @@ def read_manifest(folder: Path) -> CollectionManifest:
         schema = parse_schema(content["schema"]) if "schema" in content else None
         fingerprint = parse_fingerprint(content.get("fingerprint", ()))
         background = BackgroundFile.parse(content.get("background"))
+        settings = IndexSettings.parse(content.get("index", {}))
     except FileNotFoundError:
         raise FileError(f"{folder} is not a collection: it has no manifest.json; make one with softset index") from None
     except NotADirectoryError:
         raise FileError(f"{folder} is a file, not a collection: make a collection from it with softset index") from None
-    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, InputError) as error:
         raise FileError(f"{folder} is not a complete collection ({error}): index the items again") from error
     names_are_valid = all(name.startswith("segment-") and Path(name).name == name for name in segments)
     if version != VERSION or not segments or not names_are_valid:
         raise FileError(f"{folder} is not a collection of version {VERSION}: index the items again")
-    return CollectionManifest(encoder, segments, schema, fingerprint, background)
+    return CollectionManifest(encoder, segments, schema, fingerprint, background, settings)
 
 
 def remove_unused_files(folder: Path, manifest: CollectionManifest) -> None:

@@ -1,27 +1,55 @@
-"""Segments: immutable parts of a collection, each with the vectors, ids, texts and metadata of some items."""
+"""Segments: immutable parts of a collection, each with the vectors, ids, texts and metadata of some items.
+
+Beside the files of `softset.vectors.storage`, a segment has:
+
+    items.bin, lines.npy  texts and metadata as JSON lines, and where each line starts
+    chunks.npy            (m, d) vectors of sentences or windows, if texts are split
+    chunk-*.npy           their norms (m,), their positions (m, 2) in the texts, and where those of each item start
+    lexical.safetensors   the lexical index of the texts
+"""
 
 import json
 import shutil
 import tempfile
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from softset.collections.items import Item
 from softset.errors import FileError, InputError, NotFiniteError, ShapeError
-from softset.io.arrays import read_array
+from softset.io.arrays import map_tensors, read_array, write_tensors
 from softset.query.field_types import plain_value
-from softset.vectors.storage import StoredVectors, open_vectors, write_vectors
+from softset.query.lexical import LexicalIndex, LexicalIndexBuilder, analyzer
+from softset.vectors.rows import row_norms
+from softset.vectors.storage import StoredVectors, open_vectors, write_npy_header, write_vectors
 
-__all__ = ["Embed", "Segment", "items_with_vectors", "pair_with_vectors", "write_segment"]
+__all__ = ["Chunks", "EmbeddedItem", "Segment", "blocks", "embedded_items", "write_segment"]
 
 ITEMS_PER_BLOCK = 4096
-Embed = Callable[[Sequence[str]], np.ndarray]
-ItemVectors = Iterable[tuple[Item, np.ndarray]]
+CHUNK_FILES = ("chunks.npy", "chunk-norms.npy", "chunk-spans.npy", "chunk-starts.npy")
+LEXICAL_FILE, LEXICAL_KIND = "lexical.safetensors", "LexicalIndex"
+
+
+class Chunks(NamedTuple):
+    """Vectors (m, d) of chunks, their norms (m,) and positions (m, 2) in the texts, and where each item's start."""
+
+    vectors: np.ndarray
+    norms: np.ndarray
+    spans: np.ndarray
+    starts: np.ndarray
+
+
+class EmbeddedItem(NamedTuple):
+    """An item with its vector (d,), and with the vectors (c, d) and positions (c, 2) of the chunks of its text."""
+
+    item: Item
+    vector: np.ndarray
+    chunks: np.ndarray
+    spans: np.ndarray
 
 
 class Segment:
@@ -38,6 +66,33 @@ class Segment:
             self._content = np.memmap(self.items_file, dtype=np.uint8, mode="r")
         except (OSError, ValueError) as error:
             raise FileError(f"{folder} is not a complete segment ({error}): index the items again") from error
+        self.chunks = self._open_chunks(folder) if (folder / "chunks.npy").exists() else None
+        self.lexical = self._open_lexical(folder) if (folder / LEXICAL_FILE).exists() else None
+
+    def _open_chunks(self, folder: Path) -> Chunks:
+        chunks = Chunks(*(np.asarray(read_array(folder / name)) for name in CHUNK_FILES))
+        m, d = len(chunks.vectors), self.stored.vectors.shape[1]
+        shapes = ((m, d), (m,), (m, 2), (len(self) + 1,))
+        if tuple(values.shape for values in chunks) != shapes or chunks.starts[-1] != m:
+            raise FileError(f"the chunks of {folder} do not fit together: index the items again")
+        return chunks
+
+    def _open_lexical(self, folder: Path) -> LexicalIndex:
+        tensors, _ = map_tensors(folder / LEXICAL_FILE, LEXICAL_KIND)
+        try:
+            index = LexicalIndex.from_arrays({name: tensor.values for name, tensor in tensors.items()})
+        except (KeyError, ValueError) as error:
+            raise FileError(f"{folder / LEXICAL_FILE} is not complete ({error}): index the items again") from error
+        if len(index) != len(self):
+            raise FileError(f"{folder / LEXICAL_FILE} has {len(index)} texts, not {len(self)}: index the items again")
+        return index
+
+    def chunks_of(self, row: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the vectors (c, d) of the chunks of an item, and their positions (c, 2) in its text."""
+        if self.chunks is None:
+            return np.zeros((0, self.stored.vectors.shape[1]), np.float32), np.zeros((0, 2), np.int32)
+        part = slice(int(self.chunks.starts[row]), int(self.chunks.starts[row + 1]))
+        return self.chunks.vectors[part], self.chunks.spans[part]
 
     def __len__(self) -> int:
         return len(self.stored.words)
@@ -52,13 +107,13 @@ class Segment:
             raise FileError(f"{problem}: index the items again") from error
 
 
-def items_with_vectors(segments: Iterable[Segment]) -> Iterator[tuple[Item, np.ndarray]]:
+def embedded_items(segments: Iterable[Segment]) -> Iterator[EmbeddedItem]:
     """Yield all items of segments that are not deleted, with their vectors."""
     for segment in segments:
         with segment.items_file.open("rb") as file:
             for row, (item_id, line) in enumerate(zip(segment.stored.words, file, strict=True)):
                 if row not in segment.deleted:
-                    yield _decode(item_id, line), segment.stored.vectors[row]
+                    yield EmbeddedItem(_decode(item_id, line), segment.stored.vectors[row], *segment.chunks_of(row))
 
 
 def _decode(item_id: str, line: bytes) -> Item:
@@ -69,27 +124,32 @@ def _decode(item_id: str, line: bytes) -> Item:
     return Item(item_id, text, metadata)
 
 
-def write_segment(folder: Path, pairs: ItemVectors, *, dimensions: int | None = None) -> str:
-    """Write items and their vectors (d,) to a new folder inside `folder`, and return its name."""
+def write_segment(
+    folder: Path, items: Iterable[EmbeddedItem], *, language: str | None, dimensions: int | None = None
+) -> str:
+    """Write items to a new folder inside `folder`, with a lexical index if a language is given; return its name."""
     target = Path(tempfile.mkdtemp(dir=folder, prefix="segment-"))
     target.chmod(folder.stat().st_mode & 0o777)
-    blocks = _write_blocks(target, pairs, dimensions)
+    written = _write_blocks(target, items, language, dimensions)
     try:
-        write_vectors(target, blocks, {"name": "items"})
+        write_vectors(target, written, {"name": "items"})
     except BaseException:
         with suppress(OSError):  # a full disk, which the first error already reports
-            blocks.close()
+            written.close()
         shutil.rmtree(target, ignore_errors=True)
         raise
     return target.name
 
 
-def _write_blocks(target: Path, pairs: ItemVectors, dimensions: int | None) -> Generator[tuple[list[str], np.ndarray]]:
-    """Yield blocks of ids and vectors; write texts and metadata to the folder."""
-    offsets, ids = [0], set[str]()
+def _write_blocks(
+    target: Path, items: Iterable[EmbeddedItem], language: str | None, dimensions: int | None
+) -> Generator[tuple[list[str], np.ndarray]]:
+    """Yield blocks of ids and vectors; write everything else to the folder."""
+    offsets, ids, chunks = [0], set[str](), _ChunkWriter(target)
+    builder, analyze = LexicalIndexBuilder(), None if language is None else analyzer(language)
     with (target / "items.bin").open("wb") as file:
-        for block in _blocks(pairs):
-            for item, _ in block:
+        for block in blocks(items):
+            for item, *_ in block:
                 if not item.id:
                     raise InputError("an item has an empty id: every item needs an id")
                 if item.id in ids:
@@ -98,46 +158,63 @@ def _write_blocks(target: Path, pairs: ItemVectors, dimensions: int | None) -> G
                 values = {"text": item.text, "metadata": plain_value(item.metadata)}
                 record = json.dumps(values, ensure_ascii=False, default=str)
                 offsets.append(offsets[-1] + file.write(record.encode() + b"\n"))
-            yield [item.id for item, _ in block], _stack(block, dimensions)
+                if analyze is not None:
+                    builder.add(analyze(item.text))
+            chunks.write(block)
+            yield [embedded.item.id for embedded in block], _stack(block, dimensions)
     np.save(target / "lines.npy", np.array(offsets, dtype=np.int64), allow_pickle=False)
+    chunks.finish()
+    if analyze is not None:
+        write_tensors(target / LEXICAL_FILE, LEXICAL_KIND, builder.build().to_arrays(), {})
 
 
-def _stack(block: list[tuple[Item, np.ndarray]], dimensions: int | None) -> np.ndarray:
+class _ChunkWriter:
+    """Writes the vectors of chunks block by block; a segment without any chunk has no such files."""
+
+    def __init__(self, target: Path) -> None:
+        self._target, self._dimensions = target, 0
+        self._counts, self._norms, self._spans = list[int](), list[np.ndarray](), list[np.ndarray]()
+
+    def write(self, block: Sequence[EmbeddedItem]) -> None:
+        """Append the vectors of the chunks of items."""
+        self._counts += [len(embedded.chunks) for embedded in block]
+        parts = [embedded for embedded in block if len(embedded.chunks)]
+        if not parts:
+            return
+        rows = np.concatenate([embedded.chunks for embedded in parts]).astype(np.float32)
+        if not self._norms:
+            self._dimensions = rows.shape[1]
+            with (self._target / CHUNK_FILES[0]).open("wb") as file:
+                write_npy_header(file, rows.dtype, 0, self._dimensions)
+        with (self._target / CHUNK_FILES[0]).open("ab") as file:
+            file.write(rows.tobytes())
+        self._norms.append(row_norms(rows))
+        self._spans += [embedded.spans for embedded in parts]
+
+    def finish(self) -> None:
+        """Write the arrays about the chunks."""
+        if not self._norms:
+            return
+        norms, spans = np.concatenate(self._norms), np.concatenate(self._spans).astype(np.int32)
+        with (self._target / CHUNK_FILES[0]).open("r+b") as file:
+            write_npy_header(file, np.dtype(np.float32), len(norms), self._dimensions)
+        for name, values in zip(CHUNK_FILES[1:], (norms, spans, np.cumsum([0, *self._counts])), strict=True):
+            np.save(self._target / name, values, allow_pickle=False)
+
+
+def _stack(block: list[EmbeddedItem], dimensions: int | None) -> np.ndarray:
     with np.errstate(over="ignore"):
-        rows = np.stack([vector for _, vector in block]).astype(np.float32)
+        rows = np.stack([embedded.vector for embedded in block]).astype(np.float32)
     if dimensions is not None and rows.shape[1] != dimensions:
         raise ShapeError(f"the vectors have {rows.shape[1]} dimensions, but the collection has {dimensions}")
     if not np.isfinite(rows).all():
         row = int(np.argwhere(~np.isfinite(rows))[0, 0])
-        raise NotFiniteError(f"the vector of item {block[row][0].id!r} has a number that is not finite in float32")
+        raise NotFiniteError(f"the vector of item {block[row].item.id!r} has a number that is not finite in float32")
     return rows
 
 
-def _blocks(source: Iterable[Any]) -> Iterator[list[Any]]:
+def blocks(source: Iterable[Any]) -> Iterator[list[Any]]:
+    """Yield the elements of an iterable in lists of `ITEMS_PER_BLOCK`."""
     iterator = iter(source)
     while block := list(islice(iterator, ITEMS_PER_BLOCK)):
         yield block
-
-
-def pair_with_vectors(items: Iterable[Item], vectors: Any, embed: Embed | None) -> ItemVectors:
-    """Pair items with vectors: given ones, as an array (n, d) or an iterator, or those that `embed` computes."""
-    if isinstance(vectors, Iterator):
-        return zip(items, vectors, strict=True)
-    if vectors is not None:
-        return _pair_with_array(items, np.asarray(vectors))
-    if embed is None:
-        raise InputError("the items need vectors: give vectors, or an encoder that computes them from the texts")
-    return (pair for block in _blocks(items) for pair in zip(block, embed([item.text for item in block]), strict=True))
-
-
-def _pair_with_array(items: Iterable[Item], vectors: np.ndarray) -> Iterator[tuple[Item, np.ndarray]]:
-    if vectors.ndim != 2 or vectors.dtype.kind not in "fiu" or not vectors.shape[1]:
-        shape = f"{vectors.dtype} {vectors.shape}"
-        raise ShapeError(f"vectors of items must be numbers of shape (n, d), but {shape} was given")
-    count = 0
-    for count, item in enumerate(items, 1):
-        if count > len(vectors):
-            raise ShapeError(f"{len(vectors)} vectors were given for at least {count} items: give one vector for each")
-        yield item, vectors[count - 1]
-    if count != len(vectors):
-        raise ShapeError(f"{len(vectors)} vectors were given for {count} items: give one vector for each")

@@ -4,15 +4,22 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from softset.collections.background import by_hash
+from softset.collections.background import MIN_ITEMS, Sample, by_hash
 from softset.collections.items import Item
 from softset.collections.segment import Segment
 from softset.query import background
+from softset.query.background import LexicalSet
+from softset.query.lexical import LexicalIndex, analyzer
+from softset.search.source import Coordinates, Projector, divide_by_norms, multiply, rounding_errors
 
 __all__ = ["SegmentedItems"]
+
+
+MAX_SAMPLED_VECTORS = 2 * background.SIZE  # of a background, with those of chunks
 
 
 class SegmentedItems:
@@ -67,10 +74,82 @@ class SegmentedItems:
             vectors[inside] = segment.stored.vectors[positions if rows is None else rows[positions]]
         return vectors
 
-    def sample(self) -> np.ndarray:
-        """Return the vectors (b, d) of the items with a vector whose ids have the smallest hashes."""
+    def sample(self, language: str | None) -> Sample:
+        """Return the items with a vector whose ids have the smallest hashes, about `background.SIZE` vectors."""
         indices, ids = np.flatnonzero(self.norms()), list(self.ids())
-        return self.take(indices[by_hash(ids[index] for index in indices.tolist())[: background.SIZE]])
+        indices = indices[by_hash(ids[index] for index in indices.tolist())[: background.SIZE]]
+        if self.has_chunks:
+            total = np.cumsum(1 + self.chunk_counts()[indices])
+            indices = indices[: max(MIN_ITEMS, int(np.searchsorted(total, MAX_SAMPLED_VECTORS)))]
+        rows, owners = self.all_vectors(indices)
+        if language is None:
+            return Sample(rows, owners)
+        texts = (self.item(index).text for index in indices.tolist())
+        return Sample(rows, owners, LexicalIndex.of(map(analyzer(language), texts)))
+
+    # Chunks
+
+    @property
+    def has_chunks(self) -> bool:
+        """Whether any item has vectors of chunks."""
+        return any(segment.chunks is not None for segment in self.segments)
+
+    def chunk_counts(self) -> np.ndarray:
+        """Return the number of chunks (n,) of each item."""
+        counts = []
+        for segment, rows, first, last in self._parts():
+            if segment.chunks is None:
+                counts.append(np.zeros(last - first, dtype=np.int64))
+            else:
+                of_rows = np.diff(segment.chunks.starts)
+                counts.append(of_rows if rows is None else of_rows[rows])
+        return np.concatenate(counts)
+
+    def all_vectors(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return the vectors (n, d) of items, then those of their chunks, and the owners (m,) of the latter."""
+        own = self.take(indices)
+        if not self.has_chunks:
+            return own, None
+        parts = [segment.chunks_of(row)[0] for segment, row in map(self.locate, np.asarray(indices).tolist())]
+        owners = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+        return np.concatenate([own, *parts]), owners
+
+    def projector(self, directions: np.ndarray, norms: np.ndarray) -> Projector:
+        """Return a function from `start, stop` to the coordinates of items and their chunks along directions (k, d)."""
+        errors = rounding_errors(directions)
+
+        def project(start: int, stop: int) -> Coordinates:
+            own = divide_by_norms(multiply(self.rows(start, stop), directions), norms[start:stop])
+            values, owners = [own], list[np.ndarray]()
+            for segment, rows, first, last in self._parts():
+                begin, end = max(start, first) - first, min(stop, last) - first
+                if segment.chunks is None or begin >= end:
+                    continue
+                vectors, chunk_norms, _, starts = segment.chunks
+                part: Any = slice(starts[begin], starts[end])
+                counts = np.diff(starts[begin : end + 1])
+                if rows is not None:
+                    part, counts = _chunk_rows(starts, rows[begin:end])
+                values.append(divide_by_norms(multiply(vectors[part], directions), chunk_norms[part]))
+                owners.append(np.repeat(np.arange(begin, end) + first - start, counts))
+            if not owners:
+                return Coordinates(own, errors)
+            return Coordinates(np.concatenate(values, axis=1), errors, np.concatenate(owners))
+
+        return project
+
+    # Words
+
+    def lexical_scores(self, lexical: LexicalSet) -> np.ndarray:
+        """Return the BM25 scores (n,) of the items for the words of a set."""
+        scores = []
+        for segment, rows, first, last in self._parts():
+            if segment.lexical is None:
+                scores.append(np.zeros(last - first))
+            else:
+                of_rows = segment.lexical.scores(lexical.weights, lexical.average_length)
+                scores.append(of_rows if rows is None else of_rows[rows])
+        return np.concatenate(scores)
 
     def get_index(self, item_id: str) -> int | None:
         """Return the index of the item with an id, or None."""
@@ -99,6 +178,13 @@ class SegmentedItems:
 
     def __iter__(self) -> Iterator[Item]:
         return (self.item(index) for index in range(len(self)))
+
+
+def _chunk_rows(starts: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows of the chunks of items, and how many each item has."""
+    counts = starts[rows + 1] - starts[rows]
+    offsets = np.cumsum(counts) - counts
+    return np.arange(counts.sum()) + np.repeat(starts[rows] - offsets, counts), counts
 
 
 def _remaining_rows(segment: Segment) -> np.ndarray | None:

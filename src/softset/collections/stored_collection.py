@@ -12,21 +12,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from softset.algebra.arrays import unit_rows
 from softset.collections import tables
 from softset.collections.background import make_background
-from softset.collections.embedder import Embedder, recorded_encoder
+from softset.collections.chunks import Chunking
+from softset.collections.embedder import Embed, Embedder, recorded_encoder
+from softset.collections.embedding import embed_block
 from softset.collections.id_collection import IdCollection
 from softset.collections.items import Item
 from softset.collections.manifest import CollectionManifest
 from softset.collections.schema import infer_schema, with_dates
-from softset.collections.segment import Embed
 from softset.collections.segmented import SegmentedItems
 from softset.errors import InputError, SoftsetError, UnknownWordError
 from softset.io.text import html_table
-from softset.query.background import Background
+from softset.query.background import Background, LexicalSet
 from softset.query.field_types import FieldType
 from softset.query.filters import check_filter, select
+from softset.query.lexical import LexicalIndex, analyzer
 from softset.query.resolution import Resolved
+from softset.search.given_items import GivenItems
+from softset.search.source import Projector
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,6 +61,9 @@ class CollectionStats:
         deleted: the number of deleted items that `Collection.compact` removes from the files.
         background: the number of vectors in the stored background; 0 if there is none.
         bytes: the size of all files.
+        chunks: how texts are split: "sentence", "window", "token" or "none".
+        vectors: the number of vectors of items and chunks.
+        language: the language of the lexical index, or None if there is none.
     """
 
     items: int
@@ -67,6 +75,9 @@ class CollectionStats:
     deleted: int
     background: int
     bytes: int
+    chunks: Chunking
+    vectors: int
+    language: str | None
 
 
 class StoredCollection(IdCollection):
@@ -79,12 +90,23 @@ class StoredCollection(IdCollection):
         self._items = SegmentedItems.open(folder, manifest.segments)
         self._columns: dict[str, list[Any]] = {}
         file = manifest.background
-        self._background_rows = None if file is None else file.map(folder, self.dimensions)
+        self._background_arrays = None if file is None else file.map(folder, self.dimensions)
 
-    def _text_encoder(self) -> Embed | None:
+    @property
+    def embedder(self) -> Embedder:
+        """The encoder of the items with the prompts of the collection, loaded at the first use."""
         if self._embedder is None:
             self._embedder = Embedder(self.encoder, recorded_encoder(self.encoder))
-        return self._embedder.embed
+        settings = self._manifest.settings
+        return self._embedder.with_prompts(settings.query_prompt, settings.document_prompt)
+
+    def _text_encoder(self) -> Embed | None:
+        embedder = self.embedder
+        return embedder.embed_documents if embedder.document_prompt else embedder.embed
+
+    def _query_encoder(self) -> Embed | None:
+        embedder = self.embedder
+        return embedder.embed_queries if embedder.query_prompt else embedder.embed
 
     def _encoder_or_none(self) -> Embed | None:
         """Return the encoder of the items, or None if it cannot be loaded."""
@@ -110,7 +132,8 @@ class StoredCollection(IdCollection):
         """A description of everything that results depend on."""
         name, file = f"{self.folder.name}@{self.checksum[:8]}", self._manifest.background
         background = "" if file is None else f"|background:{file.source}@{file.sha256[:8]}"
-        return f"collection:{name}|items:{len(self)}|d:{self.dimensions}|encoder:{self.encoder}{background}"
+        index = f"encoder:{self.encoder}{self._manifest.settings.describe()}"
+        return f"collection:{name}|items:{len(self)}|d:{self.dimensions}|{index}{background}"
 
     @cached_property
     def checksum(self) -> str:
@@ -137,9 +160,11 @@ class StoredCollection(IdCollection):
         deleted = sum(len(segment.deleted) for segment in self._items.segments)
         size = sum(path.stat().st_size for path in self.folder.rglob("*") if path.is_file())
         blank = int((self.norms == 0).sum())
-        background = 0 if self._background_rows is None else len(self._background_rows)
+        background = 0 if self._background_arrays is None else len(self._background_arrays["rows"])
         counts = (len(self._items.segments), deleted, background, size)
-        return CollectionStats(len(self), blank, self.dimensions, self.encoder, self.fields, *counts)
+        vectors, settings = len(self) + int(self._items.chunk_counts().sum()), self._manifest.settings
+        index = (settings.chunks, vectors, settings.language)
+        return CollectionStats(len(self), blank, self.dimensions, self.encoder, self.fields, *counts, *index)
 
     def __len__(self) -> int:
         return len(self._items)
@@ -209,10 +234,68 @@ class StoredCollection(IdCollection):
     @cached_property
     def background(self) -> Background:
         """The background that scores are compared with: the stored one, or one of the present items."""
-        if self._manifest.background is not None and self._background_rows is not None:
-            return self._manifest.background.load(self._background_rows)
-        count = int(np.count_nonzero(self.norms))
-        return make_background(count, self._items.sample, self._encoder_or_none(), NOT_STORED_NOTE)
+        if self._manifest.background is not None and self._background_arrays is not None:
+            return self._manifest.background.load(self._background_arrays)
+        count, language = int(np.count_nonzero(self.norms)), self._manifest.settings.language
+        encoder = self._encoder_or_none()
+        return make_background(count, lambda: self._items.sample(language), encoder, NOT_STORED_NOTE, language)
+
+    def terms(self, text: str) -> list[str] | None:
+        """Return the terms of a text, or None if there is no lexical index."""
+        language = self._manifest.settings.language
+        return None if language is None else analyzer(language)(text)
+
+    def lexical_scores(self, lexical: LexicalSet) -> np.ndarray:
+        """Return the BM25 scores (n,) of the items for the words of a set."""
+        return self._items.lexical_scores(lexical)
+
+    @cached_property
+    def vectors_per_item(self) -> float:
+        """The mean number of vectors of an item."""
+        return 1 + float(self._items.chunk_counts().mean()) if self._items.has_chunks else 1.0
+
+    def all_vectors(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return the vectors (n + m, d) of items and their chunks, and the owners (m,) of the latter."""
+        return self._items.all_vectors(indices)
+
+    def projector(self, directions: np.ndarray) -> Projector:
+        """Return a function from `start, stop` to the coordinates of these items along k directions (k, d)."""
+        return self._items.projector(directions, self.norms)
+
+    def passages(self, indices: np.ndarray, directions: Sequence[np.ndarray]) -> list[list[str]]:
+        """Return, for each item, the chunk of its text that is nearest to each direction; "" if there is none."""
+        if not self._items.has_chunks:
+            return []
+        Q, passages = np.array(directions), []
+        for index in indices.tolist():
+            segment, row = self._items.locate(index)
+            vectors, spans = segment.chunks_of(row)
+            if len(vectors):
+                text = segment.item(row).text
+                best = spans[(unit_rows(vectors) @ Q.T).argmax(axis=0)]
+                passages.append([text[start:stop] for start, stop in best.tolist()])
+            else:
+                passages.append([""] * len(Q))
+        return passages
+
+    def given_items(self, resolved: Sequence[Resolved]) -> GivenItems:
+        """Return texts that were resolved as items: with chunks and words, as if they were added to the collection."""
+        settings, embedded = self._manifest.settings, []
+        for row in resolved:
+            if row.indices:
+                segment, position = self._items.locate(row.indices[0])
+                chunks = segment.chunks_of(position)[0]
+            else:
+                [item] = embed_block([Item("", row.text)], self.embedder, settings.chunks)
+                row, chunks = row._replace(vector=item.vector), item.chunks
+            embedded.append((row, chunks))
+        own = np.stack([row.vector for row, _ in embedded])
+        owners = np.repeat(np.arange(len(embedded)), [len(chunks) for _, chunks in embedded])
+        texts = [self.terms(row.text) for row, _ in embedded]
+        lexical = LexicalIndex.of([terms or [] for terms in texts]) if settings.language else None
+        return GivenItems(
+            np.concatenate([own, *(chunks for _, chunks in embedded)]).astype(np.float64), owners, lexical
+        )
 
     def rows(self, start: int, stop: int) -> np.ndarray:
         """Return the vectors (stop - start, d) of consecutive items."""
@@ -227,7 +310,10 @@ class StoredCollection(IdCollection):
         pairs = [(item_id, index) for item_id in ids if (index := self.get_index(item_id)) is not None]
         rows = self.take([index for _, index in pairs])
         columns = zip(pairs, rows, strict=True)
-        return {item_id: Resolved(row, "the item with this id", (index,)) for (item_id, index), row in columns}
+        return {
+            item_id: Resolved(row, "the item with this id", (index,), self._items.item(index).text)
+            for (item_id, index), row in columns
+        }
 
     def matches(self, condition: str) -> np.ndarray:
         """Return a boolean array (n,): which items match a filter such as 'year > 1900'.

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from softset.collections.background import by_hash, make_background
+from softset.collections.background import Sample, by_hash, make_background
+from softset.collections.embedder import Embed
 from softset.collections.id_collection import IdCollection
-from softset.collections.segment import Embed
 from softset.errors import FileError, InputError
 from softset.jobs.embedding import vector_rows
 from softset.jobs.inputs import BlockSpan, column_values, list_spans, read_blocks
@@ -205,7 +205,7 @@ class ParquetCollection(IdCollection):
             ids, rows = ids + matches.ids, np.concatenate([rows, matches.vectors])
             first = by_hash(ids)[: background.SIZE]
             ids, rows = [ids[index] for index in first.tolist()], rows[first]
-        return make_background(len(rows), lambda: rows, self._embed)
+        return make_background(len(rows), lambda: Sample(rows), self._embed)
 
     # Queries
 

@@ -7,7 +7,7 @@ LDA-1k and categories of common words), half of the words with y = 2 belong to a
 example or by five, or is a union, an intersection or a difference of two sets.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, inf, isfinite, isnan, sqrt
 from typing import Any, ClassVar
@@ -16,6 +16,7 @@ import numpy as np
 
 from softset.algebra.arrays import unit_rows
 from softset.errors import FileError, InputError
+from softset.query.lexical import LexicalIndex
 
 SIZE = 8_192  # vectors of a background: with fewer, memberships depend on the sample more than on other choices
 COMMON_WORDS = 35_000  # from which the background of words is taken
@@ -24,6 +25,7 @@ MIN_SPREAD = 0.02  # of cosines between the mean and the reference, for vectors 
 MIDPOINT, SLOPE = 2.0, 4.0  # the membership is 1 / (1 + exp(-SLOPE (y - MIDPOINT))), fitted on the development data
 PRIOR_COUNT, MIN_SLOPE = 4.0, 0.25  # of fitted calibrations
 ZERO, GAIN = 0.5, 2.0  # log-odds for AND, OR and BUT NOT are GAIN (y - ZERO)
+LEXICAL_WEIGHT = 6.0  # of BM25 scores, whose maximum is 1, beside relative values of cosines
 WORD_REACH, TEXT_REACH = 0.2, 1.0  # value of y up to which items are outside a set if nothing else is known
 NOT_FINITE = "a vector has a number that is not finite: its file was changed after it was written; create it again"
 GROUP = 32  # values whose maxima are compared first
@@ -122,10 +124,13 @@ DEFAULT_CALIBRATION = MembershipCalibration()
 
 @dataclass(frozen=True, eq=False)
 class Background:
-    """Unit vectors (b, d) that scores are compared with.
+    """The vectors of b items, and the words of their texts, that scores are compared with.
 
     Attributes:
-        units: the vectors in float64, so that scores do not depend on how many directions are multiplied at once.
+        units: unit vectors (b + m, d) in float64, so that scores do not depend on how many directions are multiplied at
+            once. The first b are the items' own, the others their further vectors, such as those of sentences.
+        owners: for each further vector, the position (m,) of its item, in ascending order; None if there are none.
+        lexical: the lexical index of the texts, if there is one.
         reach: the value y up to which an item is outside a set that nothing else is known about.
         note: what a user should know about the background, or "".
         calibration: the function from relative values to memberships.
@@ -135,6 +140,8 @@ class Background:
     reach: float = WORD_REACH
     note: str = ""
     calibration: MembershipCalibration = DEFAULT_CALIBRATION
+    owners: np.ndarray | None = None
+    lexical: LexicalIndex | None = None
 
     @classmethod
     def of(
@@ -150,15 +157,38 @@ class Background:
         >>> Background.of(np.array([[3.0, 4.0], [0.0, 0.0]])).units
         array([[0.6, 0.8]])
         """
-        if not np.isfinite(vectors).all():
-            raise FileError(NOT_FINITE)
-        units = unit_rows(np.asarray(vectors, dtype=np.float64))
+        units = finite_units(vectors)
         return cls(units[units.any(axis=1)], reach, note, calibration)
 
     def cosines(self, directions: np.ndarray) -> np.ndarray:
         """Return the cosines (k, b) with unit vectors (k, d)."""
-        cosines: np.ndarray = directions @ self.units.T
-        return cosines
+        n = len(self.units) - (0 if self.owners is None else len(self.owners))
+        return best_per_item(directions @ self.units.T, n, self.owners)
+
+
+def finite_units(vectors: np.ndarray) -> np.ndarray:
+    """Return vectors (b, d) scaled to length 1 in float64; numbers that are not finite raise FileError."""
+    if not np.isfinite(vectors).all():
+        raise FileError(NOT_FINITE)
+    units: np.ndarray = unit_rows(np.asarray(vectors, dtype=np.float64))
+    return units
+
+
+def best_per_item(values: np.ndarray, n: int, owners: np.ndarray | None) -> np.ndarray:
+    """Return the largest value of each of n items, given the values (..., n + m) of all their vectors.
+
+    The first n values belong to the items' own vectors; `owners` (m,) has the positions of the items to which the
+    others belong, in ascending order. NaN, the value of a zero vector, is never the largest.
+
+    >>> best_per_item(np.array([0.1, 0.5, 0.2, 0.3, 0.4]), 3, np.array([0, 0])).tolist()
+    [0.4, 0.5, 0.2]
+    """
+    if owners is None or not len(owners):
+        return values
+    starts = np.flatnonzero(np.diff(owners, prepend=-1))
+    best, items = values[..., :n].copy(), owners[starts]
+    best[..., items] = np.fmax(best[..., items], np.fmax.reduceat(values[..., n:], starts, axis=-1))
+    return best
 
 
 def sample_words(n: int) -> np.ndarray:
@@ -177,9 +207,32 @@ def sample_indices(n: int, size: int = SIZE) -> np.ndarray:
     return np.linspace(0, n - 1, min(n, size)).astype(np.int64) if n else np.zeros(0, dtype=np.int64)
 
 
+@dataclass(frozen=True, eq=False)
+class LexicalSet:
+    """The words of a set's examples, for the BM25 scores of texts.
+
+    Attributes:
+        weights: the weight of each term; their sum is 1, so that scores are from 0 to 1.
+        average_length: the mean number of terms in the texts of the background.
+        mean: the mean score of the background.
+        weight: the weight of scores above the mean, as relative values.
+    """
+
+    weights: Mapping[str, float]
+    average_length: float
+    mean: float
+    weight: float
+
+    def relative(self, scores: np.ndarray) -> np.ndarray:
+        """Return what the BM25 scores (n,) of items add to their relative values."""
+        return self.weight * (scores - self.mean)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Centroid:
     """A set given by the direction (d,) of the mean of its examples, and the scale of the cosines with it.
+
+    In collections with a lexical index, it also has the words of its examples.
 
     >>> near = Centroid(np.array([1.0, 0.0]), Scale(0.0, 0.25))
     >>> near
@@ -191,6 +244,7 @@ class Centroid:
     direction: np.ndarray
     scale: Scale
     calibration: MembershipCalibration = DEFAULT_CALIBRATION
+    lexical: LexicalSet | None = None
     dim: ClassVar[int] = 1
 
     @property
@@ -203,13 +257,31 @@ class Centroid:
         """The derivative of the log-odds by the cosine."""
         return GAIN / (self.scale.reference - self.scale.mean)
 
+    def max_lexical(self, lexical_scores: np.ndarray | None) -> float:
+        """Return the largest absolute log-odds that the words of items with the given BM25 scores add."""
+        if self.lexical is None or lexical_scores is None:
+            return 0.0
+        return GAIN * float(np.abs(self.lexical.relative(lexical_scores)).max(initial=0))
+
+    def membership_of(self, log_odds: np.ndarray) -> np.ndarray:
+        """Return the memberships (n,) of items with the given log-odds."""
+        return self.calibration.apply(log_odds / GAIN + ZERO)
+
     def factor(self) -> np.ndarray:
         """Return the direction as one row (1, d)."""
         return self.direction[None, :]
 
-    def log_odds(self, cosines: np.ndarray) -> np.ndarray:
-        """Return the log-odds (n,) of items with the given cosines."""
-        odds: np.ndarray = GAIN * (self.scale.relative(cosines) - ZERO)
+    def relative(self, cosines: np.ndarray, lexical_scores: np.ndarray | None = None) -> np.ndarray:
+        """Return the relative values (n,) of items with the given cosines and BM25 scores."""
+        values: np.ndarray = self.scale.relative(cosines)
+        if self.lexical is None or lexical_scores is None:
+            return values
+        combined: np.ndarray = values + self.lexical.relative(lexical_scores)
+        return combined
+
+    def log_odds(self, cosines: np.ndarray, lexical_scores: np.ndarray | None = None) -> np.ndarray:
+        """Return the log-odds (n,) of items with the given cosines and BM25 scores."""
+        odds: np.ndarray = GAIN * (self.relative(cosines, lexical_scores) - ZERO)
         return odds
 
     def membership(self, v: Any) -> Any:
@@ -224,17 +296,32 @@ class Centroid:
         return f"Centroid(ambient={self.ambient}, mean={mean:.3f}, reference={reference:.3f})"
 
 
-def make_centroids(directions: Sequence[np.ndarray], background: Background) -> tuple[list[Centroid], np.ndarray]:
-    """Return the centroids with k unit directions (d,), and the log-odds (k, b) of the background in them."""
+def make_centroids(
+    directions: Sequence[np.ndarray], background: Background, words: Sequence[Mapping[str, float]] = ()
+) -> tuple[list[Centroid], np.ndarray]:
+    """Return the centroids with k unit directions (d,), and the log-odds (k, b) of the background in them.
+
+    `words` has the weights of the terms of each set; without it, sets have no words.
+    """
     if not len(directions):
         return [], np.zeros((0, 0))
-    cosines = background.cosines(np.stack(directions))
-    centroids = [
-        Centroid(direction, Scale.of(row, MIN_SPREAD), background.calibration)
-        for direction, row in zip(directions, cosines, strict=True)
-    ]
-    odds = [centroid.log_odds(row) for centroid, row in zip(centroids, cosines, strict=True)]
+    cosines, centroids, odds = background.cosines(np.stack(directions)), list[Centroid](), list[np.ndarray]()
+    for index, (direction, row) in enumerate(zip(directions, cosines, strict=True)):
+        lexical, scores = make_lexical_set(words[index] if words else {}, background)
+        centroids.append(Centroid(direction, Scale.of(row, MIN_SPREAD), background.calibration, lexical))
+        odds.append(centroids[-1].log_odds(row, scores))
     return centroids, np.stack(odds)
+
+
+def make_lexical_set(
+    weights: Mapping[str, float], background: Background
+) -> tuple[LexicalSet | None, np.ndarray | None]:
+    """Return the set of terms with weights, and the BM25 scores (b,) of the background for it; None without terms."""
+    if not weights or background.lexical is None:
+        return None, None
+    average_length = background.lexical.average_length
+    scores = background.lexical.scores(weights, average_length)
+    return LexicalSet(weights, average_length, float(scores.mean()), LEXICAL_WEIGHT), scores
 
 
 def mean_direction(rows: np.ndarray, weights: np.ndarray) -> np.ndarray:

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from softset.algebra import SoftSet
-from softset.algebra.arrays import unit_rows
 from softset.errors import InputError, ShapeError
 from softset.io.text import counted
 from softset.query.background import Centroid, MembershipCalibration, make_centroids, mean_direction
 from softset.query.expression import Example, Examples, GivenSet, LeafTree, SetExpression, leaves
+from softset.query.lexical import LexicalIndex, term_weights
 from softset.query.log_odds import CentroidLeaf, Combination, make_combination, without_exclusions
 from softset.query.logic import Logic, combined_set, given_set, leaf_set, truth_values
 from softset.query.named_sets import Sets
@@ -111,15 +111,6 @@ class Plan:
     def score_error(self, errors: Sequence[float]) -> float:
         """Return a bound of the error of a score from bounds of the errors of its values in each of `sets`."""
         return errors[0] if self.combination is None else self.combination.score_error(self._by_leaf(errors))
-
-    def score_vectors(self, rows: np.ndarray) -> np.ndarray:
-        """Return the scores (n,) of vectors (n, d); that of a zero vector is -inf."""
-        units = unit_rows(np.asarray(rows, dtype=np.float64))
-        values = [
-            leaf.log_odds(units @ leaf.direction) if isinstance(leaf, Centroid) else np.asarray(leaf.membership(rows))
-            for leaf in self.sets
-        ]
-        return np.where(units.any(axis=1), self.score(values), -np.inf)
 
     def _by_leaf(self, values: Sequence[Any]) -> dict[LeafTree, Any]:
         return {leaf.tree: value for leaf, value in zip(self.leaves, values, strict=True)}
@@ -263,7 +254,15 @@ def _build_sets(
     for leaf, direction in zip(resolved, directions, strict=True):
         if not direction.any():
             raise InputError(f"the examples of {leaf.tree} cancel out: give other examples, or choose another --logic")
-    return make_centroids(directions, source.background)
+    background = source.background
+    words = [] if background.lexical is None else [_words(leaf, source, background.lexical) for leaf in resolved]
+    return make_centroids(directions, background, words)
+
+
+def _words(leaf: _ResolvedLeaf, source: QuerySource, statistics: LexicalIndex) -> dict[str, float]:
+    """Return the weights of the terms in the texts of a set's examples."""
+    texts = [source.terms(row.text) or [] for row in leaf.resolved]
+    return term_weights(texts, leaf.weights.tolist(), statistics)
 
 
 def _make_plan(

@@ -13,11 +13,12 @@ EXACT_MATCH = "exact match"
 
 
 class Resolved(NamedTuple):
-    """The vector (d,) of an example, how it was found, and the indices of the items that it consists of."""
+    """The vector (d,) of an example, how it was found, the indices of the items that it consists of, and its text."""
 
     vector: np.ndarray
     resolved_as: str
     indices: tuple[int, ...]
+    text: str = ""
 
 
 class QuerySource(ABC):
@@ -44,6 +45,11 @@ class QuerySource(ABC):
         """Return ids with a similar spelling, for messages; a source that cannot list its ids has none."""
         del item_id
         return []
+
+    def terms(self, text: str) -> list[str] | None:
+        """Return the terms of a text, or None if the items have no lexical index."""
+        del text
+        return None
 
     def prepare_vectors(self, rows: np.ndarray) -> np.ndarray:
         """Return vectors (k, d) of the caller as vectors of this source; a preprocessing changes them."""

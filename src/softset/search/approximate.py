@@ -18,7 +18,7 @@ from softset.errors import FileError, InputError
 from softset.io.atomic import write_atomically
 from softset.io.registry import cache_folder
 from softset.io.text import import_extra
-from softset.query.background import NOT_FINITE
+from softset.query.background import NOT_FINITE, Centroid
 from softset.query.expression import has_neighbours, positive_leaves
 from softset.query.plan import Leaf, Plan
 from softset.search.exact import Ranking, rescore, search
@@ -59,9 +59,10 @@ class ApproximateIndex:
         probes = probes_of(plan, "search exactly (without --approximate)")
         count = min(max(MIN_CANDIDATES, 2 * (top + len(excluded))), self.index.ntotal)
         neighbours = self.index.search(probes, count)[1]
-        neighbours = neighbours[0] if len(probes) == 1 else np.unique(neighbours)
+        neighbours = np.unique(neighbours)
         candidates = neighbours[np.isin(neighbours, [-1, *excluded], invert=True)]  # -1 fills short lists of neighbours
-        if len(candidates) < min(top, self.index.ntotal - len(excluded)):
+        candidates = np.union1d(candidates, _lexical_candidates(self._source, plan, count, excluded))
+        if len(candidates) < min(top, len(self._source) - len(excluded)):
             return search(self._source, [plan], top, excluded=[excluded])[0]
         return rescore(self._source, plan, candidates, top)
 
@@ -83,11 +84,15 @@ def probes_of(plan: Plan, advice: str) -> np.ndarray:
         raise InputError(
             f"nearly every item belongs to {plan.tree} or to a part of it, so neighbours cannot answer it: {advice}"
         )
-    positive = set(positive_leaves(plan.tree))
-    leaves = [leaf for leaf in plan.leaves if leaf.tree in positive]
+    leaves = _positive_leaves(plan)
     means = unit_rows(np.stack([unit_rows(leaf.vectors).mean(axis=0) for leaf in leaves]))
     probes = np.concatenate([*map(_leaf_probes, leaves), means.mean(axis=0, keepdims=True)])
     return np.ascontiguousarray(unit_rows(probes), dtype=np.float32)
+
+
+def _positive_leaves(plan: Plan) -> list[Leaf]:
+    positive = set(positive_leaves(plan.tree))
+    return [leaf for leaf in plan.leaves if leaf.tree in positive]
 
 
 def _leaf_probes(leaf: Leaf) -> np.ndarray:
@@ -109,18 +114,31 @@ def _build(source: VectorSource) -> Any:
     if n > MIN_QUANTIZED:  # for 16 centroids, fewer rows and rounds suffice: training takes a fifth of the time
         index.pq.cp.niter, index.pq.cp.max_points_per_centroid = 8, 64
     sample = np.random.default_rng(0).choice(n, min(n, ROWS_PER_LIST * lists), replace=False)
-    index.train(_units(source, np.sort(sample)))
+    index.train(_units(source.take(np.sort(sample))))
     for start in range(0, n, ROWS_PER_BLOCK):
         indices = np.setdiff1d(np.arange(start, min(start + ROWS_PER_BLOCK, n)), list(source.hidden))
         if len(indices):
-            index.add_with_ids(_units(source, indices), indices)
+            rows, owners = source.all_vectors(indices)
+            ids = indices if owners is None else np.concatenate([indices, indices[owners]])
+            index.add_with_ids(_units(rows), ids)
     if n >= MIN_CACHED and source.checksum:
         _write_cache(source, index)
     return index
 
 
-def _units(source: VectorSource, indices: np.ndarray) -> np.ndarray:
-    rows = source.take(indices)
+def _lexical_candidates(source: VectorSource, plan: Plan, count: int, excluded: frozenset[int]) -> np.ndarray:
+    """Return the items with the highest BM25 scores for the words of each set that is not negated."""
+    candidates = [np.zeros(0, dtype=np.int64)]
+    for leaf in _positive_leaves(plan):
+        lexical = leaf.members.lexical if isinstance(leaf.members, Centroid) else None
+        scores = None if lexical is None else source.lexical_scores(lexical)
+        if scores is not None:
+            best = np.argpartition(-scores, min(count, len(scores) - 1))[:count]
+            candidates.append(best[(scores[best] > 0) & (source.norms[best] > 0)])
+    return np.setdiff1d(np.concatenate(candidates), list(excluded | source.hidden))
+
+
+def _units(rows: np.ndarray) -> np.ndarray:
     if not np.isfinite(rows).all():
         raise FileError(NOT_FINITE)
     return np.ascontiguousarray(unit_rows(rows), dtype=np.float32)
@@ -138,7 +156,8 @@ def _read_cache(source: VectorSource) -> Any:
         with suppress(RuntimeError, OSError):
             index = faiss.read_index(str(file))
             os.utime(file)
-            if (index.d, index.ntotal) == (source.dimensions, len(source) - len(source.hidden)):
+            vectors = round(len(source) * source.vectors_per_item) - len(source.hidden)
+            if (index.d, index.ntotal) == (source.dimensions, vectors):
                 return index
     return None
 

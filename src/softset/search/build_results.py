@@ -10,15 +10,23 @@ from softset.errors import InputError
 from softset.query.logic import Logic
 from softset.query.plan import Plan
 from softset.query.resolution import EXACT_MATCH, Resolved
-from softset.search.exact import Ranking
+from softset.search.exact import Ranking, exact_scores
 from softset.search.filtered import SelectedItems, filter_signature
 from softset.search.options import FindOptions
 from softset.search.paging import Page
-from softset.search.results import Hit, ItemMembership, MembershipResult, SearchResult, explain_hits, explain_leaves
+from softset.search.results import (
+    Hit,
+    ItemMembership,
+    MembershipResult,
+    SearchResult,
+    add_passages,
+    explain_hits,
+    explain_leaves,
+)
+from softset.search.source import VectorSource
 
 if TYPE_CHECKING:
     from softset.search.find import SearchableSource
-    from softset.search.source import VectorSource
 
 EXCLUDED_POOL = 500  # best items without BUT NOT among which those are looked for that it removes
 MIN_REDUCTION = 0.01  # of a membership, for an item to be listed as removed
@@ -37,8 +45,9 @@ def build_result(source: "SearchableSource", plan: Plan, page: Page, n: int, opt
     hits = tuple(
         Hit(item.id, score, percentile, index, (), item.text, item.metadata) for item, score, percentile, index in pairs
     )
+    hits = add_passages(hits, source, plan)
     if options.get("explain") or options.get("excluded"):
-        hits = explain_hits(hits, source.take(indices), plan, leaves=options.get("explain", False))
+        hits = explain_hits(hits, source, plan, leaves=options.get("explain", False))
     condition = options.get("filter")
     restricted = "" if stop is None else f"|restrict:{stop}"
     restricted += "" if condition is None else filter_signature(condition)
@@ -57,14 +66,14 @@ def without_exclusions(plan: Plan) -> Plan:
 
 def most_reduced(source: "SearchableSource", plan: Plan, ranking: Ranking, count: int) -> Ranking:
     """Return the items of a ranking without exclusions whose memberships BUT NOT reduces most, with their scores."""
-    scores = plan.score_vectors(source.take(ranking.indices)) if len(ranking.indices) else np.zeros(0)
+    scores = exact_scores(source, plan, ranking.indices) if len(ranking.indices) else np.zeros(0)
     reductions = without_exclusions(plan).membership(ranking.scores) - plan.membership(scores)
     order = np.argsort(-reductions.round(12), kind="stable")[:count]
     order = order[reductions[order] > MIN_REDUCTION]
     return Ranking(ranking.indices[order], scores[order])
 
 
-def searched_count(source: "VectorSource | SelectedItems", excluded: frozenset[int], stop: int | None) -> int:
+def searched_count(source: VectorSource, excluded: frozenset[int], stop: int | None) -> int:
     """Return how many of the first `stop` items a search may return."""
     if isinstance(source, SelectedItems):
         return source.count(excluded, stop)
@@ -74,19 +83,25 @@ def searched_count(source: "VectorSource | SelectedItems", excluded: frozenset[i
 
 
 def build_memberships(
-    plan: Plan, texts: Sequence[str], vectors: Mapping[str, Resolved], signature: str, *, explain: bool
+    plan: Plan,
+    texts: Sequence[str],
+    resolved: Mapping[str, Resolved],
+    source: "SearchableSource",
+    signature: str,
+    *,
+    explain: bool,
 ) -> MembershipResult:
     """Return the memberships of texts, given the vectors of those that have one; a zero vector has membership 0."""
-    known = [text for text in dict.fromkeys(texts) if text in vectors]
+    known = [text for text in dict.fromkeys(texts) if text in resolved]
     by_text: dict[str, ItemMembership] = {}
     if known:
-        rows = np.stack([vectors[text].vector for text in known]).astype(np.float64)
-        scores = plan.membership(plan.score_vectors(rows))
-        leaves = explain_leaves(rows, plan) if explain else [()] * len(known)
+        given, all_known = source.given_items([resolved[text] for text in known]), np.arange(len(known))
+        scores = plan.membership(exact_scores(given, plan, all_known))
+        leaves = explain_leaves(given, all_known, plan) if explain else [()] * len(known)
         for text, score, text_leaves in zip(known, scores.tolist(), leaves, strict=True):
-            resolved_as = vectors[text].resolved_as
+            resolved_as = resolved[text].resolved_as
             shown = None if resolved_as == EXACT_MATCH else resolved_as
             by_text[text] = ItemMembership(text, score, shown, text_leaves)
     items = tuple(by_text.get(text, ItemMembership(text, None)) for text in texts)
-    unknown = tuple(dict.fromkeys([*plan.unknown, *(text for text in texts if text not in vectors)]))
+    unknown = tuple(dict.fromkeys([*plan.unknown, *(text for text in texts if text not in resolved)]))
     return MembershipResult(plan.query, plan.logic.name, signature, items, plan.notes, unknown)

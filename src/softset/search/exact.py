@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from softset.query.background import Centroid, kth_largest
+from softset.query.background import Centroid, best_per_item, kth_largest
 from softset.query.plan import LeafSet, Plan
-from softset.search.source import MANY_DIRECTIONS, VectorSource, run_blocks
+from softset.search.source import MANY_DIRECTIONS, Coordinates, VectorSource, run_blocks
 
 BLOCK_BYTES = 16 * 2**20
 ITEMS_PER_BLOCK = 4_096  # for many directions: the coordinates of 64 directions then stay in a processor's cache
@@ -80,22 +80,32 @@ def _batches(plans: Sequence[Plan]) -> Iterator[tuple[int, int]]:
 def rescore(source: VectorSource, plan: Plan, indices: np.ndarray, top: int) -> Ranking:
     """Return the best of the items at the given indices by their scores in float64; zero vectors score -inf."""
     starts = range(0, max(len(indices), 1), RESCORED_ROWS)
-    scores = [_exact_scores(source, plan, indices[start : start + RESCORED_ROWS]) for start in starts]
+    scores = [exact_scores(source, plan, indices[start : start + RESCORED_ROWS]) for start in starts]
     return Ranking.of(indices, np.concatenate(scores), top)
 
 
-def _exact_scores(source: VectorSource, plan: Plan, indices: np.ndarray) -> np.ndarray:
+def exact_scores(source: VectorSource, plan: Plan, indices: np.ndarray) -> np.ndarray:
+    """Return the scores (n,) of items in float64; that of an item without a vector is -inf."""
+    values = set_values(source, plan, indices)
+    return np.where(np.isnan(values[0]), -np.inf, plan.score([np.nan_to_num(row) for row in values]))
+
+
+def set_values(source: VectorSource, plan: Plan, indices: np.ndarray) -> list[np.ndarray]:
+    """Return the values (n,) of items in each set of a plan, in float64; those of items without a vector are NaN.
+
+    The values are log-odds in centroids, and memberships in other sets.
+    """
     centroids = [leaf for leaf in plan.sets if isinstance(leaf, Centroid)]
     if len(centroids) == len(plan.sets):
         cosines = source.cosines(np.array([leaf.direction for leaf in centroids]), indices)
-        zero = np.isnan(cosines[0])
-        pairs = zip(centroids, np.nan_to_num(cosines), strict=True)
-        scores = plan.score([leaf.log_odds(row) for leaf, row in pairs])
-    else:
-        rows = source.take(indices).astype(np.float64)
-        zero = ~rows.any(axis=1)
-        scores = plan.score([np.asarray(leaf.membership(rows)) for leaf in plan.sets])
-    return np.where(zero, -np.inf, scores)
+        words = (None if leaf.lexical is None else source.lexical_scores(leaf.lexical) for leaf in centroids)
+        lexical = (None if scores is None else scores[indices] for scores in words)
+        return [leaf.log_odds(row, scores) for leaf, row, scores in zip(centroids, cosines, lexical, strict=True)]
+    rows, owners = source.all_vectors(indices)
+    rows = rows.astype(np.float64)
+    zero = ~rows.any(axis=1)
+    memberships = (np.where(zero, np.nan, np.asarray(leaf.membership(rows))) for leaf in plan.sets)
+    return [best_per_item(row, len(indices), owners) for row in memberships]
 
 
 # The pass in float32
@@ -110,7 +120,8 @@ def _scan(
 ) -> list[np.ndarray]:
     """Return the indices of all items that may be among the `top` best of each plan, in the order of the items."""
     scorer = _BlockScorer(source, plans, excluded)
-    size = max(BLOCK_BYTES // (4 * (source.dimensions + scorer.directions)), 256)
+    per_item = 4 * (source.dimensions + scorer.directions) * source.vectors_per_item
+    size = max(int(BLOCK_BYTES / per_item), 256)
     # The first block gives each plan a lower bound, and few items of later blocks reach it.
     first = _ScoredBlock(0, *scorer(0, min(size, n)))
     bounds = first.lower_bounds(top)
@@ -175,7 +186,9 @@ class _BlockScorer:
         self.directions = sum(len(factor) for factor in stacked)
         self.project = source.projector(np.concatenate(stacked)) if stacked else None
         self.has_complements = any(None in row for row in self.sizes)
-        self.only_centroids = all(plan.centroid is not None for plan in plans)
+        self.lexical = [[_lexical_scores(source, leaf) for leaf in plan.sets] for plan in plans]
+        has_words = any(scores is not None for row in self.lexical for scores in row)
+        self.only_centroids = not has_words and all(plan.centroid is not None for plan in plans)
         pairs = sorted((index, plan) for plan, indices in enumerate(excluded) for index in indices)
         self.excluded = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
         zero = np.flatnonzero(~(source.norms > 0))
@@ -183,42 +196,57 @@ class _BlockScorer:
 
     def __call__(self, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
         """Return scores (plans, n), -inf for zero vectors and excluded items, and the bounds of their errors."""
-        coordinates, errors = np.zeros((0, stop - start), np.float32), np.zeros(0)
+        coordinates = Coordinates(np.zeros((0, stop - start), np.float32), np.zeros(0))
         if self.project is not None:
-            coordinates, errors = self.project(start, stop)
+            coordinates = self.project(start, stop)
         if self.only_centroids:  # the log-odds in a single centroid have the order of its cosines
-            scores = coordinates
+            scores, errors = best_per_item(coordinates.values, stop - start, coordinates.owners), coordinates.errors
         else:
-            scores, errors = self._combine(coordinates, errors, start, stop)
+            scores, errors = self._combine(coordinates, start, stop)
         first, last = np.searchsorted(self.hidden, [start, stop])
         scores[:, self.hidden[first:last] - start] = -np.inf
         first, last = np.searchsorted(self.excluded[0], [start, stop])
         scores[self.excluded[1, first:last], self.excluded[0, first:last] - start] = -np.inf
         return scores, errors
 
-    def _combine(
-        self, coordinates: np.ndarray, errors: np.ndarray, start: int, stop: int
-    ) -> tuple[np.ndarray, np.ndarray]:
-        rows = self.source.rows(start, stop).astype(np.float64) if self.has_complements else np.zeros((0, 0))
-        scores, used = np.empty((len(self.plans), stop - start), dtype=np.float32), 0
+    def _combine(self, coordinates: Coordinates, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
+        n, owners = stop - start, coordinates.owners
+        rows = np.zeros((0, 0))
+        if self.has_complements:
+            rows, owners = self.source.all_vectors(np.arange(start, stop))
+            rows = rows.astype(np.float64)
+        scores, used = np.empty((len(self.plans), n), dtype=np.float32), 0
         score_errors = np.empty(len(self.plans))
         for index, (plan, sizes) in enumerate(zip(self.plans, self.sizes, strict=True)):
-            memberships, leaf_errors = [], []
-            for leaf, size in zip(plan.sets, sizes, strict=True):
+            values, errors = [], []
+            for leaf, size, lexical in zip(plan.sets, sizes, self.lexical[index], strict=True):
                 if size is None:  # a complement: NOT of a membership near 1 needs the digits of float64
-                    values, error = np.asarray(leaf.membership(rows)), 0.0
+                    value, error = np.asarray(leaf.membership(rows)), ROUNDING
+                elif isinstance(leaf, Centroid):
+                    cosines = best_per_item(coordinates.values[used], n, owners)
+                    value = leaf.log_odds(cosines, None if lexical is None else lexical[start:stop])
+                    error = leaf.max_slope * float(coordinates.errors[used]) + ROUNDING * (
+                        1 + leaf.max_lexical(lexical)
+                    )
                 else:
-                    part = slice(used, used := used + size)
-                    values, error = _values(leaf, coordinates[part], errors[part])
-                memberships.append(values)
-                leaf_errors.append(error + ROUNDING)
-            scores[index], score_errors[index] = plan.score(memberships), plan.score_error(leaf_errors)
+                    value, error = _memberships(coordinates, slice(used, used + size))
+                used += size or 0
+                values.append(value if isinstance(leaf, Centroid) else best_per_item(value, n, owners))
+                errors.append(error)
+            scores[index], score_errors[index] = plan.score(values), plan.score_error(errors)
         return scores, score_errors
 
 
-def _values(leaf: LeafSet, coordinates: np.ndarray, errors: np.ndarray) -> tuple[np.ndarray, float]:
-    """Return log-odds or memberships (n,) from coordinates (k, n) along the set's directions, and a bound of errors."""
-    if isinstance(leaf, Centroid):
-        return leaf.log_odds(coordinates[0]), leaf.max_slope * float(errors[0])
-    memberships: np.ndarray = np.minimum(np.sqrt(np.einsum("ij,ij->j", coordinates, coordinates)), 1)
-    return memberships, float(np.linalg.norm(errors)) + len(errors) * ROUNDING
+def _lexical_scores(source: VectorSource, leaf: LeafSet) -> np.ndarray | None:
+    """Return the lexical scores (n,) of all items, for a set of the default logic that has words."""
+    if not isinstance(leaf, Centroid) or leaf.lexical is None:
+        return None
+    scores = source.lexical_scores(leaf.lexical)
+    return None if scores is None else scores.astype(np.float32)
+
+
+def _memberships(coordinates: Coordinates, part: slice) -> tuple[np.ndarray, float]:
+    """Return memberships in a subspace from the coordinates along its directions, and a bound of their errors."""
+    values, errors = coordinates.values[part], coordinates.errors[part]
+    memberships: np.ndarray = np.minimum(np.sqrt(np.einsum("ij,ij->j", values, values)), 1)
+    return memberships, float(np.linalg.norm(errors)) + (len(errors) + 1) * ROUNDING

@@ -8,10 +8,12 @@ from urllib.parse import quote
 import numpy as np
 
 from softset.errors import ShapeError
+from softset.query.background import LexicalSet
 from softset.query.plan import Plan
 from softset.search.exact import Ranking, search
 from softset.search.results import Item
-from softset.search.source import VectorSource
+from softset.search.source import Coordinates, Projector, VectorSource, divide_by_norms, multiply, rounding_errors
+from softset.vectors.rows import row_norms
 
 if TYPE_CHECKING:
     from softset.search.find import SearchableSource
@@ -97,6 +99,30 @@ class SelectedItems(VectorSource):
     def take(self, indices: Sequence[int] | np.ndarray) -> np.ndarray:
         """Return the vectors (k, d) of the items at the given positions."""
         return self._source.take(self.selected[np.asarray(indices, dtype=np.int64)])
+
+    @property
+    def vectors_per_item(self) -> float:
+        """The mean number of vectors of an item of the whole source."""
+        return self._source.vectors_per_item
+
+    def all_vectors(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return all vectors (n + m, d) of the items at the given positions, and the owners of the further ones."""
+        return self._source.all_vectors(self.selected[indices])
+
+    def projector(self, directions: np.ndarray) -> Projector:
+        """Return a function from `start, stop` to the coordinates of these items along k directions (k, d)."""
+        errors = rounding_errors(directions)
+
+        def project(start: int, stop: int) -> Coordinates:
+            rows, owners = self.all_vectors(np.arange(start, stop))
+            return Coordinates(divide_by_norms(multiply(rows, directions), row_norms(rows)), errors, owners)
+
+        return project
+
+    def lexical_scores(self, lexical: LexicalSet) -> np.ndarray | None:
+        """Return the BM25 scores (n,) of these items for the words of a set."""
+        scores = self._source.lexical_scores(lexical)
+        return None if scores is None else scores[self.selected]
 
     def cosines(self, directions: np.ndarray, indices: np.ndarray) -> np.ndarray:
         """Return the cosines (k, m) of m items with k unit vectors (k, d) as the whole source computes them."""

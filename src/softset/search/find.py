@@ -22,7 +22,7 @@ from softset.query.logic import Logic, default_logic, resolve_logic
 from softset.query.named_sets import Sets
 from softset.query.parsed import ParsedQuery, Query, make_examples, parse_query
 from softset.query.plan import Plan, make_plans
-from softset.query.resolution import QuerySource, resolve_all, resolve_ids
+from softset.query.resolution import QuerySource, Resolved, resolve_all, resolve_ids
 from softset.runtime.threads import own_threads
 from softset.search.build_results import (
     EXCLUDED_POOL,
@@ -32,8 +32,9 @@ from softset.search.build_results import (
     searched_count,
     without_exclusions,
 )
-from softset.search.exact import Ranking, search
+from softset.search.exact import Ranking, exact_scores, search
 from softset.search.filtered import ItemFilter, SelectedItems
+from softset.search.given_items import GivenItems
 from softset.search.options import FindOptions, MembersOptions, PlanOptions, check_find_options
 from softset.search.paging import VariantTest, rank_pages
 from softset.search.projection_2d import Projection2D, project
@@ -75,6 +76,10 @@ class SearchableSource(VectorSource, QuerySource):
         from softset.search.approximate import ApproximateIndex
 
         return ApproximateIndex(self)
+
+    def given_items(self, resolved: Sequence[Resolved]) -> GivenItems:
+        """Return texts that were resolved as items, which are scored like the items of this source."""
+        return GivenItems(np.stack([row.vector for row in resolved]).astype(np.float64))
 
     def preprocessed(self, preprocessing: str | None, logic: Logic) -> "SearchableSource":
         """Return the source that is searched: word vectors after a preprocessing, other sources unchanged."""
@@ -229,7 +234,8 @@ class SearchableSource(VectorSource, QuerySource):
             if not texts:
                 raise InputError(f"{name} is empty: give at least one text that {verb} belong")
         resolved = resolve_all(source, [*inside, *outside], skip_unknown=False)
-        scores = plan.score_vectors(np.stack([resolved[text].vector for text in (*inside, *outside)]))
+        given = source.given_items([resolved[text] for text in (*inside, *outside)])
+        scores = exact_scores(given, plan, np.arange(len(given)))
         for text, score in zip((*inside, *outside), scores, strict=True):
             if score == -np.inf:
                 raise InputError(f"{text!r} has the zero vector, which has no membership: leave it out")
@@ -311,9 +317,9 @@ class SearchableSource(VectorSource, QuerySource):
         texts = check_texts([texts] if isinstance(texts, str) else texts)
         with own_threads(threads is not None, threads):
             source, (plan,) = self._make_plans(_parse_all([query], options), options)
-            vectors = resolve_all(source, texts, skip_unknown=options.get("skip_unknown", False))
-        signature = f"{source.signature}|logic:{plan.logic}|softset:{__version__}"
-        return build_memberships(plan, texts, vectors, signature, explain=explain)
+            resolved = resolve_all(source, texts, skip_unknown=options.get("skip_unknown", False))
+            signature = f"{source.signature}|logic:{plan.logic}|softset:{__version__}"
+            return build_memberships(plan, texts, resolved, source, signature, explain=explain)
 
     @named_options
     def map(self, query: Query, top: int = 10, **options: Unpack[FindOptions]) -> Projection2D:

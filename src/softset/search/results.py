@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from softset.algebra.arrays import unit_rows
 from softset.errors import InputError
 from softset.io.text import html_table, import_pandas, printable
+from softset.query.background import Centroid, best_per_item, mean_direction
 from softset.query.expression import SetExpression, positive_leaves
 from softset.query.field_types import plain_value
 from softset.query.plan import Leaf, Plan
+from softset.search.exact import exact_scores, set_values
 from softset.search.source import VectorSource
 
 if TYPE_CHECKING:
@@ -40,6 +43,8 @@ class Item:
 class LeafMembership:
     """The membership of an item in one set of the query, and the cosines with the most similar examples.
 
+    `passage` is the part of the text that is most like the set, if the text has several.
+
     >>> LeafMembership("{red}", 0.5, (("red", 0.5),)).to_dict()
     {'leaf': '{red}', 'membership': 0.5, 'negated': False, 'examples': {'red': 0.5}}
     """
@@ -48,11 +53,13 @@ class LeafMembership:
     membership: float
     examples: tuple[tuple[str, float], ...]
     negated: bool = False
+    passage: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the membership as plain values for JSON."""
         values = {"leaf": self.leaf, "membership": self.membership, "negated": self.negated}
-        return {**values, "examples": dict(self.examples)}
+        passage = {"passage": self.passage} if self.passage else {}
+        return {**values, "examples": dict(self.examples), **passage}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +67,8 @@ class Hit:
     """An item that a search found.
 
     `percentile` is the percentage of the searched items that rank below it. In explained results of a query with BUT
-    NOT, `without_exclusions` is the membership in the query without BUT NOT.
+    NOT, `without_exclusions` is the membership in the query without BUT NOT. If the text has several vectors,
+    `passages` are the parts of the text that are most like the sets of the query, without those that BUT NOT removes.
     """
 
     id: str
@@ -71,11 +79,13 @@ class Hit:
     text: str = ""
     metadata: dict[str, Any] = field(default_factory=dict)
     without_exclusions: float | None = None
+    passages: tuple[str, ...] = ()
 
     def to_dict(self, *, percentile: bool = False) -> dict[str, Any]:
         """Return the hit as plain values for JSON, the percentile only on request; empty fields are left out."""
         leaves = [leaf.to_dict() for leaf in self.leaves]
-        optional = {"text": self.text, "metadata": plain_value(self.metadata), "leaves": leaves}
+        optional = {"text": self.text, "metadata": plain_value(self.metadata), "passages": list(self.passages)}
+        optional["leaves"] = leaves
         required = {"id": self.id, "membership": self.membership}
         shown = {"percentile": self.percentile} if percentile else {}
         if self.without_exclusions is not None:
@@ -133,8 +143,7 @@ class SearchResult(QueryResult[Hit]):
         if self.source is None or not self.signature.startswith(self.source.signature):
             problem = "was pickled" if self.source is None else "is older than the last change of the items"
             raise InputError(f"a result that {problem} cannot be explained: find again with explain=True")
-        vectors = self.source.take([hit.index for hit in self])
-        return replace(self, rows=explain_hits(self.rows, vectors, self.plan, leaves=True))
+        return replace(self, rows=explain_hits(self.rows, self.source, self.plan, leaves=True))
 
     def to_pandas(self) -> "pd.DataFrame":
         """Return a DataFrame with one row for each hit: id, membership, text and the fields of the metadata."""
@@ -147,7 +156,7 @@ class SearchResult(QueryResult[Hit]):
         return import_pandas().DataFrame(records, columns=["id", "membership", "text", *columns])
 
     def _repr_html_(self) -> str:
-        texts = [" ".join(hit.text.split())[:200] for hit in self]
+        texts = [shown_text(hit)[:200] for hit in self]
         return _html_table(self, {"text": texts})
 
     def __getstate__(self) -> dict[str, Any]:
@@ -221,7 +230,7 @@ class MembershipResult(QueryResult[ItemMembership]):
 
 
 def _hit_lines(hit: Hit, width: int, *, percentile: bool) -> Iterator[str]:
-    text = printable(" ".join(hit.text.split()))
+    text = printable(shown_text(hit))
     shortened = text if len(text) <= 60 else text[:57] + "..."
     # The best of many items is above 99.99 % of them, not above 100 %.
     share = f"  {floor(100 * hit.percentile) / 100:6.2f} %" if percentile else ""
@@ -244,34 +253,77 @@ def leaf_lines(leaves: Iterable[LeafMembership]) -> Iterator[str]:
     for leaf in leaves:
         examples = ", ".join(f"{text} {cosine:.2f}" for text, cosine in leaf.examples)
         yield f"         {'negated: ' if leaf.negated else ''}{leaf.membership:.3f} in {leaf.leaf}: {examples}"
+        if leaf.passage:
+            yield f"           {printable(' '.join(leaf.passage.split()))}"
 
 
-def explain_hits(hits: Sequence[Hit], vectors: np.ndarray, plan: Plan, *, leaves: bool) -> tuple[Hit, ...]:
-    """Return hits with their memberships without BUT NOT and, on request, in each set, given their vectors (n, d)."""
+def shown_text(hit: Hit) -> str:
+    """Return the passages of a hit, or else its text, in one line."""
+    return " ".join((" ... ".join(hit.passages) or hit.text).split())
+
+
+def add_passages(hits: tuple[Hit, ...], source: VectorSource, plan: Plan) -> tuple[Hit, ...]:
+    """Return hits with the passages of their texts that are most like the sets that are not negated."""
+    positive = set(positive_leaves(plan.tree))
+    centroids = [leaf.members for leaf in plan.leaves if leaf.tree in positive and isinstance(leaf.members, Centroid)]
+    directions = [centroid.direction for centroid in centroids]
+    passages = source.passages(np.array([hit.index for hit in hits]), directions) if hits and directions else []
+    if not any(map(any, passages)):
+        return hits
+    distinct = (tuple(dict.fromkeys(filter(None, row))) for row in passages)
+    return tuple(replace(hit, passages=row) for hit, row in zip(hits, distinct, strict=True))
+
+
+def explain_hits(hits: Sequence[Hit], source: VectorSource, plan: Plan, *, leaves: bool) -> tuple[Hit, ...]:
+    """Return hits with their memberships without BUT NOT and, on request, in each set."""
     if not hits:
         return ()
-    of_hits = explain_leaves(vectors, plan) if leaves else [hit.leaves for hit in hits]
+    indices = np.array([hit.index for hit in hits])
+    of_hits = explain_leaves(source, indices, plan) if leaves else [hit.leaves for hit in hits]
     kept = plan.without_exclusions
-    without = [None] * len(hits) if kept is None else kept.membership(kept.score_vectors(vectors)).tolist()
+    without = [None] * len(hits) if kept is None else kept.membership(exact_scores(source, kept, indices)).tolist()
     columns = zip(hits, of_hits, without, strict=True)
     return tuple(replace(hit, leaves=parts, without_exclusions=value) for hit, parts, value in columns)
 
 
-def explain_leaves(vectors: np.ndarray, plan: Plan) -> list[tuple[LeafMembership, ...]]:
-    """Return, for each of (n, d) vectors, its membership in each set and the examples with the largest cosines."""
+def explain_leaves(source: VectorSource, indices: np.ndarray, plan: Plan) -> list[tuple[LeafMembership, ...]]:
+    """Return the membership of each item in each set, and the examples with the largest cosines."""
     positive = set(positive_leaves(plan.tree))
-    columns = [_leaf_memberships(vectors, leaf, negated=leaf.tree not in positive) for leaf in plan.leaves]
+    columns = [
+        _leaf_memberships(source, indices, leaf, values, negated=leaf.tree not in positive)
+        for leaf, values in zip(plan.leaves, _memberships_in_leaves(source, indices, plan), strict=True)
+    ]
     return list(zip(*columns, strict=True))
 
 
-def _leaf_memberships(vectors: np.ndarray, leaf: Leaf, *, negated: bool) -> list[LeafMembership]:
-    rows, texts = leaf.vectors, [example.text for example in leaf.examples]
-    norms = np.linalg.norm(vectors, axis=1)[:, None] * np.linalg.norm(rows, axis=1)
-    cosines = vectors @ rows.T / np.where(norms > 0, norms, 1)
+def _memberships_in_leaves(source: VectorSource, indices: np.ndarray, plan: Plan) -> list[np.ndarray]:
+    if plan.combined is None:
+        values = set_values(source, plan, indices)
+        pairs = zip(plan.leaves, values, strict=True)
+        return [leaf.members.membership_of(odds) for leaf, odds in pairs if isinstance(leaf.members, Centroid)]
+    rows, owners = source.all_vectors(indices)
+    wide = rows.astype(np.float64)
+    return [best_per_item(np.asarray(leaf.members.membership(wide)), len(indices), owners) for leaf in plan.leaves]
+
+
+def _leaf_memberships(
+    source: VectorSource, indices: np.ndarray, leaf: Leaf, memberships: np.ndarray, *, negated: bool
+) -> list[LeafMembership]:
+    rows, texts = unit_rows(leaf.vectors), [example.text for example in leaf.examples]
+    cosines = np.nan_to_num(source.cosines(rows, indices)).T
     nearest = np.argsort(-cosines, axis=1, kind="stable")[:, :EXAMPLES_PER_LEAF]
     values = np.take_along_axis(cosines, nearest, axis=1).round(6).astype(np.float64)
-    memberships = np.asarray(leaf.members.membership(vectors), dtype=np.float64)
+    passages = source.passages(indices, [mean_direction(rows, leaf.weights)])
+    columns = zip(
+        memberships.tolist(), nearest.tolist(), values.tolist(), passages or [[""]] * len(memberships), strict=True
+    )
     return [
-        LeafMembership(str(leaf.tree), membership, tuple((texts[i], value) for i, value in pairs), negated)
-        for membership, pairs in zip(memberships.tolist(), map(zip, nearest.tolist(), values.tolist()), strict=True)
+        LeafMembership(
+            str(leaf.tree),
+            membership,
+            tuple((texts[i], value) for i, value in zip(positions, shown, strict=True)),
+            negated,
+            passage,
+        )
+        for membership, positions, shown, [passage] in columns
     ]

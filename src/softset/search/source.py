@@ -3,18 +3,36 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from softset.query.background import Background, sample_indices
+from softset.query.background import Background, LexicalSet, best_per_item, sample_indices
 from softset.runtime.threads import in_threads
 
 ITEMS_PER_BLOCK = 2_048  # the cosines of 64 directions then stay in a processor's cache
 MANY_DIRECTIONS = 32  # from here on, blocks in several threads are faster than one product with several threads
 
-# From `start, stop` to the coordinates (k, n) of these items along k directions, and bounds (k,) of their errors.
-Projector = Callable[[int, int], tuple[np.ndarray, np.ndarray]]
+
+class Coordinates(NamedTuple):
+    """The coordinates (k, n + m) of the vectors of n items along k directions.
+
+    The first n columns belong to the items' own vectors, the others to their further vectors, such as those of
+    sentences.
+
+    Attributes:
+        values: the coordinates in float32.
+        errors: bounds (k,) of their errors.
+        owners: for each further vector, the position (m,) of its item, in ascending order; None if there are none.
+    """
+
+    values: np.ndarray
+    errors: np.ndarray
+    owners: np.ndarray | None = None
+
+
+# From `start, stop` to the coordinates of these items.
+Projector = Callable[[int, int], Coordinates]
 BlockResult = TypeVar("BlockResult")
 
 
@@ -62,25 +80,47 @@ class VectorSource(ABC):
         """The indices of items that no search may return."""
         return frozenset()
 
-    def projector(self, directions: np.ndarray) -> Projector:
-        """Return a function from `start, stop` to the coordinates (k, n) of these items along k directions (k, d).
+    @property
+    def vectors_per_item(self) -> float:
+        """The mean number of vectors of an item."""
+        return 1.0
 
-        Items are scaled to length 1, so that coordinates along unit vectors are cosines. They are in float32; the
-        function also returns bounds (k,) of their errors.
+    def all_vectors(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return all vectors (n + m, d) of n items, and the owners of the further ones; see `Coordinates`."""
+        return self.take(indices), None
+
+    def projector(self, directions: np.ndarray) -> Projector:
+        """Return a function from `start, stop` to the coordinates of these items along k directions (k, d).
+
+        Vectors are scaled to length 1, so that coordinates along unit vectors are cosines.
         """
         norms, errors = self.norms, rounding_errors(directions)
 
-        def project(start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
-            return divide_by_norms(multiply(self.rows(start, stop), directions), norms[start:stop]), errors
+        def project(start: int, stop: int) -> Coordinates:
+            return Coordinates(divide_by_norms(multiply(self.rows(start, stop), directions), norms[start:stop]), errors)
 
         return project
 
     def cosines(self, directions: np.ndarray, indices: np.ndarray) -> np.ndarray:
-        """Return the cosines (k, m) of m items with k unit vectors (k, d) in float64; NaN for zero vectors."""
-        rows = self.take(indices).astype(np.float64)
+        """Return the cosines (k, n) of n items with k unit vectors (k, d) in float64; NaN for zero vectors.
+
+        That of an item with several vectors is the largest.
+        """
+        rows, owners = self.all_vectors(indices)
+        rows = rows.astype(np.float64)
         norms = np.sqrt(np.vecdot(rows, rows))
         cosines: np.ndarray = np.vecdot(directions[:, None], rows) / np.where(norms > 0, norms, np.nan)
-        return cosines
+        return best_per_item(cosines, len(indices), owners)
+
+    def passages(self, indices: np.ndarray, directions: Sequence[np.ndarray]) -> list[list[str]]:
+        """Return, for each item, the part of its text that is nearest to each direction; nothing without such parts."""
+        del indices, directions
+        return []
+
+    def lexical_scores(self, lexical: LexicalSet) -> np.ndarray | None:
+        """Return the BM25 scores (n,) of all items for the words of a set, or None without a lexical index."""
+        del lexical
+        return None
 
     @cached_property
     def background(self) -> Background:

@@ -17,7 +17,7 @@ from softset.search.exact import Ranking
 from softset.search.find import SearchableSource
 from softset.search.paging import VariantTest
 from softset.search.results import Item
-from softset.search.source import Projector, divide_by_norms, multiply, rounding_errors
+from softset.search.source import Coordinates, Projector, divide_by_norms, multiply, rounding_errors
 from softset.vectors.matching import similar_spellings
 from softset.vectors.preprocessing import Preprocessing, can_be_whitened
 from softset.vectors.registry import vectors_folder
@@ -119,9 +119,9 @@ class WordVectors(Vocabulary, SearchableSource):
     # Coordinates of whitened words: the directions are transformed instead of the words
 
     def projector(self, directions: np.ndarray) -> Projector:
-        """Return a function from `start, stop` to the coordinates (k, n) of these words along k directions (k, d).
+        """Return a function from `start, stop` to the coordinates of these words along k directions (k, d).
 
-        >>> load_words().projector(np.eye(300)[:2])(0, 5)[0].shape
+        >>> load_words().projector(np.eye(300)[:2])(0, 5).values.shape
         (2, 5)
         """
         whitening = self._whitening
@@ -132,11 +132,11 @@ class WordVectors(Vocabulary, SearchableSource):
         stored, (scales, shifts) = self.original, self._whitened_scales
         errors = rounding_errors(Q) * (1 + np.linalg.norm(whitening.mean))
 
-        def project(start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
+        def project(start: int, stop: int) -> Coordinates:
             products, factors = multiply(stored.rows(start, stop), Q), shifts[start:stop]
             products *= scales[start:stop]
             products -= offsets * factors
-            return products, errors * factors.max(initial=0)
+            return Coordinates(products, errors * factors.max(initial=0))
 
         return project
 

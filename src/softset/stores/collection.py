@@ -1,17 +1,17 @@
 """Set queries over a store: neighbour searches find candidates, and exact scores rank them."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import count
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from softset.algebra.arrays import unit_rows
-from softset.collections.background import make_background, text_background
+from softset.collections.background import Sample, make_background, text_background
+from softset.collections.embedder import Embed
 from softset.collections.id_collection import IdCollection
 from softset.collections.schema import with_dates
-from softset.collections.segment import Embed
 from softset.errors import InputError
 from softset.query.background import Background
 from softset.query.field_types import FieldType
@@ -171,8 +171,10 @@ class StoreCollection(IdCollection):
             return self._parent.background
         rows = read_background(self._store)
         if rows is not None:
-            return text_background("items", rows)
-        return make_background(len(self._store), partial(sample_items, self._store), self._embed, NOT_STORED_NOTE)
+            return text_background("items", Sample(rows))
+        return make_background(
+            len(self._store), lambda: Sample(sample_items(self._store)), self._embed, NOT_STORED_NOTE
+        )
 
     def rank(
         self, plans: Sequence[Plan], top: int, *, excluded: Sequence[frozenset[int]], stop: int | None = None

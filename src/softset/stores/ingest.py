@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from softset.collections.embedder import Embed
 from softset.collections.items import Item
 from softset.collections.schema import SchemaTracker
-from softset.collections.segment import Embed
 from softset.errors import InputError, NotFiniteError
 from softset.query.field_types import plain_value
 from softset.stores.background import freeze_background

@@ -89,7 +89,7 @@ def _write_rows(
     for block_words, rows in blocks:
         if not words:
             dtype, d = rows.dtype, rows.shape[1]
-            _write_header(file, dtype, 0, d)
+            write_npy_header(file, dtype, 0, d)
         if rows.dtype.kind == "f":
             rows = rescale_extreme_rows(rows)
         file.write(np.ascontiguousarray(rows).tobytes())
@@ -98,11 +98,12 @@ def _write_rows(
     if not words:
         raise FileError("the input has no vectors: nothing was stored")
     file.seek(0)
-    _write_header(file, dtype, len(words), d)
+    write_npy_header(file, dtype, len(words), d)
     return dtype, d
 
 
-def _write_header(file: BinaryIO, dtype: np.dtype[Any], n: int, d: int) -> None:
+def write_npy_header(file: BinaryIO, dtype: np.dtype[Any], n: int, d: int) -> None:
+    """Write the header of an .npy file with a matrix (n, d) at the start of a file, or replace it there."""
     # NumPy pads the header, so that the number of rows can be replaced by a larger one in place.
     header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": (n, d)}
     np.lib.format.write_array_header_1_0(file, header)

@@ -99,8 +99,8 @@ class WordIndex(Sequence[str]):
         return None
 
 
-def _decode(word: bytes) -> str:
+def _decode(word: bytes | memoryview) -> str:
     try:
-        return word.decode()
+        return str(word, "utf-8")
     except UnicodeDecodeError as error:
         raise FileError("a stored word is not valid UTF-8: its file was changed; import or save it again") from error
