@@ -58,15 +58,15 @@ FAR = "{B} is far from {A}: BUT NOT removes nearly nothing"
         ("red & fruit", []),
         (
             "{dog, cat} & {carburetor, piston}",
-            ["{dog, cat} and {carburetor, piston} share nothing: the results are a compromise"],
+            ["{dog, cat} and {carburetor, piston} have little in common: the results fit neither set well"],
         ),
         (
             "{red, blue} | {dog, cat} & {carburetor, piston}",
-            ["{dog, cat} and {carburetor, piston} share nothing: the results are a compromise"],
+            ["{dog, cat} and {carburetor, piston} have little in common: the results fit neither set well"],
         ),
         (
             "~({dog, cat} & {carburetor, piston})",
-            ["{dog, cat} and {carburetor, piston} share nothing: the results are a compromise"],
+            ["{dog, cat} and {carburetor, piston} have little in common: the results fit neither set well"],
         ),
         ("{dog, cat} | {carburetor, piston}", []),
     ],

@@ -90,7 +90,7 @@ def grade_conjunction(c: float, b: float) -> float:
 
 
 def _shorted(C: Spectrum, outside: Subspace, Z: Array) -> Array:
-    """Return the inverse of Z C^+ Z' by a QR of the square root of C, with its range outside Z first, then Z."""
+    """Return the inverse of Z C^+ Z' by QR of the square root of C, of which the range outside Z comes first."""
     xp = namespace(Z)
     W = outside._wide_basis()
     R = xp.linalg.qr(C.matrix(0.5) @ transpose(xp.concat([W, Z])))[1]
