@@ -9,8 +9,8 @@ moment therefore sees the collection before the change or after it. A new segmen
 are not much larger (size-tiered merging), so that their number stays small after many additions.
 
 The background (`softset.collections.background`) is written once: when the collection has 1,000 items with a vector.
-Until then it consists of general English sentences, if there is an encoder. So memberships do not change when items are
-added or deleted later.
+Until then it consists of general English sentences, if there is an encoder. Items that are added or deleted later
+do not change memberships.
 """
 
 import os

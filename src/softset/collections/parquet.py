@@ -56,7 +56,7 @@ def read_column_names(path: Path) -> list[str]:
 def _import_pyarrow(path: str | os.PathLike[str]) -> tuple[Any, Any]:
     """Return the modules that read a file; a missing file raises Python's error, which names the file."""
     os.stat(path)  # noqa: PTH116
-    message = "Parquet files need pyarrow: pip install 'softset[ray]'"
+    message = "Parquet files need pyarrow: pip install pyarrow"
     return import_extra("pyarrow", message), import_extra("pyarrow.parquet", message)
 
 
