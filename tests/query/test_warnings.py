@@ -7,8 +7,8 @@ from softset.errors import InputError
 
 WORDS = load_words()
 ONE = "{A} has one example, so everything like {B} is removed: add examples to keep more"
-LIKE = "{B} is like the examples of {A}: BUT NOT removes nearly nothing (-- removes more)"
-FAR = "{B} is far from {A}: BUT NOT removes nearly nothing"
+LIKE = "{B} is like the examples of {A}: BUT NOT removes almost nothing (-- removes more)"
+FAR = "{B} is far from {A}: BUT NOT removes almost nothing"
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ def _difference_warnings(
                 raise InputError(f"{example.text!r} is an example on both sides of BUT NOT: remove it from one side")
         likeness = max(_value(each.members, leaf.members) for each in kept)
         if max(likeness, *(_value(leaf.members, each.members) for each in kept)) < UNRELATED:
-            yield f"{removed} is far from {tree.left}: BUT NOT removes nearly nothing"
+            yield f"{removed} is far from {tree.left}: BUT NOT removes almost nothing"
         elif max(len(each.examples) for each in kept) == 1:
             if is_mild and tree.strict == DEFAULT_STRICTNESS:
                 yield (
@@ -80,7 +80,7 @@ def _difference_warnings(
             elif likeness > RELATED and tree.strict >= DEFAULT_STRICTNESS:
                 yield f"{tree.left} has one example, so everything like {removed} is removed: add examples to keep more"
         elif not has_effect and tree.strict == DEFAULT_STRICTNESS:
-            yield f"{removed} is like the examples of {tree.left}: BUT NOT removes nearly nothing (-- removes more)"
+            yield f"{removed} is like the examples of {tree.left}: BUT NOT removes almost nothing (-- removes more)"
 
 
 def _value(item: Centroid, of: Centroid) -> float:
