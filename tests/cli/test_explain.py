@@ -90,7 +90,7 @@ def test_page_and_image_replace_existing_files(run) -> None:
         (("", "b"), "the candidate is empty"),
         (("a", " \n"), "the reference is empty"),
         (("a", "b\udcff"), "reference 0 has a lone surrogate"),
-        (("a", "𓀀"), "the model knows no token of the reference"),
+        (("a", "𓀀"), "no token of the reference is in the model's vocabulary"),
         (("a",), "Missing argument 'REFERENCE'"),
         (("a", "b", "--metric", "fuzzy"), "there is no metric 'fuzzy'"),
         (("a", "b", "--metric", "dynamax"), "dynamax has no membership of single tokens"),

@@ -197,7 +197,7 @@ def test_calibrations_that_cannot_be_fitted(members: Any, non_members: Any, opti
 def test_calibrations_that_cannot_be_used() -> None:
     with pytest.raises(InputError, match="a calibration is for the logic logistic: leave it out in the logic lattice"):
         WORDS.find("red", logic="lattice", calibration=MembershipCalibration())
-    with pytest.raises(InputError, match=r"a calibration is what calibrate returns, but 0.5 was given"):
+    with pytest.raises(InputError, match=r"a calibration must come from calibrate, but 0.5 was given"):
         WORDS.find("red", calibration=0.5)
     zero = WordVectors.of(["a", "b", "c"], [[1, 0], [0, 1], [0, 0]])
     with pytest.raises(InputError, match="'c' has the zero vector, which has no membership"):

@@ -7,8 +7,8 @@ from softset.errors import InputError
 
 WORDS = load_words()
 ONE = "{A} has one example, so everything like {B} is removed: add examples to keep more"
-LIKE = "{B} is like the examples of {A}: BUT NOT removes nearly nothing (-- removes more)"
-FAR = "{B} is far from {A}: BUT NOT removes nearly nothing"
+LIKE = "{B} is like the examples of {A}: BUT NOT removes almost nothing (-- removes more)"
+FAR = "{B} is far from {A}: BUT NOT removes almost nothing"
 
 
 @pytest.mark.parametrize(
@@ -58,15 +58,15 @@ FAR = "{B} is far from {A}: BUT NOT removes nearly nothing"
         ("red & fruit", []),
         (
             "{dog, cat} & {carburetor, piston}",
-            ["{dog, cat} and {carburetor, piston} share nothing: the results are a compromise"],
+            ["{dog, cat} and {carburetor, piston} have little in common: the results fit neither set well"],
         ),
         (
             "{red, blue} | {dog, cat} & {carburetor, piston}",
-            ["{dog, cat} and {carburetor, piston} share nothing: the results are a compromise"],
+            ["{dog, cat} and {carburetor, piston} have little in common: the results fit neither set well"],
         ),
         (
             "~({dog, cat} & {carburetor, piston})",
-            ["{dog, cat} and {carburetor, piston} share nothing: the results are a compromise"],
+            ["{dog, cat} and {carburetor, piston} have little in common: the results fit neither set well"],
         ),
         ("{dog, cat} | {carburetor, piston}", []),
     ],

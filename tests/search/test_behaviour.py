@@ -67,7 +67,8 @@ def test_one_example_minus_a_sibling_keeps_the_other_siblings() -> None:
     result = WORDS.find("monday - sunday", top=4)
     assert {hit.id for hit in result} == {"tuesday", "wednesday", "thursday", "friday"}
     assert result.notes == (
-        "all that is like {monday} is like {sunday}: only the closest is removed (-- removes more)",
+        "everything like {monday} is also like {sunday}: only close neighbours of {sunday} are removed "
+        "(-- removes more)",
     )
     assert WORDS.find("red - blue", top=3)[0].id in ("yellow", "purple", "green")
     strict = WORDS.find("monday -- sunday", top=1)

@@ -186,7 +186,7 @@ def test_scores_of_blocks_are_within_their_bounds(data: str, d: int) -> None:
     plans = [words.plan(query, preprocessing="none") for query in queries]
     scores, errors = exact._BlockScorer(words, plans, [frozenset()] * len(plans))(0, N)
     for plan, row, error in zip(plans, scores, errors, strict=True):
-        expected = exact._exact_scores(words, plan, np.arange(N))
+        expected = exact.exact_scores(words, plan, np.arange(N))
         difference = np.abs(row.astype(np.float64) - expected).max()
         assert difference <= error, plan.query
         assert data != "random_rows" or error < 1e4 * difference, plan.query

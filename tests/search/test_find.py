@@ -249,7 +249,7 @@ def test_plan_is_printed(words: WordVectors) -> None:
     shown = str(words.plan("{red, New York} & ~dog", logic="lattice"))
     assert "New York: the weighted mean of new, york" in shown
     assert "lattice(alpha=0.5)" in shown and "Subspace(dim=2, ambient=300)" in shown
-    assert "the memberships in 2 sets" in str(words.plan("red & dog"))
+    assert "the log-odds in 2 sets" in str(words.plan("red & dog"))
 
 
 def test_number_of_threads_is_limited(words: WordVectors, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,7 @@
 """Conceptor logic on small matrices: C AND B for symmetric matrices with eigenvalues in [0, 1] (Jaeger 2014).
 
 For invertible matrices C AND B = (C^-1 + B^-1 - I)^-1. In general the formula holds on Z, the intersection of the two
-ranges, for the inverses restricted to Z, and C AND B is 0 elsewhere. Computed literally, a grade of 1e-12 would cost
+ranges, for the inverses restricted to Z, and C AND B is 0 elsewhere. Computed literally, a grade of 1e-12 would lose
 twelve digits. The same value can be computed without inverting a grade. Inverting C, restricting it to Z and inverting
 again gives its Schur complement on Z (the shorted operator). Let C and B be these complements. Then
 C^-1 + B^-1 - I = C^-1 (C + B - C B) B^-1, so that C AND B = B (C + B - C B)^-1 C on Z.
@@ -90,7 +90,7 @@ def grade_conjunction(c: float, b: float) -> float:
 
 
 def _shorted(C: Spectrum, outside: Subspace, Z: Array) -> Array:
-    """Return the inverse of Z C^+ Z' by a QR of the square root of C, with its range outside Z first, then Z."""
+    """Return the inverse of Z C^+ Z' by QR of the square root of C, of which the range outside Z comes first."""
     xp = namespace(Z)
     W = outside._wide_basis()
     R = xp.linalg.qr(C.matrix(0.5) @ transpose(xp.concat([W, Z])))[1]

@@ -19,7 +19,7 @@ def tolerance(d: int, dtype: Any, xp: Any) -> float:
 
     In float32, sines of about eps are rounding, and after a few operations those up to eps^(3/4) = 6.4e-6. In float64
     rounding is far smaller, but a direction chosen at a sine of s is known only to eps / s. With a threshold of
-    sqrt(eps) = 1.5e-8 no direction is less certain than the threshold, so that any order of the same examples gives the
+    sqrt(eps) = 1.5e-8 the error of no direction exceeds the threshold, so that any order of the same examples gives the
     same set. Both values are far below the sines between different words (about .1 and more).
     """
     eps, wide = float(xp.finfo(dtype).eps), float(xp.finfo(xp.float64).eps)

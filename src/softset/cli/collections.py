@@ -33,9 +33,9 @@ def index(
 
     Texts are encoded by --model. The model "words" averages word vectors; it is faster and less accurate than the
     default. The other columns are stored as metadata, for `softset find --filter`: a column of TSV or CSV becomes
-    numbers or dates if all its values are. With --vectors-file, the examples of a query are ids; they may also be texts
-    if --model names the model that computed the vectors. The address of a store is milvus://FILE_OR_URL#NAME or
-    lance://FOLDER#NAME; only new and changed items are added to an existing store.
+    numbers or dates if all its values have this form. With --vectors-file, the examples of a query are ids; they may
+    also be texts if --model names the model that computed the vectors. The address of a store is
+    milvus://FILE_OR_URL#NAME or lance://FOLDER#NAME; only new and changed items are added to an existing store.
 
     \b
     Examples:

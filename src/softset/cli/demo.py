@@ -1,4 +1,4 @@
-"""`softset demo`: a half-minute tour with the bundled vectors and encoder."""
+"""`softset demo`: the main features with the bundled vectors and encoder, in half a minute."""
 
 import click
 

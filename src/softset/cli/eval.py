@@ -154,8 +154,9 @@ def sets(
 
     A query gives 5 words of a set, and the other words of the set must be found among 17,016 words. Methods are named
     preprocessing/leaf/logic: how vectors are preprocessed, how a set is represented, and how sets are combined. Recall
-    counts all words of a set, including words without a vector. The task A BUT NOT B has three columns: the recall of
-    words in A but not in B, the recall of words in both (leak), and the difference of the two.
+    counts all words of a set, including words without a vector. The task Difference (A BUT NOT B) has MAP and
+    three other columns: "A outside B" is the recall of words in A but not in B, "leak" that of words in both, and
+    "difference" the first minus the second.
 
     \b
     Examples:

@@ -58,7 +58,7 @@ def explain(
     explanation = Scorer(metric=distinct[0], **options).explain(candidate, reference, metrics=distinct)
     for name, side in (("candidate", explanation.candidate), ("reference", explanation.reference)):
         if not side.tokens:
-            raise InputError(f"the model knows no token of the {name}: there is nothing to explain")
+            raise InputError(f"no token of the {name} is in the model's vocabulary: there is nothing to explain")
     contents = {html: explanation.to_html().encode()} if html is not None else {}
     if png is not None:
         contents[png] = as_png(explanation)

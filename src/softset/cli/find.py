@@ -70,7 +70,7 @@ def find(
     if recall_check and options["restrict_vocab"]:
         raise click.UsageError("--recall-check searches all items: leave out --restrict-vocab")
     if bool(query) == bool(queries):
-        raise click.UsageError("give a QUERY, or --queries FILE with one query per line, and not both")
+        raise click.UsageError("give either a QUERY, or --queries FILE with one query per line")
     located = [("", " ".join(query))] if queries is None else _read_queries(queries)
     source = opt.open_source(options)
     options = opt.read_query_options(**options)

@@ -97,7 +97,7 @@ def _score_rows(scorer: Any, texts: ScoreInput, printer: "ScorePrinter", file: A
 
 
 def _is_complete(out: str, size: int) -> bool:
-    """Tell whether an earlier run has finished the output; a file with another number of rows is refused."""
+    """Return whether an earlier run has finished the output; a file with another number of rows is refused."""
     rows = count_finished_rows(out)
     if rows is None:
         return False

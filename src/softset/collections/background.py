@@ -35,15 +35,15 @@ __all__ = [
     "text_background",
 ]
 
-MIN_ITEMS = 1_000  # with a vector, before a sample of them is frozen
-MIN_SENTENCES = 100  # to which the encoder gives different vectors; otherwise the items are the background
+MIN_ITEMS = 1_000  # number of items with a vector from which a sample of them is frozen
+MIN_SENTENCES = 100  # with fewer distinct vectors of the sentences, the items are the background
 KIND = "Background"  # of the file
 FEW = f"fewer than {MIN_ITEMS:,} items"
 SENTENCES_NOTE = f"{FEW}: memberships are measured against general English sentences"
 ITEMS_NOTE = f"{FEW} and no encoder: memberships are measured against the items, and change when items are added"
 
-# Texts reach lower values than words do. Fitted with all-MiniLM-L6-v2 on topics of Reuters stories, on films and books
-# (QUEST) and, for the sentences, by reading the results of small collections of short texts.
+# Texts have lower relative values than words. Fitted with all-MiniLM-L6-v2 on topics of Reuters stories, on films and
+# books (QUEST) and, for the sentences, by reading the results of small collections of short texts.
 CALIBRATIONS = {
     "items": MembershipCalibration(midpoint=1.3, slope=6.0),
     "sentences": MembershipCalibration(midpoint=1.7, slope=4.0),

@@ -12,8 +12,8 @@ An item may have several vectors: that of its text, and those of its sentences o
 words of the texts. Both are parts of the segments.
 
 The background (`softset.collections.background`) is written once: when the collection has 1,000 items with a vector.
-Until then it consists of general English sentences, if there is an encoder. So memberships do not change when items are
-added or deleted later.
+Until then it consists of general English sentences, if there is an encoder. Items that are added or deleted later
+do not change memberships.
 """
 
 import os

@@ -19,8 +19,8 @@ __all__ = ["Embedder", "as_embedder", "recorded_encoder", "text_encoder"]
 NAME_WITH_CHECKSUM = re.compile(r"(.+)@([0-9a-f]{8})")
 CUSTOM = "custom:"
 PROBES = ("a red book", "The ship left the harbour at night.", "2 + 2 = 4")
-COMPONENTS = 8  # numbers of the fingerprint for each probe
-TOLERANCE = 1e-3  # of these numbers, which are at most 1: batches and processors change the sixth digit
+COMPONENTS = 8  # vector components in the fingerprint for each probe text
+TOLERANCE = 1e-3  # for these components, which are at most 1: batches and processors change the sixth digit
 
 Embed = Callable[[Sequence[str]], np.ndarray]
 Fingerprint = tuple[tuple[float, ...], ...]

@@ -46,9 +46,9 @@ class PairFile:
             raise InputError(f"the field {repeated[0]!r} is given twice: name each field once")
         self._format = data_suffix(path)
         if self._format not in (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet"):
-            raise InputError(f"{path} is not a file of fields: its name has to end in {FORMATS}")
+            raise InputError(f"{path} is not a table with fields: its name must end in {FORMATS}")
         if header is not None and self._format not in (".csv", ".tsv"):
-            raise InputError(f"{path} names its fields itself: a header is for CSV and TSV files without one")
+            raise InputError(f"{path} contains field names: a header is only for CSV and TSV files without one")
         self._count, digest, self.has_multiple_references = 0, hashlib.sha256(), len(self._references) > 1
         for candidate, texts in self:
             self._count += 1

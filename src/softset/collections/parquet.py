@@ -8,7 +8,7 @@ from softset.errors import FileError
 from softset.io.text import first_line, import_extra
 
 ROWS_PER_TABLE = 4_096
-MAX_TABLE_BYTES = 2**30  # of a decoded table: 256 KB in each of 4,096 rows
+MAX_TABLE_BYTES = 2**30  # size limit of a decoded table: 256 KB in each of 4,096 rows
 WIDTHS = {"FLOAT": 4, "INT32": 4, "INT96": 12, "BOOLEAN": 1}  # bytes of a value; other numbers have 8
 Path = str | os.PathLike[str]
 
@@ -56,7 +56,7 @@ def read_column_names(path: Path) -> list[str]:
 def _import_pyarrow(path: str | os.PathLike[str]) -> tuple[Any, Any]:
     """Return the modules that read a file; a missing file raises Python's error, which names the file."""
     os.stat(path)  # noqa: PTH116
-    message = "Parquet files need pyarrow: pip install 'softset[ray]'"
+    message = "Parquet files need pyarrow: pip install pyarrow"
     return import_extra("pyarrow", message), import_extra("pyarrow.parquet", message)
 
 

@@ -328,7 +328,7 @@ class StoredCollection(IdCollection):
         return select(tree, self._column)
 
     def _column(self, name: str) -> list[Any]:
-        """Return the values of a field of all items, which are kept for further filters."""
+        """Return the values of a field of all items; they are cached for further filters."""
         if name not in self._columns:
             if name in self.fields:
                 self._columns[name] = [item.metadata.get(name) for item in self]

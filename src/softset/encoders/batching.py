@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 # Tokens in a batch, padding included. MiniLM is fastest from 256 to 512 (python -m benchmarks --case encoder): smaller
-# batches pay for the calls, and the activations of larger ones leave the processor's cache.
+# batches spend time on calls, and the activations of larger ones exceed the processor's cache.
 DEFAULT_BATCH_TOKENS = 512
-# Parallel threads finish at about the same time if there are many batches; 64 tokens take 15 ms, so a call pays off.
+# Parallel threads finish at about the same time if there are many batches; 64 tokens take 15 ms, so calls cost little.
 MIN_BATCHES, MIN_BATCH_TOKENS = 32, 64
 # Neighbouring windows share a quarter: every token has an eighth of a window of context, for a third more work.
 OVERLAP = 4

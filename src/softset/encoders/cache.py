@@ -35,7 +35,7 @@ CREATE TRIGGER IF NOT EXISTS removed AFTER DELETE ON texts BEGIN DELETE FROM con
 PRAGMA user_version = 1;
 COMMIT;
 """
-# `total` is the number of bytes of a text and all that were used after it; the last text stays.
+# `total` is the number of bytes of a text and of all texts used after it; the text used last is kept.
 EVICT = """
 DELETE FROM texts WHERE id IN (
     SELECT id FROM (SELECT id, bytes, sum(bytes) OVER (ORDER BY used DESC, id DESC) AS total FROM texts)

@@ -48,7 +48,7 @@ class RowCollector:
     def _describe(
         self, text: str, tokenized: TokenizedText, plan: Sequence[Window], special_tokens: bool
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the tokens and spans of all rows of a text, and which are in its set: none if no token is known."""
+        """Return the tokens and spans of all rows of a text, and its rows in the set (none without known tokens)."""
         n, before, after = plan[-1].stop, len(self._before), len(self._after)
         spans = np.zeros((before + n + after, 2), dtype=np.int32)
         spans[before : before + n], spans[before + n :] = tokenized.spans[:n], len(text)

@@ -14,7 +14,7 @@ from softset.errors import AmbientError, InputError, NotFiniteError, ShapeError
 from softset.io.text import counted
 
 TEXTS_PER_REPORT = 32  # a large model on a CPU takes about a second for 32 sentences
-PROBE = "a red book"  # is encoded to find the dimension; few functions return no vector for it
+PROBE = "a red book"  # encoded to find the dimension; few functions return no vector for it
 
 
 class FunctionEncoder(TextEncoder):

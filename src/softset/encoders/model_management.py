@@ -24,7 +24,7 @@ from softset.vectors import registry, storage
 SAMPLE = "A red book."
 HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
 ONNX_FILES = ("model.onnx", "model.onnx[._]data*")
-MAX_TEXT_BYTES = 1 << 28  # of a config or tokenizer; a tokenizer of 250,000 words takes 35 MB
+MAX_TEXT_BYTES = 1 << 28  # size limit of a config or tokenizer; a tokenizer of 250,000 words takes 35 MB
 HUB_FILES = [*TEXT_FILES, "*.safetensors", "README.md", *ONNX_FILES, *(f"onnx/{name}" for name in ONNX_FILES)]
 # "*" also matches slashes, so files in other subfolders are ignored explicitly.
 HUB_IGNORED = ["*/*.json", "*/*.txt", "*/*.spm", "*/*.tiktoken", "*/*.safetensors"]
@@ -39,7 +39,7 @@ def import_model(
     """Copy a model so that `load_encoder(name)` opens it; return its facts.
 
     The copy is opened and encodes a text before it gets its name, so the libraries that it needs must be installed. If
-    anything fails, nothing remains.
+    anything fails, the copy is deleted.
 
     Args:
         source: a folder, or else the name of a model on the Hugging Face hub, which is downloaded.

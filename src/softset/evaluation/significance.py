@@ -31,7 +31,7 @@ Statistic = Callable[[Floats], Floats]  # counts (n, b) of b draws -> values (k,
 
 MAX_DRAWS = 1_000_000
 COUNTS_PER_BLOCK = 1 << 17  # 1 MB of counts stays in the processor's cache: half the time of 16 MB
-COINS_PER_WORD = 32  # NumPy makes 32 random booleans of one random number and discards the remainder after each call
+COINS_PER_WORD = 32  # NumPy makes 32 random booleans from one number and discards the remainder after each call
 TIE = 1e-10  # relative; sums of 100,000 scores in another order differ by up to 1e-11
 ROUNDING = 1e-12  # a variance below this share of the mean square is rounding
 NORMAL_QUANTILE = 1.959964  # 95% of a normal distribution lies within this many standard errors

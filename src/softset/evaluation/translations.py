@@ -33,7 +33,7 @@ METRICS = (
     *("subspace+chance", "subspace(aperture=2)", "average"),
 )
 CHRF = "sacrebleu chrF"
-TRANSLATIONS_PER_BLOCK = 1_024  # with their references 50 MB of vectors for sentences of 25 tokens
+TRANSLATIONS_PER_BLOCK = 1_024  # with their references, 50 MB of vectors for sentences of 25 tokens
 # Vectors of equal token sequences may differ in the seventh digit from batch to batch. Real differences are larger:
 # of 5,110 judgements of cs-en by 19 scores, none lies between 0 and this.
 TIE = 1e-6

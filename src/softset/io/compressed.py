@@ -13,7 +13,7 @@ from softset.errors import FileError
 
 CHUNK_BYTES = 1 << 20
 MAX_CONTENT_BYTES = 64 << 30
-MAX_RATIO = 100  # of decoded bytes to bytes of the file, above RATIO_FREE_BYTES; texts have 2 to 10
+MAX_RATIO = 100  # ratio of decoded to compressed bytes, above RATIO_FREE_BYTES; texts have 2 to 10
 RATIO_FREE_BYTES = 1 << 28
 GZIP_MAGIC = b"\x1f\x8b"
 GZIP_SUFFIX = ".gz"

@@ -29,8 +29,8 @@ from softset.vectors.rows import rescale_extreme_rows, row_norms
 
 __all__ = ["ParquetCollection"]
 
-VECTORS_PER_BLOCK = 65_536  # 100 MB for 384 dimensions
-MAX_BLOCK_BYTES = 2**31  # 8,192 dimensions
+VECTORS_PER_BLOCK = 65_536  # 100 MB with 384 dimensions
+MAX_BLOCK_BYTES = 2**31  # vectors of up to 8,192 dimensions fit
 COLUMNS = ("id", "vector")
 NOT_LISTED = "files are searched by workers, block by block; build a collection from them"
 

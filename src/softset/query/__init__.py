@@ -1,1 +1,1 @@
-"""Queries: parser, expression tree, logics, thresholds and plans."""
+"""Queries: parser, expression tree, logics, backgrounds and plans."""

@@ -1,6 +1,6 @@
 """The scale of memberships: scores are compared with those of a fixed background, never with the items searched.
 
-The background is a sample of vectors that is fixed once: of the vocabulary, or of a collection when it is created. A
+The background is a fixed sample of vectors: of the vocabulary, or of a collection when it reaches 1,000 items. A
 score s has the relative value y = (s - m) / (r - m), where m is the mean score of the background, and r the mean score
 of the 1.5 % of the background that score highest. So an average item has the value 0. On the development data (sets of
 LDA-1k and categories of common words), half of the words with y = 2 belong to a set, whether the set is given by one
@@ -18,17 +18,17 @@ from softset.algebra.arrays import unit_rows
 from softset.errors import FileError, InputError
 from softset.query.lexical import LexicalIndex
 
-SIZE = 8_192  # vectors of a background: with fewer, memberships depend on the sample more than on other choices
-COMMON_WORDS = 35_000  # from which the background of words is taken
-SHARE = 0.015  # of the background, whose mean score is the reference
-MIN_SPREAD = 0.02  # of cosines between the mean and the reference, for vectors that are all alike
+SIZE = 8_192  # vectors in a background: with fewer, memberships depend too much on the sample
+COMMON_WORDS = 35_000  # the background of words is sampled from this many frequent words
+SHARE = 0.015  # the reference is the mean score of this share of the background, the highest scores
+MIN_SPREAD = 0.02  # smallest difference of reference and mean, for vectors that are nearly equal
 MIDPOINT, SLOPE = 2.0, 4.0  # the membership is 1 / (1 + exp(-SLOPE (y - MIDPOINT))), fitted on the development data
-PRIOR_COUNT, MIN_SLOPE = 4.0, 0.25  # of fitted calibrations
+PRIOR_COUNT, MIN_SLOPE = 4.0, 0.25  # weight of the default and smallest slope in fitted calibrations
 ZERO, GAIN = 0.5, 2.0  # log-odds for AND, OR and BUT NOT are GAIN (y - ZERO)
 LEXICAL_WEIGHT = 6.0  # of BM25 scores, whose maximum is 1, beside relative values of cosines
 WORD_REACH, TEXT_REACH = 0.2, 1.0  # value of y up to which items are outside a set if nothing else is known
 NOT_FINITE = "a vector has a number that is not finite: its file was changed after it was written; create it again"
-GROUP = 32  # values whose maxima are compared first
+GROUP = 32  # `kth_largest` compares the maxima of groups of this size first
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ class Background:
             once. The first b are the items' own, the others their further vectors, such as those of sentences.
         owners: for each further vector, the position (m,) of its item, in ascending order; None if there are none.
         lexical: the lexical index of the texts, if there is one.
-        reach: the value y up to which an item is outside a set that nothing else is known about.
+        reach: the value y up to which an item is outside a set if there is no other evidence.
         note: what a user should know about the background, or "".
         calibration: the function from relative values to memberships.
     """

@@ -19,29 +19,29 @@ import numpy as np
 
 from softset.query.background import GAIN, ZERO, Background, Centroid, make_centroids, mean_direction
 
-GRID = np.linspace(-4, 16, 1_001)  # log-odds at which the probability to be outside is tabulated
-PRIOR_SLOPE = 3.0  # of the prior's logistic distribution, by the log-odds
+GRID = np.linspace(-4, 16, 1_001)  # log-odds at which the probability of being outside is tabulated
+PRIOR_SLOPE = 3.0  # slope of the logistic prior of the border, per unit of log-odds
 A_ERROR, B_ERROR = 0.005, 0.2  # probabilities that an example of A lies inside B, and one of B outside it
 WEIGHT, WEIGHT_OF_ONE = 0.25, 0.5  # nu, and nu if A has one example: then all evidence comes from B
-MAX_EVIDENCE = 8  # examples of one set that are looked at
-MAX_WEIGHT = 4.0  # examples count as at most this many: many examples are not independent
+MAX_EVIDENCE = 8  # largest number of examples of one set that count as evidence
+MAX_WEIGHT = 4.0  # largest total weight of the examples of a set, because they are not independent
 MIN_PROBABILITY = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class Border:
-    """The probability to be outside a set, as a function of the log-odds in it, tabulated at `GRID`."""
+    """The probability of being outside a set, as a function of the log-odds in it, tabulated at `GRID`."""
 
     outside: np.ndarray
 
     def __call__(self, log_odds: np.ndarray) -> np.ndarray:
-        """Return the probabilities of items to be outside, given their log-odds in the set."""
+        """Return the probabilities of items being outside, given their log-odds in the set."""
         outside: np.ndarray = np.interp(log_odds, GRID, self.outside)
         return outside
 
     @property
     def max_slopes(self) -> tuple[float, float]:
-        """The largest derivatives of the logarithm of the probability to be outside, and of that to be inside.
+        """The largest derivatives of the log-probability of being outside, and of that of being inside.
 
         Between two values of the grid a probability is linear, so the slope is largest at the smaller one.
         """
@@ -66,7 +66,7 @@ class Strictness:
         return cls(weight, max(1 - 2 * strict, 0.0) ** 3, 1 - excess / 2)
 
     def penalty(self, outside: np.ndarray) -> np.ndarray:
-        """Return what is added to the log-odds of A, given the probabilities to be outside B."""
+        """Return what is added to the log-odds of A, given the probabilities of being outside B."""
         penalty: np.ndarray = self.weight * np.log(self.min_outside + (1 - self.min_outside) * outside)
         return penalty
 

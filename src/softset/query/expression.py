@@ -19,10 +19,10 @@ if TYPE_CHECKING:  # the command line parses its options without NumPy
 BARE_ID = r"[^\s{}()&|~,^\"\u201c\u201d@]+"
 BARE_WORD = rf"(?!-|id:(?:{BARE_ID}|[\"\u201c])){BARE_ID}"
 RESERVED = frozenset({"AND", "OR", "NOT", "BUT"})
-MAX_SETS = 100  # of one expression
+MAX_SETS = 100  # in one expression
 MAX_DEPTH = 50
 DEFAULT_STRICTNESS = 0.5  # of BUT NOT
-SHOWN_DIGITS = 12  # of a checksum, in the short name of a vector or a subspace
+SHOWN_DIGITS = 12  # digits of a checksum in the short name of a vector or a subspace
 
 
 class SetExpression:

@@ -83,7 +83,7 @@ def parse_filter(text: str) -> Condition:
              ^
     """
     if len(text) > MAX_CHARACTERS:
-        message = f"a filter may have {MAX_CHARACTERS} characters, but this has {len(text)}"
+        message = f"a filter may have at most {MAX_CHARACTERS} characters, but this has {len(text)}"
         raise QueryError(message, text, MAX_CHARACTERS)
     return _FilterParser(text, _tokens(text)).whole()
 

@@ -52,7 +52,7 @@ def check_filter(text: str, fields: Mapping[str, FieldType]) -> Condition:
 def _check_value(tree: FieldComparison, kind: FieldType, text: str) -> FieldComparison:
     value = tree.value
     if kind in ("mixed", "nested"):
-        problem = f"the field {tree.field!r} holds {NOUNS[kind]}, which cannot be compared: only is null can be asked"
+        problem = f"the field {tree.field!r} holds {NOUNS[kind]}, which cannot be compared: use is null or is not null"
         raise QueryError(problem, text, tree.positions[0])
     if kind in ("date", "datetime"):
         parsed = parse_value(value, kind) if isinstance(value, str) else value

@@ -28,7 +28,7 @@ from softset.query.expression import (
     positive_leaves,
 )
 
-MIN_SPREAD = 0.1  # of a background's log-odds in a query, between the mean and the reference
+MIN_SPREAD = 0.1  # smallest difference of reference and mean of a background's log-odds in a query
 # With a single example, `monday - sunday` would remove all that is like monday. If no vector of the background keeps a
 # membership of MIN_REMAINING, A and B are siblings, and the milder strictness applies.
 MIN_REMAINING, SIBLING_STRICTNESS = 0.01, 0.35
@@ -135,7 +135,7 @@ class Combination:
         """Return a bound of the error of a score from bounds of the errors of the log-odds in each set.
 
         AND and OR of log-odds change by at most the sum of the changes of their operands. So do the logarithms of the
-        probabilities to be outside or inside two sets; on the right side of BUT NOT, outside becomes inside.
+        probabilities of being outside or inside two sets; on the right side of BUT NOT, outside becomes inside.
         """
 
         def bound(part: SetExpression) -> float:
@@ -216,7 +216,7 @@ def combine(tree: SetExpression, by_leaf: Mapping[LeafTree, Any], exclusions: Ma
 
 
 def _outside(tree: SetExpression, of_leaf: Callable[[LeafTree], Any]) -> Any:
-    """Return the probability to be outside a tree without NOT, from those of its sets."""
+    """Return the probability of being outside a tree without NOT, from those of its sets."""
     match tree:
         case Or(left, right):
             return _outside(left, of_leaf) * _outside(right, of_leaf)
@@ -228,7 +228,7 @@ def _outside(tree: SetExpression, of_leaf: Callable[[LeafTree], Any]) -> Any:
 
 
 def without_exclusions(tree: SetExpression) -> SetExpression:
-    """Return a tree without NOT with the left side of each BUT NOT in its place."""
+    """Return a tree without NOT in which each BUT NOT is replaced by its left side."""
     match tree:
         case And(left, right) | Or(left, right):
             return type(tree)(without_exclusions(left), without_exclusions(right))
@@ -247,5 +247,5 @@ def parts(tree: SetExpression) -> Iterator[SetExpression]:
 
 
 def kept_leaves(tree: SetExpression) -> list[LeafTree]:
-    """Return the sets of a tree without NOT that are on no right side of a BUT NOT, each once."""
+    """Return the distinct sets of a tree without NOT, except those on the right side of a BUT NOT."""
     return list(dict.fromkeys(leaves(without_exclusions(tree))))

@@ -1,4 +1,4 @@
-"""What callers search with, as expressions: queries whose named sets are expanded, and sets of Python values."""
+"""Queries as set expressions: named sets are expanded, and Python values become sets."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

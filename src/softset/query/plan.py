@@ -25,7 +25,7 @@ from softset.query.parsed import ParsedQuery
 from softset.query.resolution import EXACT_MATCH, QuerySource, Resolved, resolve_all, resolve_ids
 from softset.query.warnings import warnings_about
 
-GIVEN_DIRECTIONS = 8  # of a given set, which explanations compare with
+GIVEN_DIRECTIONS = 8  # largest number of directions of a given set that explanations show
 LeafSet = SoftSet | Centroid
 
 
@@ -151,7 +151,7 @@ class Plan:
         if self.combined is not None:
             lines.append(f"combined  {self.combined!r}; items are ranked by their membership in it")
         else:
-            lines.append(f"combined  the memberships in {counted(len(self.leaves), 'set')}")
+            lines.append(f"combined  the log-odds in {counted(len(self.leaves), 'set')}")
         return "\n".join([*lines, *(f"note      {note}" for note in self.notes)])
 
 
@@ -166,7 +166,7 @@ def make_plans(
 ) -> list[Plan]:
     """Return the plans of queries; with `skip_unknown`, examples without a vector are left out and listed."""
     if not isinstance(calibration, MembershipCalibration | None):
-        raise InputError(f"a calibration is what calibrate returns, but {calibration!r} was given")
+        raise InputError(f"a calibration must come from calibrate, but {calibration!r} was given")
     if calibration is not None and logic.name != Logic.name:
         raise InputError(f"a calibration is for the logic {Logic.name}: leave it out in the logic {logic.name}")
     for query in queries:

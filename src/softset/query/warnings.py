@@ -13,7 +13,7 @@ from softset.query.log_odds import CentroidLeaf, Combination, combine, kept_leav
 
 # Relative values (see `softset.query.background`): typical members have values from 2 on, unrelated items about 0.
 UNRELATED, RELATED = 0.5, 1.2
-SMALL_CHANGE = -0.5  # of log-odds, by BUT NOT
+SMALL_CHANGE = -0.5  # change of log-odds by BUT NOT from which it has an effect
 # Log-odds that the best vector of the background reaches in an intersection with members: on the development data, all
 # intersections reach it, and half of the pairs of unrelated categories do not.
 SHARED = -0.1
@@ -31,7 +31,7 @@ def warnings_about(
         if isinstance(part, And):
             best = combine(without_exclusions(part), of_background, {}).max(initial=SHARED)
             if best <= SHARED:
-                warnings.append(f"{part.left} and {part.right} share nothing: the results are a compromise")
+                warnings.append(f"{part.left} and {part.right} have little in common: the results fit neither set well")
         elif isinstance(part, Minus):
             kept = combine(part.left, of_background, combination.exclusions)
             changes = combine(part, of_background, combination.exclusions) - kept
@@ -43,7 +43,7 @@ def warnings_about(
 
 
 def _odd_examples(tree: LeafTree, leaf: CentroidLeaf) -> Iterator[str]:
-    """Name an example that is unlike the other examples of its set."""
+    """Yield a warning about an example that is unlike the other examples of its set."""
     rows, centroid = unit_rows(leaf.vectors), leaf.members
     if len(rows) < 2:
         return
@@ -70,14 +70,17 @@ def _difference_warnings(
                 raise InputError(f"{example.text!r} is an example on both sides of BUT NOT: remove it from one side")
         likeness = max(_value(each.members, leaf.members) for each in kept)
         if max(likeness, *(_value(leaf.members, each.members) for each in kept)) < UNRELATED:
-            yield f"{removed} is far from {tree.left}: BUT NOT removes nearly nothing"
+            yield f"{removed} is far from {tree.left}: BUT NOT removes almost nothing"
         elif max(len(each.examples) for each in kept) == 1:
             if is_mild and tree.strict == DEFAULT_STRICTNESS:
-                yield f"all that is like {tree.left} is like {removed}: only the closest is removed (-- removes more)"
+                yield (
+                    f"everything like {tree.left} is also like {removed}: only close neighbours of "
+                    f"{removed} are removed (-- removes more)"
+                )
             elif likeness > RELATED and tree.strict >= DEFAULT_STRICTNESS:
                 yield f"{tree.left} has one example, so everything like {removed} is removed: add examples to keep more"
         elif not has_effect and tree.strict == DEFAULT_STRICTNESS:
-            yield f"{removed} is like the examples of {tree.left}: BUT NOT removes nearly nothing (-- removes more)"
+            yield f"{removed} is like the examples of {tree.left}: BUT NOT removes almost nothing (-- removes more)"
 
 
 def _value(item: Centroid, of: Centroid) -> float:

@@ -1,1 +1,1 @@
-"""Threads and just-in-time compilation."""
+"""Threads, progress and just-in-time compilation."""

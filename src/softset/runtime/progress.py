@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
 
 PROGRESS_DELAY = 2.0  # seconds: on the command line, shorter work shows no progress bar
-REFRESH = 0.2  # seconds between two pictures of the bar in a notebook
+REFRESH = 0.2  # seconds between two updates of the bar in a notebook
 
 Progress = Callable[[int, int], None]  # receives the numbers of finished and of all texts, pairs or rows
 ProgressOption = Progress | bool | None  # what a caller may give: a function, or True for a bar

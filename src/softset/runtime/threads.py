@@ -23,7 +23,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 
-MAX_THREADS = 1024  # more than the cores of any machine; a hundred thousand threads would use up the memory
+MAX_THREADS = 1024  # more than the cores of most machines; 100,000 threads would exhaust the memory
 
 
 REQUESTED: ContextVar[int | None] = ContextVar("requested threads", default=None)

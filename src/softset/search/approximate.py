@@ -24,20 +24,20 @@ from softset.query.plan import Leaf, Plan
 from softset.search.exact import Ranking, rescore, search
 from softset.search.source import VectorSource
 
-# With 341,479 vectors of 100 dimensions, top 100: a fifth of the exact engine's time, recall .97.
-MIN_CANDIDATES = 512  # more than codes of 4 bits need, so that groups of near duplicates are ranked by their vectors
+# With 341,479 vectors of 100 dimensions, top 100: a fifth of the exact engine's time, recall .99.
+MIN_CANDIDATES = 512  # enough to rank groups of near duplicates, whose codes are equal, by their vectors
 MIN_LISTS, SHARE_OF_LISTS = 32, 1 / 24  # how many of the sqrt(n) lists are scanned for each probe
-MIN_QUANTIZED = 65_536  # items; the vectors of fewer items are scanned as fast as their codes
-MIN_CACHED = 10_000  # items; the index of fewer is built faster than it is read
+MIN_QUANTIZED = 65_536  # with fewer items, vectors are scanned as fast as their codes
+MIN_CACHED = 10_000  # with fewer items, an index is built faster than it is read
 MAX_CACHE_FILES = 16
 ROWS_PER_BLOCK, ROWS_PER_LIST = 65_536, 64  # added at once; for training, where faiss asks for at least 39
-VERSION = 5  # of the cache files; since 5, deleted items have no index
+VERSION = 5  # version of the cache files
 
 
 class ApproximateIndex:
     """An inverted file over the unit vectors of all items that are not hidden.
 
-    It is built at the first use. For sources with a checksum it is kept in the user's cache folder.
+    It is built at the first use. For sources with a checksum it is stored in the user's cache folder.
     """
 
     def __init__(self, source: VectorSource) -> None:

@@ -28,8 +28,8 @@ from softset.search.source import VectorSource
 if TYPE_CHECKING:
     from softset.search.find import SearchableSource
 
-EXCLUDED_POOL = 500  # best items without BUT NOT among which those are looked for that it removes
-MIN_REDUCTION = 0.01  # of a membership, for an item to be listed as removed
+EXCLUDED_POOL = 500  # number of best items of the query without BUT NOT that are checked for removal
+MIN_REDUCTION = 0.01  # smallest reduction of a membership with which an item is listed as removed
 
 
 def build_result(source: "SearchableSource", plan: Plan, page: Page, n: int, options: FindOptions) -> SearchResult:

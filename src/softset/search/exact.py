@@ -16,11 +16,11 @@ from softset.query.plan import LeafSet, Plan
 from softset.search.source import MANY_DIRECTIONS, Coordinates, VectorSource, run_blocks
 
 BLOCK_BYTES = 16 * 2**20
-ITEMS_PER_BLOCK = 4_096  # for many directions: the coordinates of 64 directions then stay in a processor's cache
+ITEMS_PER_BLOCK = 4_096  # the coordinates of 64 directions then stay in a processor's cache
 MAX_DIRECTIONS = 2_048  # directions of all sets in one pass: 8 KB of coordinates for each item
 MAX_CANDIDATES = 2**20  # candidates of all plans, after which the worst are dropped: 24 MB
 RESCORED_ROWS = 8_192  # candidates that are scored in float64 at once
-ROUNDING = 16 * float(np.finfo(np.float32).eps)  # of one set's membership, after its coordinates are known
+ROUNDING = 16 * float(np.finfo(np.float32).eps)  # error of a set's membership, computed from its coordinates
 
 
 @dataclass(frozen=True)

@@ -280,7 +280,7 @@ class SearchableSource(VectorSource, QuerySource):
         logic     logistic
         set       {red wine}  ->  Centroid(ambient=300, mean=0.0..., reference=0.2...)
                     red wine: the weighted mean of red, wine
-        combined  the memberships in 1 set
+        combined  the log-odds in 1 set
         """
         return self._make_plans(_parse_all([query], options), options)[1][0]
 

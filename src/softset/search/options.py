@@ -64,7 +64,7 @@ class FindOptions(MembersOptions, total=False):
         excluded: list the items whose memberships BUT NOT reduces most, instead of the best items.
         approximate: search an index of nearest neighbours, which is built at the first use. Complements are refused,
             because nearly every item belongs to them.
-        threads: the maximal number of threads; by default all processors.
+        threads: the number of threads; by default OMP_NUM_THREADS, or all cores.
         restrict_vocab: search only the first n items; examples are looked up among all.
     """
 

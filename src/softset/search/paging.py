@@ -9,9 +9,9 @@ from softset.algebra.arrays import unit_rows
 from softset.search.exact import Ranking
 from softset.search.source import VectorSource
 
-GROWTH = 4  # factor between the numbers of items that are ranked, if too many were left out
-EXPECTED_VARIANTS = 32  # among the best items: a few for each example
-MAX_COMPARED = 10_000  # best items among which near duplicates are looked for: 30 MB for 384 dimensions
+GROWTH = 4  # factor by which more items are ranked if too many were left out
+EXPECTED_VARIANTS = 32  # number of variants among the best items: a few for each example
+MAX_COMPARED = 10_000  # number of best items checked for near duplicates: 30 MB for 384 dimensions
 
 VariantTest = Callable[[np.ndarray], np.ndarray]  # from indices (k,) to booleans (k,)
 

@@ -22,7 +22,7 @@ BASIS_STEP = {"softset": 0.4, "subspace": 0.2, "johnson": 0.2, "grassmann": 3.0}
 TOKEN_PAIR = {"dynamax": 100.0, "wmd": 200.0, "wrd": 200.0}  # for other metrics: one product of d numbers
 PRODUCT = 0.1
 COMBINATION_STEP = {"graded": 4.0, "lattice": 0.5}  # two sets of r directions are combined in r^3 steps
-TRUTH_VALUE = 1_000  # of one set in one row of the truth table
+TRUTH_VALUE = 1_000  # for one set in one row of the truth table
 MAX_TRUTH_SETS = 12
 
 

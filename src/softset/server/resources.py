@@ -135,7 +135,7 @@ class Resources:
         return self._cached_encoder(path, load=load_encoder if is_named else load_installed)
 
     def _layer_of_model(self, path: str, layer: Layer) -> LimitedEncoder:
-        """Return a layer of a model, which is loaded once, however requests write its number."""
+        """Return a layer of a model; it is loaded once, even if requests write its number in several ways."""
         if check_layer(layer) in ("last", -1):
             return self._cached_encoder(path)
         if path not in self._last_layers:

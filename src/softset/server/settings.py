@@ -81,7 +81,7 @@ class Settings:
         models: models by name, as `load_encoder` takes them; all installed ones by default.
         collections: folders of collections by name.
         hosts: further host names of the server, for example the name of a proxy.
-        threads: threads for models and searches; all cores by default.
+        threads: threads for models and searches; by default OMP_NUM_THREADS, or all cores.
         limits: limits for requests and for the server.
 
     >>> Settings(host="0.0.0.0")

@@ -27,7 +27,7 @@ from softset.similarity.rescaling import Calibration, Rescale, chance_levels, pa
 from softset.similarity.scores import ScoreMatrix, Scores
 
 TEXT_PAIRS = 1_024  # pairs of texts that are encoded together: 60 MB of vectors for sentences of 20 tokens
-ENCODING_PERCENT = 90  # of the time for a block of texts: computing scores takes a tenth of it or less
+ENCODING_PERCENT = 90  # share of encoding in the time for a block of texts; scores take a tenth or less
 VECTOR_PAIRS = 16_384  # pairs of given vectors in a block: threads wait for each other only between blocks
 
 MultiReference = Literal["best", "mean", "union"]

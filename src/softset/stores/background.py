@@ -13,7 +13,7 @@ def read_background(store: Store) -> np.ndarray | None:
     """Return the vectors (b, d) of the stored background, or None if there is none."""
     companion = store.companion()
     records = [] if companion is None else _fetch_first(companion)
-    # The text of each is their number: after an interruption, some are missing.
+    # The text of each record is the number of all: after an interruption, some are missing.
     is_complete = bool(records) and records[0].text == str(len(records))
     return np.stack([record.vector for record in records]) if is_complete else None
 
@@ -24,7 +24,7 @@ def freeze_background(store: Store) -> None:
         return
     companion, records = store.companion(create=True), _fetch_first(store)
     if companion is not None:
-        companion.remove(list(companion.ids()))  # those of an interrupted run
+        companion.remove(list(companion.ids()))  # the records of an interrupted run
         companion.add([Record(record.id, str(len(records)), {}, record.vector) for record in records])
         companion.finish()
 

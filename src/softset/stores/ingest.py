@@ -38,7 +38,7 @@ def ingest(store: Store, items: Iterable[Item], embed: Embed) -> IngestReport:
         counts = _add_block(store, [Item(item.id, item.text, plain_value(item.metadata)) for item in block], embed)
         report = IngestReport(*(total + count for total, count in zip(report, counts, strict=True)))
     if not len(store):
-        raise InputError("no item has a vector: give texts with words that the encoder knows")
+        raise InputError("no item has a vector: give texts with words in the encoder's vocabulary")
     store.finish()
     freeze_background(store)
     return report

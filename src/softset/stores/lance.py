@@ -23,7 +23,7 @@ from softset.stores.filters import column_name, field_name, sql_text, to_sql
 MAX_NEIGHBOURS = 100_000
 IDS_PER_CALL = 1_000
 MIN_INDEXED = 5_000  # smaller tables are searched without an index
-MIN_LISTS = 64  # of the inverted file, which a search reads at least
+MIN_LISTS = 64  # smallest number of inverted lists that a search reads
 LIST_FACTOR = 16  # a search reads this many times the lists that would hold all neighbours
 
 

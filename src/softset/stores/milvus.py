@@ -22,7 +22,7 @@ from softset.stores.filters import milvus_text, to_milvus
 MAX_ID_BYTES, MAX_TEXT_BYTES = 512, 65_535  # limits of Milvus
 MAX_NEIGHBOURS = 16_384  # limit of Milvus
 RECORDS_PER_CALL, IDS_PER_CALL = 1_000, 10_000
-MAX_COMPARED = 4_096  # items that match a filter and are compared one by one: 6 MB of 384 dimensions
+MAX_COMPARED = 4_096  # up to so many items that match a filter are compared one by one: 6 MB with 384 dimensions
 EF = 512  # candidates of a graph search: recall is more important than speed
 TIMEOUT = 10.0  # seconds
 POLL_INTERVAL = 0.5  # seconds

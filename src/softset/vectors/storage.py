@@ -28,7 +28,7 @@ from softset.vectors.word_index import WordIndex
 
 MANIFEST = Manifest("WordVectors", 1, "a folder of word vectors", "import it again with softset vectors import")
 WHITENING_FILE, NORMS_FILE = "whitening.npy", "whitened.npy"
-ROWS_READ_BACK = 4_096  # at a time, to fit the whitening
+ROWS_READ_BACK = 4_096  # rows read at a time, to fit the whitening
 KINDS = {"vectors.npy": "fi", "offsets.npy": "i", "hashes.npy": "u", "places.npy": "iu"}  # allowed types; others: "f"
 
 

@@ -26,11 +26,11 @@ from softset.evaluation.data import DataFolder
 SPLITS = ("train", "val", "test")
 TASKS = ("Set", "Union", "Intersect", "Difference")
 FOLDER = "lda-1k"
-QUERY_SIZE = 5  # words of a set that its query shows
+QUERY_SIZE = 5  # number of words of a set in its query
 MAX_PAIRS = 100
-MIN_SHARED = 10  # words that two sets share for Intersect and Difference
+MIN_SHARED = 10  # smallest number of common words of two sets in Intersect and Difference
 UNION_TARGETS = 50
-MIN_KNOWN = 3  # words of a query that have a vector
+MIN_KNOWN = 3  # smallest number of words of a query that have a vector
 
 Words = tuple[int, ...]  # indices in the vocabulary
 

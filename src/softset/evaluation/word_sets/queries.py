@@ -5,7 +5,7 @@ A file is a JSON array of objects such as
     {"task": "sibling", "query": "{monday, tuesday} - friday", "expect": ["thursday", "saturday", "sunday"]}
     {"task": "or", "query": "{red, blue} | {dog, cat}", "sides": [["green", "yellow"], ["horse", "cow"]]}
 
-Queries with `expect` are measured by the average precision among the first 100 words; queries with `sides` by the
+Queries with `expect` are measured by the average precision of the first 100 words; queries with `sides` by the
 harmonic mean of the two sides' recall among the first 40. Words without a vector are not expected.
 """
 

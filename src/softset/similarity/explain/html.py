@@ -13,7 +13,7 @@ from softset.io.text import printable
 from softset.similarity.explain.data import Explanation, MetricView, check_tokens
 from softset.similarity.explain.text import Direction, chance_note, directions
 
-MAX_TOKENS = 200  # of one text: two metrics then give 160,000 cells and 6 MB, which a browser still scrolls
+MAX_TOKENS = 200  # per text: two metrics then give 160,000 cells and 6 MB, which browsers can still scroll
 JOINERS = "\u200c\u200d"  # control characters that some scripts and emoji need
 
 

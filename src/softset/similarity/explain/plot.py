@@ -12,10 +12,10 @@ from softset.io.text import import_extra, printable
 from softset.similarity.explain.data import Explanation, MetricView, check_tokens
 from softset.similarity.explain.text import format_scores
 
-MAX_TOKENS = 1000  # of one text: a cell is then still a pixel
+MAX_TOKENS = 1000  # per text: a cell is then still a pixel
 MAX_VIEWS = 6
-MAX_LABELS = 60  # of one axis: with more tokens only every second, third, ... is labelled
-MAX_NUMBERS = 12  # tokens of one text up to which each cell shows its number
+MAX_LABELS = 60  # per axis: with more tokens, only every second, third, ... is labelled
+MAX_NUMBERS = 12  # up to this many tokens per text, each cell shows its number
 MAX_NAME = 14  # characters of a token
 FONTS = ("DejaVu Sans", "Noto Sans CJK JP", "Hiragino Sans", "PingFang SC", "Yu Gothic", "Microsoft YaHei")
 

@@ -20,8 +20,8 @@ from softset.vectors.rows import bounded_slices
 Factors = tuple[np.ndarray, np.ndarray]  # rows of all factors, and where each set's factor begins
 Queries = tuple[np.ndarray, np.ndarray, np.ndarray]  # unit rows, where each set begins, and the weights of the rows
 
-BLOCK_ROWS = 2_048  # of each side in one product: 16 MB in float32
-STACK_BYTES = 32 << 20  # of rows that are factored together
+BLOCK_ROWS = 2_048  # rows of each side in one product: 16 MB in float32
+STACK_BYTES = 32 << 20  # limit for the rows that are factored together
 
 
 @on_one_thread

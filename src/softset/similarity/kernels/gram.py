@@ -281,7 +281,7 @@ def graded_factor(units: np.ndarray, ridge: np.ndarray, cut: float) -> np.ndarra
     """Return the factor F (r, d) of the graded set of unit rows (k, d): directions times the roots of their grades.
 
     The membership of a unit vector v is |F v|. With T the rows over the roots of their ridges, the grades are
-    s^2 / (s^2 + 1) for the singular values s of T. The rank is cut before grading, as in `GradedSubspace.of`.
+    s^2 / (s^2 + 1) for the singular values s of T. The rank is decided before grading, as in `GradedSubspace.of`.
     """
     directions = independent(units, cut).directions
     T = (units @ directions.T) / np.sqrt(ridge)[:, None]

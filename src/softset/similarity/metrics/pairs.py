@@ -15,7 +15,7 @@ from softset.similarity.idf import Idf
 from softset.similarity.kernels.gram import PairRows
 from softset.vectors.rows import bounded_slices, l2_l1_norms
 
-BLOCK_BYTES = 16 << 20  # of token vectors in float32: 10,922 of 384 dimensions; larger blocks were slower
+BLOCK_BYTES = 16 << 20  # token vectors in float32: 10,922 with 384 dimensions; larger blocks were slower
 MAX_BLOCK_ROWS = 16_384
 MIN_NORM, MAX_NORM = 1e-15, 1e15  # squares of these neither vanish nor overflow in float32
 

@@ -18,7 +18,7 @@ from softset.similarity.metrics.pairs import Pairs
 Weights = Literal["none", "l2", "l1", "idf", "rare"]
 WEIGHTS = ("none", "l2", "l1", "idf", "rare")
 MAX_LENGTH = 1e300  # so that sums of lengths do not overflow
-MIN_COMMONNESS = 1e-12  # of u' S u: bounds the weight of directions that no token has
+MIN_COMMONNESS = 1e-12  # smallest u' S u: bounds the weight of directions that no token has
 
 
 def token_weights(pairs: Pairs, kind: Weights) -> np.ndarray:
