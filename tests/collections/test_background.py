@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 
 import softset
 from softset.collections import background as module
-from softset.collections.background import BackgroundFile, sentence_vectors
+from softset.collections.background import BackgroundFile, Sample, sentence_vectors
 from softset.collections.collection import Collection
 from softset.collections.embedder import Embedder
 from softset.collections.items import Item
 from softset.errors import FileError
+from softset.io.arrays import write_tensors
 from softset.query import background as query_background
 from softset.server.limited_encoder import LimitedEncoder
 from softset.server.settings import ServerLimits
@@ -115,7 +116,7 @@ def test_the_sample_depends_neither_on_the_order_nor_on_the_segments(tmp_path: P
 def test_a_collection_of_an_earlier_version(tmp_path: Path) -> None:
     def without_background(collection: Collection) -> Collection:
         content = manifest_of(collection)
-        (collection.folder / f"background-{content.pop('background')['sha256'][:16]}.npy").unlink()
+        (collection.folder / f"background-{content.pop('background')['sha256'][:16]}.safetensors").unlink()
         (collection.folder / "manifest.json").write_text(json.dumps(content))
         return Collection.open(collection.folder)
 
@@ -152,20 +153,20 @@ def test_a_manifest_cannot_choose_another_file(tmp_path: Path, change: dict, mes
     [
         (VECTORS[:5, :3], r"has float32 \(5, 3\)"),
         (VECTORS[:0], r"has float32 \(0, 8\)"),
-        (np.zeros((query_background.SIZE + 1, D), "f4"), r"has float32 \(8193, 8\)"),
+        (np.zeros((16 * query_background.SIZE + 1, D), "f4"), r"has float32 \(131073, 8\)"),
         (VECTORS[:5].astype("f8"), "has float64"),
         (VECTORS[:5], "was changed after it was written"),
     ],
 )
 def test_a_changed_background_is_an_error(tmp_path: Path, rows: np.ndarray, message: str) -> None:
     collection = make(tmp_path)
-    np.save(collection.folder / backgrounds(collection)[0], rows)
+    write_tensors(collection.folder / backgrounds(collection)[0], "Background", {"rows": rows}, {})
     with pytest.raises(FileError, match=message):
         Collection.open(collection.folder).find("i1")
 
 
 def test_a_background_that_is_not_finite_is_an_error(tmp_path: Path) -> None:
-    file = BackgroundFile.write(tmp_path, "items", np.full((3, 2), np.nan))
+    file = BackgroundFile.write(tmp_path, "items", Sample(np.full((3, 2), np.nan)))
     with pytest.raises(FileError, match="not finite"):
         file.load(file.map(tmp_path, 2))
 

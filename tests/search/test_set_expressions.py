@@ -56,8 +56,9 @@ def test_an_expression_finds_what_its_text_finds_in_collections_and_stores(sourc
 def test_more_like_this_does_not_return_the_item_itself(source: SearchableSource) -> None:
     like = source.find(source.set(id="i7"), top=5)
     assert len(like) == 5 and "i7" not in [hit.id for hit in like]
-    cosines = ROWS @ ROWS[7] / np.linalg.norm(ROWS, axis=1)
-    assert [hit.id for hit in like] == [f"i{index}" for index in np.argsort(-cosines)[1:6]]
+    cosines = ROWS @ like.plan.centroid.direction / np.linalg.norm(ROWS, axis=1)
+    cosines[7] = -1
+    assert [hit.id for hit in like] == [f"i{index}" for index in np.argsort(-cosines)[:5]]
     assert source.find("id:i7", top=1, include_examples=True)[0].id == "i7"
 
 

@@ -16,11 +16,17 @@ from softset.errors import SoftsetError
 from softset.io.text import first_line
 
 VERBS = (
-    *("find", "membership", "score", "compare", "explain", "fit", "index", "add", "delete", "encode"),
+    *("find", "membership", "score", "compare", "explain", "fit", "index", "add", "delete", "upgrade", "encode"),
     *("vectors", "models", "jobs", "serve", "eval", "demo"),
 )
 # Modules with several verbs; every other verb has a module of the same name.
-MODULES = {"membership": "find", "index": "collections", "add": "collections", "delete": "collections"}
+MODULES = {
+    "membership": "find",
+    "index": "collections",
+    "add": "collections",
+    "delete": "collections",
+    "upgrade": "collections",
+}
 
 
 class LazyGroup(VerbGroup):

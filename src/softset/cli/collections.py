@@ -13,6 +13,11 @@ from softset.io.text import counted
 if TYPE_CHECKING:
     from softset.collections.items import Item
 
+index_options = opt.add_options(
+    opt.option("--chunks", type=click.Choice(["sentence", "window", "token", "none"]), default="sentence"),
+    opt.option("--language", default="english"),
+    opt.option("--no-lexical", "lexical", is_flag=True, flag_value=False, default=True, help="Make no lexical index."),
+)
 item_options = opt.add_options(
     opt.option("--text-field", help="Column or field with the texts.  [default: text, or the only one besides the id]"),
     opt.option("--id-field", help="Column or field with the ids.  [default: id, or the row number]"),
@@ -26,8 +31,18 @@ item_options = opt.add_options(
 @opt.option("--out", required=True, type=click.Path(), help="Output: a new folder, or the address of a store.")
 @opt.option("--model", help=f"{opt.MODEL}.  [default: minilm; none with --vectors-file]")
 @item_options
+@index_options
+@opt.option("--query-prompt", help="Text that the model expects before queries.  [default: the model's own]")
+@opt.option("--document-prompt", help="Text that the model expects before items.  [default: the model's own]")
 def index(
-    items: str, out: str, model: str | None, vectors_file: str | None, types: tuple[str, ...], **fields: Any
+    items: str,
+    out: str,
+    model: str | None,
+    vectors_file: str | None,
+    types: tuple[str, ...],
+    text_field: str | None,
+    id_field: str | None,
+    **options: Any,
 ) -> None:
     """Build a collection of ITEMS: text lines, TSV, CSV, JSON lines, a JSON array or Parquet.
 
@@ -51,7 +66,7 @@ def index(
     from softset.collections.items import read_items
 
     embed, name = text_encoder(model or ("none" if vectors_file else "minilm"))
-    records = _with_note(read_items(items, types=_parse_types(types), **fields))
+    records = _with_note(read_items(items, types=_parse_types(types), text_field=text_field, id_field=id_field))
     with ProgressBar("texts") as progress:
         embed = embed and _with_progress(embed, progress)
         if "://" in out:
@@ -61,7 +76,7 @@ def index(
             return
         vectors = _read_vectors_file(vectors_file)
         embedder = Embedder(name, embed)
-        collection = Collection.create(out, records, vectors=vectors, encoder=embedder, require_vectors=True)
+        collection = Collection.create(out, records, vectors=vectors, encoder=embedder, require_vectors=True, **options)
     click.echo(f"{out}: {len(collection)} items, {collection.dimensions} dimensions, encoder {collection.encoder}")
     _note_without_vector(_count_without_vector(collection))
 
@@ -113,6 +128,27 @@ def add(
     target.add(items, vectors=_read_vectors_file(vectors_file), types=_parse_types(types), **fields)
     click.echo(f"{collection}: {len(target)} items, {len(target) - size} of them new")
     _note_without_vector(_count_without_vector(target) - without_vector)
+
+
+@click.command(short_help="Index the texts of a collection again, with other settings.")
+@click.argument("collection", type=click.Path())
+@opt.COLLECTION_MODEL
+@index_options
+def upgrade(collection: str, model: str | None, **options: Any) -> None:
+    """Add chunks and a lexical index to the folder COLLECTION, or change them.
+
+    Collections of softset 0.6 have neither. The vectors of the items are kept.
+
+    \b
+    Example:
+      softset upgrade books.softset
+      softset upgrade books.softset --chunks window --language german
+    """
+    from softset.collections.collection import open_collection
+
+    stats = open_collection(collection, encoder=model).upgrade(**options).stats()
+    index = f"lexical index in {stats.language}" if stats.language else "no lexical index"
+    click.echo(f"{collection}: {stats.items} items, {stats.vectors} vectors, {index}")
 
 
 @click.command(short_help="Delete items from a collection.")

@@ -20,6 +20,10 @@ VECTORS = opt.option("--vectors", "names", multiple=True, help=VECTORS_HELP)
 QUERY_METHODS_HELP = "Method: a logic such as lattice, or 'ignore B'; repeat for more.  [default: all]"
 
 
+TEXT_DATASETS = ["quest", "comlq", "reuters", "limit"]
+TEXT_METHODS_HELP = "Method, such as softset, bm25 or fusion; repeat for more.  [default: all]"
+
+
 DATA = opt.option("--data", type=click.Path())
 OUTPUTS = (
     opt.option("--json", "form", flag_value="json", help="Print JSON."),
@@ -224,6 +228,47 @@ def queries(file: str, names: tuple[str, ...], methods: tuple[str, ...], shared:
     with ProgressBar("queries") as progress:
         rows = query_rows(words, expected, chosen, samples=shared.samples, seed=shared.seed, progress=progress)
     shared.show("queries", ResultTable("Set queries and the words that people expect", tuple(rows), IGNORE_B, facts))
+
+
+@eval.command(short_help="Evaluate on set queries over texts: QUEST, ComLQ, Reuters, LIMIT.")
+@opt.option(
+    "--dataset",
+    "datasets",
+    type=click.Choice(TEXT_DATASETS),
+    multiple=True,
+    help="Dataset; repeat for more.  [default: all]",
+)
+@opt.option("--method", "methods", multiple=True, help=TEXT_METHODS_HELP)
+@opt.encoder_options
+@eval_options("Use only the first N queries of each dataset or kind.")
+def texts(datasets: tuple[str, ...], methods: tuple[str, ...], shared: EvalOptions, **options: Any) -> None:
+    """Evaluate the search of texts by set queries and by plain questions.
+
+    DIR holds text-sets/quest-evidence-docs.jsonl.gz and so on. Each question is also a set query over its parts, such
+    as A & B - C. The baselines rank by the whole question: cosine, BM25, the sum of their z scores (fusion) and of
+    their reciprocal ranks (rrf); rocchio subtracts the vectors of excluded sets, filter keeps the items in the lists of
+    all sets, and "ignore B" drops the right side of A - B. "leak" is the share of items in A and B among the first 100.
+    Marks show significant differences from fusion (paired tests).
+
+    \b
+    Examples:
+      softset eval texts --data DIR --cache .cache/encoded
+      softset eval texts --data DIR --dataset reuters --method softset --method "ignore B" --json
+    """
+    from softset.encoders.loading import load_encoder
+    from softset.evaluation.data import DataFolder
+    from softset.evaluation.tables import ResultRow, ResultTable
+    from softset.evaluation.text_sets.evaluation import BASELINE, choose_text_methods, text_rows
+    from softset.evaluation.text_sets.tasks import DATASETS
+
+    folder, chosen, encoder = DataFolder(shared.data), choose_text_methods(methods), load_encoder(**options)
+    rows: list[ResultRow] = []
+    for name in datasets or tuple(DATASETS):
+        dataset = DATASETS[name](folder, shared.limit)
+        with ProgressBar("queries") as progress:
+            rows += text_rows(dataset, encoder, chosen, samples=shared.samples, seed=shared.seed, progress=progress)
+    facts = {"model": encoder.signature, "samples": shared.samples, "seed": shared.seed, "data": dict(folder.checksums)}
+    shared.show("texts", ResultTable("Set queries over texts", tuple(rows), BASELINE, facts))
 
 
 @eval.command(short_help="Evaluate on judgements of translations: WMT18 into English.")

@@ -12,7 +12,7 @@ from softset.errors import SoftsetError
 from softset.io.lines import TextFile
 from softset.io.text import counted
 
-PLAN_OPTIONS = ("logic", "alpha", "aperture", "floor", "preprocessing", "sets", "skip_unknown")
+PLAN_OPTIONS = ("logic", "alpha", "aperture", "floor", "preprocessing", "sets", "skip_unknown", "plain", "lexical")
 QUERY_BATCH = 256  # queries that are searched together
 Query = tuple[str, str]  # location in a file, and text
 

@@ -11,12 +11,13 @@ HELP = {
     f"[default: {LOGIC.aperture:g}]",
     "--batch-tokens": "Maximum number of tokens per batch; affects only speed and memory.",
     "--candidates": "Candidate file, one text per line; - is standard input.",
+    "--chunks": "Parts of texts that have vectors of their own: sentences, windows of about 60 words, or tokens.",
     "--collection": "Collection: a folder, milvus://FILE_OR_URL#NAME or lance://FOLDER#NAME.  [default: word vectors]",
     "--collection-out": "Output folder for a collection that `softset find --collection` searches.  [default: none]",
     "--color": "Colour memberships.  [default: on a terminal, unless NO_COLOR is set]",
     "--column": "Column to print; repeat for more.  [default: all]",
-    "--data": "Folder with the datasets, in subfolders sts, lda-1k and wmt18.  [default: $SOFTSET_DATA]",
-    "--dataset": "Dataset, such as STS12, STS-B, SICK-R or STSB-dev; repeat for more.  [default: the seven test sets]",
+    "--data": "Folder with the datasets, in subfolders sts, lda-1k, wmt18 and text-sets.  [default: $SOFTSET_DATA]",
+    "--dataset": "Dataset, such as STS12, STS-B or STSB-dev; repeat for more.  [default: the seven test sets]",
     "--distinct": "Leave out items whose cosine with a better item is at least this value, such as 0.95.  "
     "[default: keep all]",
     "--filter": 'Condition that items must meet, such as \'year > 1900 and lang in ("en", "de")\'.',
@@ -27,6 +28,7 @@ HELP = {
     "[default: computed on the references; `softset jobs score` needs the file]",
     "--input": "Input files (Parquet): a path or a quoted pattern, such as 'data/*.parquet'.",
     "--kind": "Kind of model to import, if SOURCE has several kinds of files.  [default: detected]",
+    "--language": "Language of the lexical index, such as english or german; none leaves words unchanged.",
     "--latex": "Print a LaTeX table; it needs the package booktabs.",
     "--layer": "Layer: a number (0: the embeddings, -1: the last layer), a fraction of the depth such as 0.5, or last.",
     "--logic": "How sets are combined: by log-odds (logistic), as graded subspaces (graded) or as subspaces, as in the "

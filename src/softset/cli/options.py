@@ -123,6 +123,12 @@ query_options = add_options(
     option("--preprocessing"),
     option("--named-sets", type=PATH),
     option("--skip-unknown", is_flag=True),
+    option(
+        "--plain", is_flag=True, help='Read the query as a question in plain words, with "but not", "or" and so on.'
+    ),
+    option(
+        "--no-lexical", "lexical", is_flag=True, flag_value=False, default=True, help="Ignore words: use vectors only."
+    ),
     option("--explain", is_flag=True, help="Show the membership in each set and the nearest examples."),
 )
 

@@ -21,7 +21,7 @@ from softset.encoders.base import WrappedEncoder
 from softset.errors import FileError
 from softset.io.arrays import map_tensors, write_tensors
 from softset.io.assets import bundled_file
-from softset.query.background import TEXT_REACH, Background, MembershipCalibration, finite_units
+from softset.query.background import SIZE, TEXT_REACH, Background, MembershipCalibration, finite_units
 from softset.query.lexical import LexicalIndex, analyzer
 
 __all__ = [
@@ -37,6 +37,7 @@ __all__ = [
 
 MIN_ITEMS = 1_000  # number of items with a vector from which a sample of them is frozen
 MIN_SENTENCES = 100  # with fewer distinct vectors of the sentences, the items are the background
+MAX_VECTORS = 16 * SIZE  # of a background, with those of chunks
 KIND = "Background"  # of the file
 FEW = f"fewer than {MIN_ITEMS:,} items"
 SENTENCES_NOTE = f"{FEW}: memberships are measured against general English sentences"
@@ -69,7 +70,7 @@ def text_background(source: Source, sample: Sample, note: str = "") -> Backgroun
     units = finite_units(sample.rows)
     if sample.owners is None and sample.lexical is None:
         units = units[units.any(axis=1)]
-    return Background(units, TEXT_REACH, note, CALIBRATIONS[source], sample.owners, sample.lexical)
+    return Background(units, TEXT_REACH, note, CALIBRATIONS[source], sample.owners, sample.lexical, is_text=True)
 
 
 def by_hash(ids: Iterable[str]) -> np.ndarray:
@@ -182,7 +183,12 @@ class BackgroundFile:
         tensors, _ = map_tensors(folder / self.name, KIND)
         arrays = {name: np.asarray(tensor.values) for name, tensor in tensors.items()}
         rows = arrays.get("rows", np.zeros(0))
-        if rows.dtype != np.float32 or rows.ndim != 2 or rows.shape[1] != dimensions or not 0 < len(rows):
+        if (
+            rows.dtype != np.float32
+            or rows.ndim != 2
+            or rows.shape[1] != dimensions
+            or not 0 < len(rows) <= MAX_VECTORS
+        ):
             raise FileError(f"{folder / self.name} has {rows.dtype} {rows.shape}: index the items again")
         return arrays
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from softset.collections.background import MIN_ITEMS, Sample, by_hash
+from softset.collections.background import MAX_VECTORS, MIN_ITEMS, Sample, by_hash
 from softset.collections.items import Item
 from softset.collections.segment import Segment
 from softset.query import background
@@ -17,9 +17,6 @@ from softset.query.lexical import LexicalIndex, analyzer
 from softset.search.source import Coordinates, Projector, divide_by_norms, multiply, rounding_errors
 
 __all__ = ["SegmentedItems"]
-
-
-MAX_SAMPLED_VECTORS = 2 * background.SIZE  # of a background, with those of chunks
 
 
 class SegmentedItems:
@@ -80,7 +77,8 @@ class SegmentedItems:
         indices = indices[by_hash(ids[index] for index in indices.tolist())[: background.SIZE]]
         if self.has_chunks:
             total = np.cumsum(1 + self.chunk_counts()[indices])
-            indices = indices[: max(MIN_ITEMS, int(np.searchsorted(total, MAX_SAMPLED_VECTORS)))]
+            enough, most = np.searchsorted(total, [2 * background.SIZE, MAX_VECTORS], side="right").tolist()
+            indices = indices[: min(max(MIN_ITEMS, enough), most)]
         rows, owners = self.all_vectors(indices)
         if language is None:
             return Sample(rows, owners)

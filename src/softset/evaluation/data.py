@@ -1,8 +1,9 @@
 """Strict reader of a folder of evaluation data; errors name the file and the line."""
 
+import json
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,17 @@ class DataFolder:
             raise FileError(f"{self.path / name} is missing: {HINT}") from None
         self.checksums[name] = file.checksum
         return list(file)
+
+    def json_lines(self, name: str) -> Iterator[dict[str, Any]]:
+        """Yield the objects of a file of JSON lines, which may be compressed with gzip."""
+        for number, line in enumerate(self.lines(name), 1):
+            try:
+                row = json.loads(line)
+            except ValueError as error:
+                raise FileError(f"{self.path / name} has no JSON in line {number} ({error})") from error
+            if not isinstance(row, dict):
+                raise FileError(f"{self.path / name} needs an object in line {number}")
+            yield row
 
     def table(
         self, name: str, header: Sequence[str] | None, parsers: Sequence[Callable[[str], Any]]

@@ -9,6 +9,7 @@ example or by five, or is a union, an intersection or a difference of two sets.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import ceil, inf, isfinite, isnan, sqrt
 from typing import Any, ClassVar
 
@@ -25,7 +26,10 @@ MIN_SPREAD = 0.02  # smallest difference of reference and mean, for vectors that
 MIDPOINT, SLOPE = 2.0, 4.0  # the membership is 1 / (1 + exp(-SLOPE (y - MIDPOINT))), fitted on the development data
 PRIOR_COUNT, MIN_SLOPE = 4.0, 0.25  # weight of the default and smallest slope in fitted calibrations
 ZERO, GAIN = 0.5, 2.0  # log-odds for AND, OR and BUT NOT are GAIN (y - ZERO)
-LEXICAL_WEIGHT = 6.0  # of BM25 scores, whose maximum is 1, beside relative values of cosines
+LEXICAL_WEIGHT = 4.0  # of BM25 scores, whose maximum is 1, beside relative values of cosines
+WHITENING = 0.25  # power of the whitening of directions; .5 is worse on Reuters and QUEST
+MIN_WHITENED, MIN_VARIANCE = 256, 0.01  # texts that a whitening needs; smallest variance, relative to the mean
+MIN_FUSED_SPREAD = 0.5  # of the sum of both, between the mean and the reference of the background
 WORD_REACH, TEXT_REACH = 0.2, 1.0  # value of y up to which items are outside a set if nothing else is known
 NOT_FINITE = "a vector has a number that is not finite: its file was changed after it was written; create it again"
 GROUP = 32  # `kth_largest` compares the maxima of groups of this size first
@@ -131,6 +135,7 @@ class Background:
             once. The first b are the items' own, the others their further vectors, such as those of sentences.
         owners: for each further vector, the position (m,) of its item, in ascending order; None if there are none.
         lexical: the lexical index of the texts, if there is one.
+        is_text: whether the items are texts, for which AND, OR and directions differ: see `softset.query.log_odds`.
         reach: the value y up to which an item is outside a set if there is no other evidence.
         note: what a user should know about the background, or "".
         calibration: the function from relative values to memberships.
@@ -142,6 +147,7 @@ class Background:
     calibration: MembershipCalibration = DEFAULT_CALIBRATION
     owners: np.ndarray | None = None
     lexical: LexicalIndex | None = None
+    is_text: bool = False
 
     @classmethod
     def of(
@@ -160,10 +166,34 @@ class Background:
         units = finite_units(vectors)
         return cls(units[units.any(axis=1)], reach, note, calibration)
 
+    def direction(self, rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Return the unit direction (d,) of a set with (k, d) examples; zero if the examples cancel out.
+
+        It is the mean of the unit examples. For texts, examples are centred and partly whitened before, and the mean is
+        whitened again: directions in which all texts vary count less. Items are not changed, so that every engine
+        compares them with one direction.
+        """
+        if self._whitening is None:
+            return mean_direction(rows, weights)
+        mean, matrix = self._whitening
+        direction: np.ndarray = unit_rows(mean_direction((unit_rows(rows) - mean) @ matrix, weights)[None] @ matrix)[0]
+        return direction
+
+    @cached_property
+    def _whitening(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """The mean (d,) and the symmetric matrix (d, d) of the whitening, or None if directions are not whitened."""
+        own = self.units[: len(self.units) - (0 if self.owners is None else len(self.owners))]
+        if not self.is_text or len(own) < MIN_WHITENED:
+            return None
+        mean = own.mean(axis=0)
+        values, axes = np.linalg.eigh(np.cov(own, rowvar=False))
+        relative = np.maximum(values / values.mean(), MIN_VARIANCE) if values.mean() > 0 else np.ones(len(values))
+        return mean, (axes * relative ** (-WHITENING / 2)) @ axes.T
+
     def cosines(self, directions: np.ndarray) -> np.ndarray:
         """Return the cosines (k, b) with unit vectors (k, d)."""
         n = len(self.units) - (0 if self.owners is None else len(self.owners))
-        return best_per_item(directions @ self.units.T, n, self.owners)
+        return value_per_item(directions @ self.units.T, n, self.owners)
 
 
 def finite_units(vectors: np.ndarray) -> np.ndarray:
@@ -174,21 +204,23 @@ def finite_units(vectors: np.ndarray) -> np.ndarray:
     return units
 
 
-def best_per_item(values: np.ndarray, n: int, owners: np.ndarray | None) -> np.ndarray:
-    """Return the largest value of each of n items, given the values (..., n + m) of all their vectors.
+def value_per_item(values: np.ndarray, n: int, owners: np.ndarray | None) -> np.ndarray:
+    """Return the value of each of n items, given the values (..., n + m) of all their vectors.
 
-    The first n values belong to the items' own vectors; `owners` (m,) has the positions of the items to which the
-    others belong, in ascending order. NaN, the value of a zero vector, is never the largest.
+    It is the mean of the value of the item's own vector and the largest value of all its vectors. The first n values
+    belong to the items' own vectors; `owners` (m,) has the positions of the items to which the others belong, in
+    ascending order. NaN is the value of a zero vector, which does not count.
 
-    >>> best_per_item(np.array([0.1, 0.5, 0.2, 0.3, 0.4]), 3, np.array([0, 0])).tolist()
-    [0.4, 0.5, 0.2]
+    >>> value_per_item(np.array([0.2, 0.5, 0.1, 0.3, 0.4]), 3, np.array([0, 0])).round(2).tolist()
+    [0.3, 0.5, 0.1]
     """
     if owners is None or not len(owners):
         return values
     starts = np.flatnonzero(np.diff(owners, prepend=-1))
-    best, items = values[..., :n].copy(), owners[starts]
-    best[..., items] = np.fmax(best[..., items], np.fmax.reduceat(values[..., n:], starts, axis=-1))
-    return best
+    result, items = values[..., :n].copy(), owners[starts]
+    own, best = result[..., items], np.fmax.reduceat(values[..., n:], starts, axis=-1)
+    result[..., items] = np.where(np.isnan(own), best, (own + np.fmax(own, best)) / 2)
+    return result
 
 
 def sample_words(n: int) -> np.ndarray:
@@ -215,17 +247,20 @@ class LexicalSet:
         weights: the weight of each term; their sum is 1, so that scores are from 0 to 1.
         average_length: the mean number of terms in the texts of the background.
         mean: the mean score of the background.
-        weight: the weight of scores above the mean, as relative values.
+        weight: the weight of scores above the mean, beside the relative values of cosines.
+        scale: the scale of the background's sums of both.
     """
 
     weights: Mapping[str, float]
     average_length: float
     mean: float
     weight: float
+    scale: Scale
 
-    def relative(self, scores: np.ndarray) -> np.ndarray:
-        """Return what the BM25 scores (n,) of items add to their relative values."""
-        return self.weight * (scores - self.mean)
+    def relative(self, values: np.ndarray, scores: np.ndarray) -> np.ndarray:
+        """Return the relative values of items, from those of their cosines and their BM25 scores."""
+        combined: np.ndarray = self.scale.relative(values + self.weight * (scores - self.mean))
+        return combined
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -255,13 +290,14 @@ class Centroid:
     @property
     def max_slope(self) -> float:
         """The derivative of the log-odds by the cosine."""
-        return GAIN / (self.scale.reference - self.scale.mean)
+        slope = GAIN / (self.scale.reference - self.scale.mean)
+        return slope if self.lexical is None else slope / (self.lexical.scale.reference - self.lexical.scale.mean)
 
     def max_lexical(self, lexical_scores: np.ndarray | None) -> float:
         """Return the largest absolute log-odds that the words of items with the given BM25 scores add."""
         if self.lexical is None or lexical_scores is None:
             return 0.0
-        return GAIN * float(np.abs(self.lexical.relative(lexical_scores)).max(initial=0))
+        return GAIN * float(np.abs(self.lexical.relative(np.zeros(1), lexical_scores)).max(initial=0))
 
     def membership_of(self, log_odds: np.ndarray) -> np.ndarray:
         """Return the memberships (n,) of items with the given log-odds."""
@@ -276,8 +312,7 @@ class Centroid:
         values: np.ndarray = self.scale.relative(cosines)
         if self.lexical is None or lexical_scores is None:
             return values
-        combined: np.ndarray = values + self.lexical.relative(lexical_scores)
-        return combined
+        return self.lexical.relative(values, lexical_scores)
 
     def log_odds(self, cosines: np.ndarray, lexical_scores: np.ndarray | None = None) -> np.ndarray:
         """Return the log-odds (n,) of items with the given cosines and BM25 scores."""
@@ -307,21 +342,31 @@ def make_centroids(
         return [], np.zeros((0, 0))
     cosines, centroids, odds = background.cosines(np.stack(directions)), list[Centroid](), list[np.ndarray]()
     for index, (direction, row) in enumerate(zip(directions, cosines, strict=True)):
-        lexical, scores = make_lexical_set(words[index] if words else {}, background)
-        centroids.append(Centroid(direction, Scale.of(row, MIN_SPREAD), background.calibration, lexical))
+        scale = Scale.of(row, MIN_SPREAD)
+        lexical, scores = make_lexical_set(words[index] if words else {}, background, scale.relative(row))
+        centroids.append(Centroid(direction, scale, background.calibration, lexical))
         odds.append(centroids[-1].log_odds(row, scores))
     return centroids, np.stack(odds)
 
 
 def make_lexical_set(
-    weights: Mapping[str, float], background: Background
+    weights: Mapping[str, float], background: Background, values: np.ndarray
 ) -> tuple[LexicalSet | None, np.ndarray | None]:
-    """Return the set of terms with weights, and the BM25 scores (b,) of the background for it; None without terms."""
-    if not weights or background.lexical is None:
+    """Return the set of terms with weights, and the BM25 scores (b,) of the background for it; None without terms.
+
+    `values` are the relative values (b,) of the background's cosines.
+    """
+    total = sum(weights.values())
+    if not total or background.lexical is None:
         return None, None
-    average_length = background.lexical.average_length
-    scores = background.lexical.scores(weights, average_length)
-    return LexicalSet(weights, average_length, float(scores.mean()), LEXICAL_WEIGHT), scores
+    shares, average_length = (
+        {term: weight / total for term, weight in weights.items()},
+        background.lexical.average_length,
+    )
+    scores = background.lexical.scores(shares, average_length)
+    mean = float(scores.mean())
+    scale = Scale.of(values + LEXICAL_WEIGHT * (scores - mean), MIN_FUSED_SPREAD)
+    return LexicalSet(shares, average_length, mean, LEXICAL_WEIGHT, scale), scores
 
 
 def mean_direction(rows: np.ndarray, weights: np.ndarray) -> np.ndarray:

@@ -17,7 +17,7 @@ from math import ceil, log
 
 import numpy as np
 
-from softset.query.background import GAIN, ZERO, Background, Centroid, make_centroids, mean_direction
+from softset.query.background import GAIN, ZERO, Background, Centroid, make_centroids
 
 GRID = np.linspace(-4, 16, 1_001)  # log-odds at which the probability of being outside is tabulated
 PRIOR_SLOPE = 3.0  # slope of the logistic prior of the border, per unit of log-odds
@@ -88,13 +88,14 @@ def find_border(
     for rows in groups_of_A:
         if len(rows) > 1:
             rows = _at_most(rows)
-            centre = mean_direction(rows, np.ones(len(rows)))
+            centre = background.direction(rows, np.ones(len(rows)))
             odds = np.sort(B.log_odds(np.vstack([rows, centre]) @ B.direction))
             counted = odds[: ceil(evidence_share * len(odds))]
             density = density + _evidence(GRID > counted[:, None], A_ERROR, len(odds))
     if len(rows_of_B) > 1:
         rows = _at_most(rows_of_B)
-        rest = [mean_direction(np.delete(rows, index, axis=0), np.ones(len(rows) - 1)) for index in range(len(rows))]
+        weights = np.ones(len(rows) - 1)
+        rest = [background.direction(np.delete(rows, index, axis=0), weights) for index in range(len(rows))]
         others, _ = make_centroids(rest, background)
         inside = np.array([other.log_odds(other.direction @ row) for other, row in zip(others, rows, strict=True)])
         density = density + _evidence(GRID <= inside[:, None], B_ERROR, len(rows))

@@ -7,6 +7,7 @@ that adding and deleting items changes no score.
 
 import re
 from array import array
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -20,7 +21,8 @@ from softset.errors import InputError
 from softset.vectors.word_index import WordIndex
 from softset.vectors.word_patterns import UNSPACED
 
-K1, B = 0.9, 0.4  # of BM25: the values of Anserini and Pyserini
+K1, B = 0.6, 0.4  # saturation and length normalisation of BM25
+MAX_TERMS = 30  # of a set: those with the largest weights; long examples have many terms that say little
 MAX_TERM = 100  # characters; longer runs of letters and digits are no words
 TOKEN = re.compile(rf"[{UNSPACED}]+|(?:(?![{UNSPACED}])\w)+(?:['\u2019](?:(?![{UNSPACED}])\w)+)*")
 NO_STEMMER = "none"
@@ -171,18 +173,16 @@ class LexicalIndexBuilder:
 def term_weights(
     texts: Sequence[Sequence[str]], weights: Sequence[float], statistics: LexicalIndex
 ) -> dict[str, float]:
-    """Return the weight of each term of texts: its idf times the share of the texts, by weight, that contain it.
-
-    The sum of the weights is 1.
+    """Return the weight of each term of texts: its idf times its mean saturated count, for the best `MAX_TERMS` terms.
 
     >>> statistics = LexicalIndex.of([["red", "wine"], ["red", "sea"]])
     >>> {term: round(w, 2) for term, w in term_weights([["red"], ["red", "wine"]], [1, 1], statistics).items()}
-    {'red': 0.34, 'wine': 0.66}
+    {'red': 0.11, 'wine': 0.22}
     """
-    shares: dict[str, float] = {}
+    means: dict[str, float] = {}
     for terms, weight in zip(texts, weights, strict=True):
-        for term in set(terms):
-            shares[term] = shares.get(term, 0.0) + weight / sum(weights)
-    products = {term: share * statistics.idf(term) for term, share in sorted(shares.items())}
-    total = sum(products.values())
-    return {term: product / total for term, product in products.items()} if total else {}
+        for term, count in Counter(terms).items():
+            means[term] = means.get(term, 0.0) + weight / sum(weights) * count / (count + K1)
+    products = {term: mean * statistics.idf(term) for term, mean in sorted(means.items())}
+    best = sorted(products, key=lambda term: -products[term])[:MAX_TERMS]
+    return {term: products[term] for term in best}

@@ -1,7 +1,9 @@
 """The default logic: log-odds in the sets of a query are combined by AND, OR and BUT NOT.
 
 AND of a and b is the log-odds of the product of their probabilities, OR is its dual, and BUT NOT subtracts what an item
-has in common with the other set (`softset.query.exclusion`). NOT is moved to the root of the tree first, by the laws of
+has in common with the other set (`softset.query.exclusion`). For texts, OR is the maximum; and AND is the mean of the
+product and of the log-odds in a joined set, which has the mean direction and all words of the sets: a text about both
+sets often says so in one sentence. NOT is moved to the root of the tree first, by the laws of
 De Morgan: `~A & ~B` becomes `~(A | B)`, and `A & ~B` becomes `A - B`. So equivalent queries have the same memberships.
 """
 
@@ -86,6 +88,54 @@ def move_not_to_root(tree: SetExpression) -> tuple[SetExpression, bool]:
     return Minus(kept, removed, **strict), isinstance(tree, Or)
 
 
+def normal_form(tree: SetExpression, *, is_text: bool) -> tuple[SetExpression, bool]:
+    """Return an equivalent tree without NOT, and whether it must be negated.
+
+    For texts, BUT NOT is also moved out of AND, so that the sets of an AND are joined.
+
+    >>> from softset.query.parser import parse
+    >>> print(*normal_form(parse("a & b - c & d"), is_text=True))
+    ({a} & {b} & {d}) - {c} False
+    """
+    positive, negated = move_not_to_root(tree)
+    return (_move_minus_out(positive) if is_text else positive), negated
+
+
+def _move_minus_out(tree: SetExpression) -> SetExpression:
+    match tree:
+        case And(left, right):
+            left, right = _move_minus_out(left), _move_minus_out(right)
+            if isinstance(left, Minus):
+                return Minus(_move_minus_out(And(left.left, right)), left.right, left.strict)
+            if isinstance(right, Minus):
+                return Minus(_move_minus_out(And(left, right.left)), right.right, right.strict)
+            return And(left, right)
+        case Or(left, right):
+            return Or(_move_minus_out(left), _move_minus_out(right))
+        case Minus(left, right):
+            return Minus(_move_minus_out(left), right, tree.strict)
+    return tree
+
+
+def joinable(tree: SetExpression) -> dict[And, list[LeafTree]]:
+    """Return the sets of each AND that joins only sets, in a tree without NOT; nested ANDs are one."""
+    match tree:
+        case And(left, right):
+            operands = _operands(tree)
+            if all(isinstance(operand, LeafTree) for operand in operands):
+                return {tree: operands}  # type: ignore[dict-item]
+            return joinable(left) | joinable(right)
+        case Or(left, right):
+            return joinable(left) | joinable(right)
+        case Minus(left, _):
+            return joinable(left)
+    return {}
+
+
+def _operands(tree: SetExpression) -> list[SetExpression]:
+    return [*_operands(tree.left), *_operands(tree.right)] if isinstance(tree, And) else [tree]
+
+
 @dataclass(frozen=True, eq=False)
 class Exclusion:
     """What one BUT NOT of a query needs: its strictness, and the border of each set on its right side."""
@@ -108,6 +158,7 @@ class Combination:
         exclusions: the exclusion of each BUT NOT in the tree.
         scale: the scale of the background's log-odds in the tree without its BUT NOTs, so that A - B is at most A.
         calibration: the function from relative values to memberships.
+        is_text: whether the items are texts.
     """
 
     tree: SetExpression
@@ -115,10 +166,15 @@ class Combination:
     exclusions: Mapping[Minus, Exclusion]
     scale: Scale
     calibration: MembershipCalibration = DEFAULT_CALIBRATION
+    is_text: bool = False
 
-    def score(self, by_leaf: Mapping[LeafTree, Any]) -> Any:
-        """Return scores, in the order of the memberships, from the log-odds in each set."""
-        odds = combine(self.tree, by_leaf, self.exclusions)
+    def combine(self, tree: SetExpression, values: Mapping[Any, Any], *, with_exclusions: bool = True) -> Any:
+        """Return the log-odds in a part of the tree from those in the sets and the joined sets."""
+        return combine(tree, values, self.exclusions if with_exclusions else {}, is_text=self.is_text)
+
+    def score(self, values: Mapping[Any, Any]) -> Any:
+        """Return scores, in the order of the memberships, from the log-odds in the sets and the joined sets."""
+        odds = self.combine(self.tree, values)
         return -odds if self.negated else odds
 
     def relative(self, scores: np.ndarray) -> np.ndarray:
@@ -131,7 +187,7 @@ class Combination:
         memberships = self.calibration.apply(self.relative(scores))
         return np.where(scores == -np.inf, 0.0, 1 - memberships if self.negated else memberships)
 
-    def score_error(self, errors: Mapping[LeafTree, float]) -> float:
+    def score_error(self, errors: Mapping[Any, float]) -> float:
         """Return a bound of the error of a score from bounds of the errors of the log-odds in each set.
 
         AND and OR of log-odds change by at most the sum of the changes of their operands. So do the logarithms of the
@@ -140,6 +196,8 @@ class Combination:
 
         def bound(part: SetExpression) -> float:
             match part:
+                case And(left, right) if part in errors:
+                    return (bound(left) + bound(right) + len(_operands(part)) * errors[part]) / 2
                 case And(left, right) | Or(left, right):
                     return bound(left) + bound(right)
                 case Minus(left, right):
@@ -147,7 +205,7 @@ class Combination:
                     changes = [errors[leaf] * exclusion.borders[leaf].max_slopes[0] for leaf in positive_leaves(right)]
                     changes += [errors[leaf] * exclusion.borders[leaf].max_slopes[1] for leaf in negative_leaves(right)]
                     return bound(left) + exclusion.strictness.weight * sum(changes)
-            return errors[part]  # type: ignore[index]
+            return errors[part]
 
         return bound(self.tree)
 
@@ -163,7 +221,7 @@ class CentroidLeaf(NamedTuple):
 def make_combination(
     tree: SetExpression,
     by_tree: Mapping[LeafTree, CentroidLeaf],
-    of_background: Mapping[LeafTree, np.ndarray],
+    of_background: Mapping[Any, np.ndarray],
     background: Background,
 ) -> Combination:
     """Return the function from the log-odds in each set to memberships in a query.
@@ -171,20 +229,21 @@ def make_combination(
     Args:
         tree: the query.
         by_tree: its sets.
-        of_background: the log-odds (b,) of the background in each set.
+        of_background: the log-odds (b,) of the background in each set, and in the joined set of each AND.
         background: the background.
     """
-    positive, negated = move_not_to_root(tree)
+    positive, negated = normal_form(tree, is_text=background.is_text)
     differences = [part for part in parts(positive) if isinstance(part, Minus)]
     exclusions = {part: _exclusion(part, by_tree, of_background, background) for part in differences}
-    of_kept = combine(without_exclusions(positive), of_background, {})
-    return Combination(positive, negated, exclusions, Scale.of(of_kept, MIN_SPREAD), background.calibration)
+    of_kept = combine(without_exclusions(positive), of_background, {}, is_text=background.is_text)
+    scale = Scale.of(of_kept, MIN_SPREAD)
+    return Combination(positive, negated, exclusions, scale, background.calibration, background.is_text)
 
 
 def _exclusion(
     part: Minus,
     by_tree: Mapping[LeafTree, CentroidLeaf],
-    of_background: Mapping[LeafTree, np.ndarray],
+    of_background: Mapping[Any, np.ndarray],
     background: Background,
 ) -> Exclusion:
     groups = [unit_rows(by_tree[leaf].vectors) for leaf in kept_leaves(part.left)]
@@ -195,7 +254,7 @@ def _exclusion(
         borders[leaf] = find_border(B, rows, groups, background, strictness.evidence_share)
     if max(map(len, groups)) == 1 and part.strict <= DEFAULT_STRICTNESS:
         by_default = Exclusion(Strictness.of(DEFAULT_STRICTNESS, 1), borders)
-        kept = combine(without_exclusions(part.left), of_background, {})
+        kept = combine(without_exclusions(part.left), of_background, {}, is_text=background.is_text)
         odds = kept + by_default.penalty(part.right, of_background)
         memberships = background.calibration.apply(Scale.of(kept, MIN_SPREAD).relative(odds))
         if memberships.max(initial=0) < MIN_REMAINING:
@@ -203,16 +262,23 @@ def _exclusion(
     return Exclusion(strictness, borders)
 
 
-def combine(tree: SetExpression, by_leaf: Mapping[LeafTree, Any], exclusions: Mapping[Minus, Exclusion]) -> Any:
-    """Return the log-odds in a tree without NOT from the log-odds in its sets."""
-    match tree:
-        case And(left, right):
-            return and_(combine(left, by_leaf, exclusions), combine(right, by_leaf, exclusions))
-        case Or(left, right):
-            return or_(combine(left, by_leaf, exclusions), combine(right, by_leaf, exclusions))
-        case Minus(left, right):
-            return combine(left, by_leaf, exclusions) + exclusions[tree].penalty(right, by_leaf)
-    return by_leaf[tree]  # type: ignore[index]
+def combine(
+    tree: SetExpression, values: Mapping[Any, Any], exclusions: Mapping[Minus, Exclusion], *, is_text: bool
+) -> Any:
+    """Return the log-odds in a tree without NOT from those in its sets and in the joined sets of its ANDs."""
+
+    def evaluate(part: SetExpression) -> Any:
+        match part:
+            case And(left, right):
+                product = and_(evaluate(left), evaluate(right))
+                return (product + len(_operands(part)) * values[part]) / 2 if part in values else product
+            case Or(left, right):
+                return (np.maximum if is_text else or_)(evaluate(left), evaluate(right))
+            case Minus(left, right):
+                return evaluate(left) + exclusions[part].penalty(right, values)
+        return values[part]
+
+    return evaluate(tree)
 
 
 def _outside(tree: SetExpression, of_leaf: Callable[[LeafTree], Any]) -> Any:

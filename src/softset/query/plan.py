@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,17 @@ import numpy as np
 from softset.algebra import SoftSet
 from softset.errors import InputError, ShapeError
 from softset.io.text import counted
-from softset.query.background import Centroid, MembershipCalibration, make_centroids, mean_direction
-from softset.query.expression import Example, Examples, GivenSet, LeafTree, SetExpression, leaves
-from softset.query.lexical import LexicalIndex, term_weights
-from softset.query.log_odds import CentroidLeaf, Combination, make_combination, without_exclusions
+from softset.query.background import Background, Centroid, MembershipCalibration, make_centroids
+from softset.query.expression import And, Example, Examples, GivenSet, LeafTree, SetExpression, leaves
+from softset.query.lexical import term_weights
+from softset.query.log_odds import (
+    CentroidLeaf,
+    Combination,
+    joinable,
+    make_combination,
+    normal_form,
+    without_exclusions,
+)
 from softset.query.logic import Logic, combined_set, given_set, leaf_set, truth_values
 from softset.query.named_sets import Sets
 from softset.query.parsed import ParsedQuery
@@ -61,7 +69,7 @@ class Plan:
     """A query that is ready to run.
 
     Logics that combine sets have one set, `combined`. The default logic has `combination`, a function of the log-odds
-    in the sets of the leaves.
+    in the sets of the leaves and in `joined`, the joined set of each AND over texts.
     """
 
     query: str
@@ -72,6 +80,7 @@ class Plan:
     combination: Combination | None
     notes: tuple[str, ...]
     unknown: tuple[str, ...]
+    joined: tuple[tuple[And, Centroid], ...] = ()
 
     @property
     def example_indices(self) -> frozenset[int]:
@@ -81,7 +90,9 @@ class Plan:
     @property
     def sets(self) -> tuple[LeafSet, ...]:
         """The sets whose memberships `score` combines."""
-        return (self.combined,) if self.combined is not None else tuple(leaf.members for leaf in self.leaves)
+        if self.combined is not None:
+            return (self.combined,)
+        return (*(leaf.members for leaf in self.leaves), *(members for _, members in self.joined))
 
     @property
     def centroid(self) -> Centroid | None:
@@ -94,7 +105,7 @@ class Plan:
 
         The values are log-odds in centroids, and memberships in other sets.
         """
-        return values[0] if self.combination is None else self.combination.score(self._by_leaf(values))
+        return values[0] if self.combination is None else self.combination.score(self._by_tree(values))
 
     def membership(self, scores: np.ndarray) -> np.ndarray:
         """Return the memberships (n,) of scores; that of -inf is 0."""
@@ -110,10 +121,11 @@ class Plan:
 
     def score_error(self, errors: Sequence[float]) -> float:
         """Return a bound of the error of a score from bounds of the errors of its values in each of `sets`."""
-        return errors[0] if self.combination is None else self.combination.score_error(self._by_leaf(errors))
+        return errors[0] if self.combination is None else self.combination.score_error(self._by_tree(errors))
 
-    def _by_leaf(self, values: Sequence[Any]) -> dict[LeafTree, Any]:
-        return {leaf.tree: value for leaf, value in zip(self.leaves, values, strict=True)}
+    def _by_tree(self, values: Sequence[Any]) -> dict[SetExpression, Any]:
+        trees = [*(leaf.tree for leaf in self.leaves), *(tree for tree, _ in self.joined)]
+        return dict(zip(trees, values, strict=True))
 
     @property
     def resolved_as(self) -> dict[str, str]:
@@ -162,9 +174,14 @@ def make_plans(
     *,
     sets: Sets,
     skip_unknown: bool = False,
+    lexical: bool = True,
     calibration: MembershipCalibration | None = None,
 ) -> list[Plan]:
-    """Return the plans of queries; with `skip_unknown`, examples without a vector are left out and listed."""
+    """Return the plans of queries.
+
+    With `skip_unknown`, examples without a vector are left out and listed. Without `lexical`, words do not count beside
+    vectors.
+    """
     if not isinstance(calibration, MembershipCalibration | None):
         raise InputError(f"a calibration must come from calibrate, but {calibration!r} was given")
     if calibration is not None and logic.name != Logic.name:
@@ -177,12 +194,13 @@ def make_plans(
     examples = {leaf: _examples_of(leaf, sets) for query in queries for leaf in leaves(query.tree)}
     rows = _resolve_examples(source, [each for group in examples.values() for each in group], skip_unknown=skip_unknown)
     resolved = [_resolve_leaf(tree, group, rows, source) for tree, group in examples.items()]
-    sets_of_leaves, odds = _build_sets(resolved, source, logic)
+    words = _words_of(resolved, source) if lexical and logic.name == Logic.name else {}
+    sets_of_leaves, odds = _build_sets(resolved, source, logic, words)
     of_background = {leaf.tree: row for leaf, row in zip(resolved, odds, strict=False)}
     by_tree = {
         leaf.tree: Leaf(**vars(leaf), members=members) for leaf, members in zip(resolved, sets_of_leaves, strict=True)
     }
-    plans = [_make_plan(query, logic, by_tree, of_background, source) for query in queries]
+    plans = [_make_plan(query, logic, by_tree, of_background, source, words) for query in queries]
     return plans if calibration is None else [_calibrated(plan, calibration) for plan in plans]
 
 
@@ -241,7 +259,7 @@ def _given_vector(example: Example, tree: LeafTree, source: QuerySource) -> Reso
 
 
 def _build_sets(
-    resolved: Sequence[_ResolvedLeaf], source: QuerySource, logic: Logic
+    resolved: Sequence[_ResolvedLeaf], source: QuerySource, logic: Logic, words: Mapping[LeafTree, Mapping[str, float]]
 ) -> tuple[Sequence[LeafSet], np.ndarray]:
     """Return the set of each leaf and, for centroids, the log-odds (k, b) of the background in them."""
     made: dict[LeafTree, SoftSet] = {
@@ -250,19 +268,42 @@ def _build_sets(
     if logic.name != "logistic":  # which refuses given sets
         made |= {leaf.tree: leaf_set(logic, leaf.vectors, leaf.weights) for leaf in resolved if leaf.tree not in made}
         return [made[leaf.tree] for leaf in resolved], np.zeros((0, 0))
-    directions = [mean_direction(leaf.vectors, leaf.weights) for leaf in resolved]
+    directions = [source.background.direction(leaf.vectors, leaf.weights) for leaf in resolved]
     for leaf, direction in zip(resolved, directions, strict=True):
         if not direction.any():
             raise InputError(f"the examples of {leaf.tree} cancel out: give other examples, or choose another --logic")
-    background = source.background
-    words = [] if background.lexical is None else [_words(leaf, source, background.lexical) for leaf in resolved]
-    return make_centroids(directions, background, words)
+    return make_centroids(directions, source.background, [words.get(leaf.tree, {}) for leaf in resolved])
 
 
-def _words(leaf: _ResolvedLeaf, source: QuerySource, statistics: LexicalIndex) -> dict[str, float]:
-    """Return the weights of the terms in the texts of a set's examples."""
-    texts = [source.terms(row.text) or [] for row in leaf.resolved]
-    return term_weights(texts, leaf.weights.tolist(), statistics)
+def _words_of(resolved: Sequence[_ResolvedLeaf], source: QuerySource) -> dict[LeafTree, dict[str, float]]:
+    """Return the weights of the terms in the texts of each set's examples, if the items have a lexical index."""
+    words, statistics = dict[LeafTree, dict[str, float]](), source.background.lexical
+    if statistics is None:
+        return words
+    for leaf in resolved:
+        texts = [source.terms(row.text) or [] for row in leaf.resolved]
+        words[leaf.tree] = term_weights(texts, leaf.weights.tolist(), statistics)
+    return words
+
+
+def _join_sets(
+    tree: SetExpression,
+    by_tree: Mapping[LeafTree, CentroidLeaf],
+    background: Background,
+    words: Mapping[LeafTree, Mapping[str, float]],
+) -> tuple[dict[And, Centroid], dict[And, np.ndarray]]:
+    """Return the joined set of each AND over texts, and the log-odds (b,) of the background in it."""
+    joins = joinable(normal_form(tree, is_text=True)[0]) if background.is_text else {}
+    directions, terms = [], []
+    for operands in joins.values():
+        total = np.sum([by_tree[leaf].members.direction for leaf in operands], axis=0)
+        directions.append(total / max(sqrt(total @ total), 1e-12))
+        pooled: dict[str, float] = {}
+        for term, weight in (pair for leaf in operands for pair in words.get(leaf, {}).items()):
+            pooled[term] = max(pooled.get(term, 0.0), weight)
+        terms.append(pooled)
+    centroids, odds = make_centroids(directions, background, terms)
+    return dict(zip(joins, centroids, strict=True)), dict(zip(joins, odds, strict=True))
 
 
 def _make_plan(
@@ -271,6 +312,7 @@ def _make_plan(
     by_tree: Mapping[LeafTree, Leaf],
     of_background: Mapping[LeafTree, np.ndarray],
     source: QuerySource,
+    words: Mapping[LeafTree, Mapping[str, float]],
 ) -> Plan:
     tree = query.tree
     plan_leaves = {leaf: by_tree[leaf] for leaf in dict.fromkeys(leaves(tree))}
@@ -283,10 +325,11 @@ def _make_plan(
             for leaf in plan_leaves.values()
             if isinstance(leaf.members, Centroid)
         }
-        combination = make_combination(tree, centroids, of_background, background)
-        warnings = warnings_about(combination, centroids, of_background)
+        joined, of_joined = _join_sets(tree, centroids, background, words)
+        combination = make_combination(tree, centroids, {**of_background, **of_joined}, background)
+        warnings = warnings_about(combination, centroids, {**of_background, **of_joined})
         notes = tuple(filter(None, (*query.notes, background.note, *warnings)))
-        return Plan(*fields, None, combination, notes, unknown)
+        return Plan(*fields, None, combination, notes, unknown, tuple(joined.items()))
     combined, empty_parts = combined_set(logic, tree, {leaf: plan_leaves[leaf].members for leaf in plan_leaves})
     if not combined:
         raise InputError("nothing belongs to this query: " + (empty_parts[-1] if empty_parts else f"{tree} is empty"))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from math import ceil
+from typing import Any
 
 import numpy as np
 
@@ -9,7 +10,7 @@ from softset.algebra.arrays import unit_rows
 from softset.errors import InputError
 from softset.query.background import SHARE, Centroid
 from softset.query.expression import DEFAULT_STRICTNESS, And, LeafTree, Minus, positive_leaves
-from softset.query.log_odds import CentroidLeaf, Combination, combine, kept_leaves, parts, without_exclusions
+from softset.query.log_odds import CentroidLeaf, Combination, kept_leaves, parts, without_exclusions
 
 # Relative values (see `softset.query.background`): typical members have values from 2 on, unrelated items about 0.
 UNRELATED, RELATED = 0.5, 1.2
@@ -20,7 +21,7 @@ SHARED = -0.1
 
 
 def warnings_about(
-    combination: Combination, by_tree: Mapping[LeafTree, CentroidLeaf], of_background: Mapping[LeafTree, np.ndarray]
+    combination: Combination, by_tree: Mapping[LeafTree, CentroidLeaf], of_background: Mapping[Any, np.ndarray]
 ) -> list[str]:
     """Return short warnings about the sets of a query; an example on both sides of BUT NOT raises InputError.
 
@@ -29,12 +30,13 @@ def warnings_about(
     warnings = [warning for tree, leaf in by_tree.items() for warning in _odd_examples(tree, leaf)]
     for part in parts(combination.tree):
         if isinstance(part, And):
-            best = combine(without_exclusions(part), of_background, {}).max(initial=SHARED)
+            kept_part = without_exclusions(part)
+            best = combination.combine(kept_part, of_background, with_exclusions=False).max(initial=SHARED)
             if best <= SHARED:
                 warnings.append(f"{part.left} and {part.right} have little in common: the results fit neither set well")
         elif isinstance(part, Minus):
-            kept = combine(part.left, of_background, combination.exclusions)
-            changes = combine(part, of_background, combination.exclusions) - kept
+            kept = combination.combine(part.left, of_background)
+            changes = combination.combine(part, of_background) - kept
             best = np.argsort(-kept)[: ceil(SHARE * len(kept))]
             has_effect = bool(changes[best].min(initial=0) < SMALL_CHANGE)
             is_mild = combination.exclusions[part].strictness.min_outside > 0

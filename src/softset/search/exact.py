@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from softset.query.background import Centroid, best_per_item, kth_largest
+from softset.query.background import Centroid, kth_largest, value_per_item
 from softset.query.plan import LeafSet, Plan
 from softset.search.source import MANY_DIRECTIONS, Coordinates, VectorSource, run_blocks
 
@@ -105,7 +105,7 @@ def set_values(source: VectorSource, plan: Plan, indices: np.ndarray) -> list[np
     rows = rows.astype(np.float64)
     zero = ~rows.any(axis=1)
     memberships = (np.where(zero, np.nan, np.asarray(leaf.membership(rows))) for leaf in plan.sets)
-    return [best_per_item(row, len(indices), owners) for row in memberships]
+    return [value_per_item(row, len(indices), owners) for row in memberships]
 
 
 # The pass in float32
@@ -200,7 +200,7 @@ class _BlockScorer:
         if self.project is not None:
             coordinates = self.project(start, stop)
         if self.only_centroids:  # the log-odds in a single centroid have the order of its cosines
-            scores, errors = best_per_item(coordinates.values, stop - start, coordinates.owners), coordinates.errors
+            scores, errors = value_per_item(coordinates.values, stop - start, coordinates.owners), coordinates.errors
         else:
             scores, errors = self._combine(coordinates, start, stop)
         first, last = np.searchsorted(self.hidden, [start, stop])
@@ -223,7 +223,7 @@ class _BlockScorer:
                 if size is None:  # a complement: NOT of a membership near 1 needs the digits of float64
                     value, error = np.asarray(leaf.membership(rows)), ROUNDING
                 elif isinstance(leaf, Centroid):
-                    cosines = best_per_item(coordinates.values[used], n, owners)
+                    cosines = value_per_item(coordinates.values[used], n, owners)
                     value = leaf.log_odds(cosines, None if lexical is None else lexical[start:stop])
                     error = leaf.max_slope * float(coordinates.errors[used]) + ROUNDING * (
                         1 + leaf.max_lexical(lexical)
@@ -231,7 +231,7 @@ class _BlockScorer:
                 else:
                     value, error = _memberships(coordinates, slice(used, used + size))
                 used += size or 0
-                values.append(value if isinstance(leaf, Centroid) else best_per_item(value, n, owners))
+                values.append(value if isinstance(leaf, Centroid) else value_per_item(value, n, owners))
                 errors.append(error)
             scores[index], score_errors[index] = plan.score(values), plan.score_error(errors)
         return scores, score_errors

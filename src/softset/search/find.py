@@ -17,11 +17,12 @@ from softset.encoders.texts import check_texts, iter_items
 from softset.errors import InputError
 from softset.io.options import named_options
 from softset.query.background import MembershipCalibration
-from softset.query.expression import SetExpression
+from softset.query.expression import Example, Examples, SetExpression
 from softset.query.logic import Logic, default_logic, resolve_logic
 from softset.query.named_sets import Sets
 from softset.query.parsed import ParsedQuery, Query, make_examples, parse_query
 from softset.query.plan import Plan, make_plans
+from softset.query.questions import parse_question
 from softset.query.resolution import QuerySource, Resolved, resolve_all, resolve_ids
 from softset.runtime.threads import own_threads
 from softset.search.build_results import (
@@ -138,6 +139,27 @@ class SearchableSource(VectorSource, QuerySource):
         ['red', 'green', 'blue', 'yellow']
         """
         return self.find_many([query], top, **options)[0]
+
+    @named_options
+    def search(
+        self, question: str, top: int = 10, *, split: bool = True, **options: Unpack[FindOptions]
+    ) -> SearchResult:
+        """Return the items that answer a question in plain words; `FindOptions` describes the options.
+
+        Phrases such as "but not", "except", "or" and "that are also" split the question into sets; a note shows the
+        query that it becomes. With split=False, the whole question is one set.
+
+        >>> import softset, tempfile
+        >>> texts = ["A whale hunt at sea.", "A sea voyage with songs.", "Marriage in a village."]
+        >>> books = softset.Collection.create(tempfile.mkdtemp() + "/c", texts, encoder="words")
+        >>> result = books.search("stories about the sea but not songs", top=1)
+        >>> result[0].text, result.notes[0]
+        ('A whale hunt at sea.', 'this question is read as {stories about the sea} - {songs}')
+        """
+        if not split:
+            return self.find(Examples((Example(question),)), top, **options)
+        options["plain"] = True
+        return self.find(question, top, **options)
 
     @named_options
     def members(self, query: Query, min_score: float = 0.5, **options: Unpack[MembersOptions]) -> SearchResult:
@@ -290,9 +312,9 @@ class SearchableSource(VectorSource, QuerySource):
         """Return the source after its preprocessing, and the plans in it of queries that have the same logic."""
         logic = _logic_of(queries[0], options) if queries else Logic()
         source = self.preprocessed(options.get("preprocessing"), logic)
-        sets, skip_unknown = _named_sets(options), options.get("skip_unknown", False)
-        calibration = options.get("calibration")
-        return source, make_plans(queries, source, logic, sets=sets, skip_unknown=skip_unknown, calibration=calibration)
+        flags = {"skip_unknown": options.get("skip_unknown", False), "lexical": options.get("lexical", True)}
+        sets, calibration = _named_sets(options), options.get("calibration")
+        return source, make_plans(queries, source, logic, sets=sets, calibration=calibration, **flags)
 
     @named_options
     def membership(
@@ -342,6 +364,8 @@ def _named_sets(options: PlanOptions) -> Sets:
 
 
 def _parse_all(queries: Iterable[Query], options: PlanOptions) -> list[ParsedQuery]:
+    if options.get("plain"):
+        return [parse_question(query) for query in queries]
     sets = _named_sets(options)
     return [parse_query(query, sets) for query in queries]
 

@@ -27,6 +27,8 @@ class PlanOptions(TypedDict, total=False):
         sets: named sets, which queries refer to as @name: `softset.Sets`, or a dictionary of lists of examples.
         calibration: the function from scores to memberships that `calibrate` returned for this query.
         skip_unknown: leave out examples without a vector, and list them, instead of raising an error.
+        plain: the query is a question in plain words: phrases such as "but not" and "or" split it into sets.
+        lexical: in collections with a lexical index, whether the words of texts count beside their vectors.
     """
 
     logic: str | Logic | None
@@ -37,6 +39,8 @@ class PlanOptions(TypedDict, total=False):
     sets: NamedSets | None
     calibration: MembershipCalibration | None
     skip_unknown: bool
+    plain: bool
+    lexical: bool
 
 
 class MembersOptions(PlanOptions, total=False):

@@ -11,7 +11,7 @@ import numpy as np
 from softset.algebra.arrays import unit_rows
 from softset.errors import InputError
 from softset.io.text import html_table, import_pandas, printable
-from softset.query.background import Centroid, best_per_item, mean_direction
+from softset.query.background import Centroid, mean_direction, value_per_item
 from softset.query.expression import SetExpression, positive_leaves
 from softset.query.field_types import plain_value
 from softset.query.plan import Leaf, Plan
@@ -298,12 +298,12 @@ def explain_leaves(source: VectorSource, indices: np.ndarray, plan: Plan) -> lis
 
 def _memberships_in_leaves(source: VectorSource, indices: np.ndarray, plan: Plan) -> list[np.ndarray]:
     if plan.combined is None:
-        values = set_values(source, plan, indices)
+        values = set_values(source, plan, indices)[: len(plan.leaves)]
         pairs = zip(plan.leaves, values, strict=True)
         return [leaf.members.membership_of(odds) for leaf, odds in pairs if isinstance(leaf.members, Centroid)]
     rows, owners = source.all_vectors(indices)
     wide = rows.astype(np.float64)
-    return [best_per_item(np.asarray(leaf.members.membership(wide)), len(indices), owners) for leaf in plan.leaves]
+    return [value_per_item(np.asarray(leaf.members.membership(wide)), len(indices), owners) for leaf in plan.leaves]
 
 
 def _leaf_memberships(

@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from softset.query.background import Background, LexicalSet, best_per_item, sample_indices
+from softset.query.background import Background, LexicalSet, sample_indices, value_per_item
 from softset.runtime.threads import in_threads
 
 ITEMS_PER_BLOCK = 2_048  # the cosines of 64 directions then stay in a processor's cache
@@ -110,7 +110,7 @@ class VectorSource(ABC):
         rows = rows.astype(np.float64)
         norms = np.sqrt(np.vecdot(rows, rows))
         cosines: np.ndarray = np.vecdot(directions[:, None], rows) / np.where(norms > 0, norms, np.nan)
-        return best_per_item(cosines, len(indices), owners)
+        return value_per_item(cosines, len(indices), owners)
 
     def passages(self, indices: np.ndarray, directions: Sequence[np.ndarray]) -> list[list[str]]:
         """Return, for each item, the part of its text that is nearest to each direction; nothing without such parts."""

@@ -62,6 +62,8 @@ class SetRequest(_RequestBody):
         None, description="Examples of named sets, which queries refer to as @name."
     )
     skip_unknown: bool = Field(False, description="Skip examples without a vector, and list them.")
+    plain: bool = Field(False, description='Read the query as a question in plain words, with "but not" and "or".')
+    lexical: bool = Field(True, description="In collections, count the words of texts beside their vectors.")
     explain: bool = Field(
         False, description="Add the membership in each set, the nearest examples, and the membership without BUT NOT."
     )

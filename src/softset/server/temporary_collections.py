@@ -54,7 +54,7 @@ class TemporaryCollections:
         size = self._check_size(texts, 0, 0)
         name = secrets.token_urlsafe(16)
         items = (Item(str(number), text) for number, text in enumerate(texts, 1))
-        collection = Collection.create(self.folder / name, items, encoder=Embedder(model, encoder.embed))
+        collection = Collection.create(self.folder / name, items, encoder=Embedder(model, encoder.embed), chunks="none")
         with self._lock:
             self._uploads[name] = _Upload(collection, encoder, size)
         self.purge()

@@ -36,8 +36,9 @@ class ScoreBounds:
     def __init__(self, plan: Plan) -> None:
         positive = set(positive_leaves(plan.tree))
         self._plan = plan
-        self._sets = [leaf.members for leaf in plan.leaves]
+        self._sets = plan.sets
         self._listed = [index for index, leaf in enumerate(plan.leaves) if leaf.tree in positive]
+        self._listed += range(len(plan.leaves), len(plan.sets))  # the joined sets of AND
         self.directions = np.concatenate([np.asarray(self._sets[index].factor()) for index in self._listed])
 
     @staticmethod

@@ -1,0 +1,1 @@
+"""Set queries over texts: QUEST evidence, ComLQ, Reuters and LIMIT."""
