@@ -9,9 +9,7 @@ from typing import Any
 import click
 
 from softset.cli import options as opt
-from softset.cli.groups import VerbGroup
-from softset.cli.help_texts import HELP
-from softset.cli.output import ProgressBar, note
+from softset.cli.output import ProgressBar, VerbGroup, note
 from softset.errors import MissingExtraError
 
 COLUMNS = ("R@10", "R@100", "R@1k", "MAP", "median", "nDCG", "A outside B", "leak", "difference")
@@ -195,7 +193,7 @@ def sets(
 
 @eval.command(short_help="Evaluate set queries by the words that people expect.")
 @click.argument("file", type=click.Path())
-@opt.option("--vectors", "names", multiple=True, help=HELP["--vectors"])
+@opt.option("--vectors", "names", multiple=True, help=opt.HELP["--vectors"])
 @opt.option("--method", "methods", multiple=True, help=QUERY_METHODS_HELP)
 @eval_options("Use only the first N queries.", has_data=False)
 def queries(file: str, names: tuple[str, ...], methods: tuple[str, ...], shared: EvalOptions) -> None:

@@ -9,8 +9,7 @@ from typing import Any
 import click
 
 from softset.cli import options as opt
-from softset.cli.groups import VerbGroup
-from softset.cli.output import ProgressBar, note, on_interrupt
+from softset.cli.output import ProgressBar, VerbGroup, note, on_interrupt
 from softset.io.text import counted
 
 INPUT = opt.option("--input", "pattern", type=opt.PATH, required=True)
