@@ -14,9 +14,9 @@ from math import inf
 from typing import Any, NamedTuple, Self
 
 from softset.algebra import lattice
-from softset.algebra.angles import residual
 from softset.algebra.arrays import Array, attach, detach, identity, moved_to, namespace, traces_gradient, transpose
 from softset.algebra.base import MeasuredRows
+from softset.algebra.lattice import residual
 from softset.algebra.rank import Frame, differentiable_basis
 from softset.algebra.subspace import Subspace
 
