@@ -9,7 +9,7 @@ import pytest
 
 import softset
 from softset.evaluation.data import DataFolder
-from softset.evaluation.methods import ScoringMethod
+from softset.evaluation.metric_evaluation import ScoringMethod
 from softset.evaluation.tables import ResultTable
 from softset.evaluation.translations import TranslationEvaluation, all_parts, read_pair
 from tests.evaluation.translation_cases import real_data, write_pair

@@ -118,7 +118,7 @@ def sts(metrics: tuple[str, ...], all_correlations: bool, shared: EvalOptions, *
       softset eval sts --data DIR --out results
     """
     from softset.evaluation.data import DataFolder
-    from softset.evaluation.methods import choose_methods
+    from softset.evaluation.metric_evaluation import choose_methods
     from softset.evaluation.sts import StsEvaluation, choose_datasets, read_datasets, senteval_folder
 
     folder, text_form = DataFolder(shared.data), options.pop("text_form")
@@ -247,7 +247,7 @@ def wmt(pairs: tuple[str, ...], metrics: tuple[str, ...], shared: EvalOptions, *
 
     from softset.evaluation import translations
     from softset.evaluation.data import DataFolder
-    from softset.evaluation.methods import choose_methods
+    from softset.evaluation.metric_evaluation import choose_methods
 
     chosen = choose_methods(metrics or translations.METRICS, note=note)
     methods, folder = translations.all_parts(chosen), DataFolder(shared.data)

@@ -18,8 +18,7 @@ from softset.encoders.base import Encoder, Progress
 from softset.encoders.texts import distinct_indices
 from softset.errors import FileError
 from softset.evaluation.data import DataFolder, finite_number
-from softset.evaluation.methods import ScoringMethod
-from softset.evaluation.metric_evaluation import MetricEvaluation, Result, score_blocks
+from softset.evaluation.metric_evaluation import MetricEvaluation, Result, ScoringMethod, score_blocks
 from softset.evaluation.significance import Floats, Statistic
 from softset.io.text import check_names, import_extra
 from softset.runtime.progress import iter_blocks
