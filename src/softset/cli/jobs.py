@@ -149,7 +149,7 @@ def find(
       softset jobs find '{sea, ship} - war' --input 'vectors/*.parquet' --model minilm --json
     """
     from softset.collections.embedder import text_encoder
-    from softset.jobs.cluster import cluster
+    from softset.jobs.run import cluster
     from softset.jobs.search import ParquetCollection
 
     options = opt.read_query_options(**options)

@@ -7,8 +7,8 @@ from typing import Any, TypedDict, Unpack
 
 from softset.encoders.base import Encoder, TextEncoder
 from softset.encoders.batching import DEFAULT_BATCH_TOKENS
-from softset.encoders.model_config import Layer, check_layer
 from softset.encoders.models import BUNDLED, REGISTRY, checksum, find_moments, model_folder, model_kind
+from softset.encoders.network import Layer, check_layer
 from softset.encoders.pipeline import ContextualEncoder, Overflow, PipelineOptions, Unit
 from softset.encoders.texts import excerpt
 from softset.errors import FileError, InputError, MissingExtraError

@@ -12,8 +12,7 @@ import numpy as np
 
 from softset.encoders.base import Progress, TextEncoder
 from softset.encoders.batching import DEFAULT_BATCH_TOKENS, pad_sequences
-from softset.encoders.model_config import max_sequence_length
-from softset.encoders.network import RUN_ADVICE, Network, describe_failure
+from softset.encoders.network import RUN_ADVICE, Network, describe_failure, max_sequence_length
 from softset.encoders.pipeline import ContextualEncoder, PipelineOptions
 from softset.encoders.signature import format_signature
 from softset.encoders.tokenizer import SubwordTokenizer

@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from softset.encoders.model_config import max_sequence_length, resolve_layer
-from softset.encoders.network import SUPPORTED, Network, depends_on_batch
+from softset.encoders.network import SUPPORTED, Network, depends_on_batch, max_sequence_length, resolve_layer
 from softset.encoders.pipeline import ContextualEncoder, PipelineOptions
 from softset.encoders.tokenizer import SlowTokenizer, SubwordTokenizer, Tokenizer
 from softset.errors import FileError, InputError

@@ -15,8 +15,8 @@ from typing import Any, Generic, TypeVar
 from softset.collections.collection import Collection, open_collection
 from softset.encoders.base import Encoder
 from softset.encoders.loading import load_encoder, load_installed
-from softset.encoders.model_config import Layer, check_layer, resolve_layer
 from softset.encoders.model_management import list_models
+from softset.encoders.network import Layer, check_layer, resolve_layer
 from softset.encoders.pipeline import ContextualEncoder
 from softset.encoders.signature import parse_signature
 from softset.errors import InputError
