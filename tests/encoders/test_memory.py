@@ -1,4 +1,4 @@
-"""Tests of peak memory, of repeated texts, and of the means of groups of rows."""
+"""Tests of peak memory: encoded vectors are held once."""
 
 import tracemalloc
 from collections.abc import Callable
@@ -7,13 +7,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from softset import TokenSets
 from softset.encoders.pipeline import ContextualEncoder, PipelineOptions
 from softset.encoders.static import TableNetwork
 from softset.encoders.tokenizer import SubwordTokenizer
 from softset.vectors.rows import ROWS_PER_SUM as N
-from softset.vectors.rows import group_means
+from softset.vectors.rows import group_means, repeat_groups
 from tests.encoders.tiny_models import save_tokenizer, table
 
 D = 1024
@@ -55,16 +57,30 @@ def at_most(times: float, size_of: Callable[[], int]):
 
 
 @pytest.mark.parametrize("repeats", [[3, 0], [*range(1500)], [7] * 1500], ids=["a few", "all", "one text"])
-def test_a_repeated_text_is_encoded_once(encoder, network: Counted, repeats) -> None:
-    order = [*range(1500), *repeats]
-    sets = encoder().encode([TEXTS[number] for number in order])
+def test_a_repeated_text_is_encoded_once_and_held_in_its_place_only(encoder, network: Counted, repeats) -> None:
+    """The sets of distinct texts and the result never exist at the same time."""
+    order, results = [*range(1500), *repeats], []
+    with at_most(1.4, lambda: results[0].vectors.nbytes + results[0].special.vectors.nbytes):
+        results.append(encoder().encode([TEXTS[number] for number in order]))
     assert network.asked == sum(len(text.split()) for text in TEXTS), "each text goes through the model once"
-    expected = encoder().encode(TEXTS).take(order)
+    sets, expected = results[0], encoder().encode(TEXTS).take(order)
     for part, expected_part in ((sets, expected), (sets.special, expected.special)):
         assert np.array_equal(part.vectors, expected_part.vectors)
         assert np.array_equal(part.offsets, expected_part.offsets) and np.array_equal(part.spans, expected_part.spans)
         assert part.tokens.tolist() == expected_part.tokens.tolist()
     assert np.array_equal(sets.unknown, expected.unknown) and np.array_equal(sets.text_hashes, expected.text_hashes)
+
+
+@given(st.lists(st.integers(0, 3), max_size=5), st.lists(st.integers(0, 4), min_size=1, max_size=12), st.booleans())
+def test_repeated_groups(sizes: list[int], choices: list[int], writeable: bool) -> None:
+    """Groups are numbered by their first use, as the distinct texts of a list are."""
+    numbers = {choice: number for number, choice in enumerate(dict.fromkeys(choices))}
+    offsets = np.cumsum([0, *(sizes + [1] * 5)[: len(numbers)]])
+    rows = np.arange(2 * offsets[-1], dtype=np.float64).reshape(-1, 2).copy()
+    rows.flags.writeable = writeable
+    order = np.array([numbers[choice] for choice in choices])
+    expected = [row for number in order for row in rows[offsets[number] : offsets[number + 1]].tolist()]
+    assert repeat_groups(rows, offsets, order).tolist() == expected
 
 
 def test_group_means_need_little_memory() -> None:

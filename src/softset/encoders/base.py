@@ -16,6 +16,7 @@ from softset.errors import InputError
 from softset.io.text import html_table
 from softset.runtime.progress import Progress as Progress
 from softset.runtime.progress import ProgressOption, iter_blocks, report_progress, span
+from softset.vectors.rows import repeat_groups
 
 # Enough texts to sort by length; sentences of 20 tokens and 384 dimensions take 30 MB.
 TEXTS_PER_BLOCK = 1024
@@ -78,7 +79,7 @@ class TextEncoder(Encoder):
         index = distinct_indices(checked)
         with report_progress(progress, "texts") as report:
             sets = replace(self._encode(list(index), report), text_hashes=hash_texts(index))
-        return sets if len(index) == len(checked) else sets.take([index[text] for text in checked])
+        return sets if len(index) == len(checked) else _repeat(sets, np.array([index[text] for text in checked]))
 
     def stream(
         self, texts: Iterable[str], *, block: int = TEXTS_PER_BLOCK, progress: ProgressOption = None
@@ -155,3 +156,9 @@ class WrappedEncoder:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.encoder!r})"
+
+
+def _repeat(sets: TokenSets, order: np.ndarray) -> TokenSets:
+    """Return the texts in an order with repeats; memory holds the vectors once."""
+    others = replace(sets, vectors=np.empty((len(sets.vectors), 0), dtype=sets.vectors.dtype)).take(order)
+    return replace(others, vectors=repeat_groups(sets.vectors, sets.offsets, order))

@@ -1,4 +1,4 @@
-"""Helpers for (n, d) arrays of vectors: norms, means of groups, concatenation."""
+"""Helpers for (n, d) arrays of vectors: norms, means of groups, concatenation, repetition without a second copy."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -13,7 +13,8 @@ SMALLEST_NORM, LARGEST_NORM = 1e-15, 1e15  # squares of such norms, and sums of 
 def row_norms(rows: np.ndarray) -> np.ndarray:
     """Return the l2 norms (n,) of (n, d) rows in float32, summed in float64."""
     with np.errstate(over="ignore"):
-        return np.asarray(np.sqrt(np.vecdot(rows, rows, dtype=np.float64)), dtype=np.float32)
+        norms: np.ndarray = np.sqrt(np.vecdot(rows, rows, dtype=np.float64)).astype(np.float32)
+    return norms
 
 
 def l2_l1_norms(rows: np.ndarray) -> np.ndarray:
@@ -74,7 +75,25 @@ def phrase_vector(rows: np.ndarray, indices: Sequence[int], n: int) -> np.ndarra
     array([0.01, 0.99])
     """
     p = 1 / ((np.array(indices) + 1) * (np.log(n) + np.euler_gamma))
-    return np.asarray(np.average(rows, axis=0, weights=SMOOTHING / (SMOOTHING + p)), dtype=rows.dtype)
+    mean: np.ndarray = np.average(rows, axis=0, weights=SMOOTHING / (SMOOTHING + p)).astype(rows.dtype)
+    return mean
+
+
+def repeat_groups(rows: np.ndarray, offsets: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """Return the rows of group order[0], then of group order[1] and so on, in the memory of `rows`, which is reused.
+
+    Groups are numbered in the order of their first use. So rows move only towards the end, and if the last ones move
+    first, none is overwritten before its last use.
+    """
+    if not (rows.flags.owndata and rows.flags.writeable):
+        rows = rows.copy()
+    ends = np.cumsum(np.diff(offsets)[order])
+    rows.resize((int(ends[-1]), rows.shape[1]), refcheck=False)  # moves large arrays without a copy
+    for group, end in zip(reversed(order.tolist()), reversed(ends.tolist()), strict=True):
+        rows[end - (offsets[group + 1] - offsets[group]) : end] = rows[offsets[group] : offsets[group + 1]]
+        if end == offsets[group + 1]:
+            break  # all groups before this one are in place
+    return rows
 
 
 def concatenate_rows(arrays: Sequence[np.ndarray]) -> np.ndarray:
