@@ -114,7 +114,7 @@ def search_cost(folder: Path, count: int) -> Cost:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from softset.jobs.cluster import cluster
+    from softset.jobs.run import cluster
     from softset.jobs.search import ParquetCollection
 
     column = pa.FixedSizeListArray.from_arrays(pa.array(random_vectors(count).reshape(-1)), D)

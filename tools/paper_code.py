@@ -14,8 +14,7 @@ from softset import TokenSets, load_encoder
 from softset.encoders.network import run_network
 from softset.encoders.pipeline import ContextualEncoder
 from softset.evaluation.data import DataFolder
-from softset.evaluation.methods import ScoringMethod
-from softset.evaluation.metric_evaluation import Result, score_blocks
+from softset.evaluation.metric_evaluation import Result, ScoringMethod, score_blocks
 from softset.evaluation.sts import DATASETS, SentencePairs, StsEvaluation, read_datasets
 from softset.similarity.metrics.pairs import Pairs
 

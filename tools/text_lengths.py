@@ -15,8 +15,7 @@ import numpy as np
 from softset import load_encoder
 from softset.encoders.texts import distinct_indices
 from softset.evaluation.data import DataFolder
-from softset.evaluation.methods import ScoringMethod
-from softset.evaluation.metric_evaluation import score_blocks
+from softset.evaluation.metric_evaluation import ScoringMethod, score_blocks
 from softset.evaluation.significance import Statistic, estimates, mean_statistic, spearman_statistic
 from softset.evaluation.sts import DATASETS, SentencePairs, read_datasets
 from softset.evaluation.tables import ResultRow, ResultTable

@@ -18,7 +18,7 @@ ROWS_PER_GROUP = 200
 
 def _run(quick: bool) -> Measurement:
     require_modules("ray", "pyarrow")
-    from softset.jobs.cluster import cluster
+    from softset.jobs.run import cluster
     from softset.jobs.scoring import score_files
 
     pairs = 400 if quick else 4_000

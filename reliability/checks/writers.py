@@ -75,7 +75,7 @@ ATOMIC_FILES = (
 NOT_KILLED = {
     "collections.tables:_content": "a Parquet file in memory, which export_items writes",
     "encoders.model_management:_local_folder": "downloads to a folder that a later import deletes",
-    "jobs.cluster:_silenced": "opens the null device",
+    "jobs.run:_silenced": "opens the null device",
     "jobs.run:_JobWorker._block": "a part of a PartFolder, on Ray; tests/jobs ends workers",
     "jobs.run:_delete_outdated": "deletes parts whose input has changed; tests/jobs",
     "jobs.run:_write_table": "the content of a part",

@@ -8,7 +8,7 @@ import scipy.linalg
 from hypothesis import given
 
 from softset import Subspace
-from softset.algebra.angles import DISTANCES
+from softset.algebra.lattice import DISTANCES
 from softset.errors import InputError
 from tests.algebra.cases import Case, array, cases, in_every_library, numbers
 

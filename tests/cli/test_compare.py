@@ -111,7 +111,7 @@ def test_metric_options_reach_the_scorer(run) -> None:
     assert run("compare", "-r", "r.txt", "a.txt", "b.txt", *several[:-2])[1] != output[1]
     options = ("--metric", "bertscore", "--metric", "average", "--idf", "idf.json")
     code, out, err = run("compare", "-r", "r.txt", "a.txt", "b.txt", "--model", "words", *options)
-    assert code == 2 and not out and "--idf has no effect on bertscore, average: give a metric weights=idf" in err
+    assert code == 2 and not out and "idf has no effect on bertscore, average: use a metric with weights=idf" in err
 
 
 def test_each_text_is_encoded_once(run, monkeypatch) -> None:

@@ -87,8 +87,8 @@ def test_page_and_image_replace_existing_files(run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("", "b"), "the candidate is empty"),
-        (("a", " \n"), "the reference is empty"),
+        (("", "b"), "no token of the candidate is in the model's vocabulary"),
+        (("a", " \n"), "no token of the reference is in the model's vocabulary"),
         (("a", "b\udcff"), "reference 0 has a lone surrogate"),
         (("a", "𓀀"), "no token of the reference is in the model's vocabulary"),
         (("a",), "Missing argument 'REFERENCE'"),
@@ -114,7 +114,7 @@ def test_bad_input_gives_one_sentence_and_exit_code_2(run, arguments, sentence) 
         (("--html", "no/such.html"), "no/such.html: No such file or directory"),
         (("--png", "why.jpg"), "--png writes an image in PNG format, but why.jpg was given"),
         (("--png", "no/such.png"), "no/such.png: No such file or directory"),
-        (("--html", "folder"), "folder: Is a directory"),
+        (("--html", "folder"), "folder is not a regular file"),
         (("--html", "file/x"), "file/x: No such file or directory"),
         (("--png", os.devnull), f"{os.devnull} is not a regular file"),
         (("--html", "x", "--png", "./x"), "x is given for --html and for --png"),

@@ -105,10 +105,3 @@ def test_closed_pipe_is_not_an_error() -> None:
     command = f"{sys.executable} -m softset demo | true"
     shown = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60)
     assert (shown.returncode, shown.stderr) == (0, "")
-
-
-def test_every_verb_has_help_and_an_example() -> None:
-    for verb in cli.VERBS:
-        command = cli.softset.get_command(click.Context(cli.softset), verb)
-        assert command is not None and command.name == verb
-        assert command.help and f"softset {verb}" in command.help

@@ -464,10 +464,3 @@ def test_damaged_import_is_reported_and_can_be_removed(run, home: Path, harm) ->
 def test_unknown_names(run, name: str) -> None:
     code, out, err = run("models", "info", name)
     assert code == 2 and out == "" and f"named {name.removeprefix('words:')!r}" in err and "there " in err
-
-
-def test_help_has_examples(run) -> None:
-    for verb in ("import", "list", "info", "remove"):
-        _, out, _ = run("models", verb, "--help")
-        assert f"      softset models {verb}" in out or f"    softset models {verb}" in out
-    assert "softset models import" in run("--help")[1]

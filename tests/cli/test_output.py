@@ -1,12 +1,10 @@
 """Progress bars, notes and text files of the command line."""
 
 import sys
-from pathlib import Path
 
 import pytest
 
 from softset.cli.output import ProgressBar, note, warn_of_flags
-from softset.io.lines import TextFile
 from softset.runtime import progress as progress_module
 
 
@@ -58,9 +56,3 @@ def test_each_raised_flag_is_one_sentence(capsys) -> None:
         "softset: 2,000 tokens unknown"
     )
     assert len(lines) == 2
-
-
-def test_only_line_feeds_end_a_line(tmp_path: Path) -> None:
-    path = tmp_path / "texts.txt"
-    path.write_bytes("\ufeffone\r\n\ntwo\u2028three\x0c\n".encode())
-    assert list(TextFile(str(path))) == ["one", "", "two\u2028three\x0c"] and len(TextFile(str(path))) == 3

@@ -120,27 +120,6 @@ def test_cached_sets_equal_the_original(tmp_path, dtype, parts):
     encoder.encode(TEXTS).vectors[:] = 1  # the caller's own
 
 
-def test_cached_sets_follow_the_order_of_the_texts(tmp_path):
-    letters = Letters()
-    encoder = CachedEncoder(letters, tmp_path)
-    encoder.encode(["b"])
-    texts = ["c", "b", "a", "c", "b"]
-    assert_same(encoder.encode(texts), Letters().encode(texts))
-    assert np.array_equal(encoder.embed(texts), Letters().embed(texts))
-    assert letters.calls == [["b"], ["c", "a"], ["c", "b", "a"]]
-
-
-def test_pooled_vectors_are_cached_separately(tmp_path):
-    letters = Letters()
-    encoder = CachedEncoder(letters, tmp_path)
-    for _ in range(2):
-        encoder.encode(TEXTS)
-        pooled = encoder.embed(TEXTS)
-        assert pooled.dtype == np.float32 and pooled.tobytes() == Letters().embed(TEXTS).tobytes()
-    assert letters.calls == [TEXTS, TEXTS]
-    assert encoder.embed([]).shape == (0, 3)
-
-
 @settings(max_examples=25)
 @given(st.lists(st.tuples(st.lists(st.text(max_size=5), max_size=8), st.booleans()), max_size=4))
 def test_any_sequence_of_calls_equals_the_uncached_encoder(calls):

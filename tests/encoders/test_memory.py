@@ -14,7 +14,6 @@ from softset import TokenSets
 from softset.encoders.pipeline import ContextualEncoder, PipelineOptions
 from softset.encoders.static import TableNetwork
 from softset.encoders.tokenizer import SubwordTokenizer
-from softset.errors import AmbientError, InputError
 from softset.vectors.rows import ROWS_PER_SUM as N
 from softset.vectors.rows import group_means, repeat_groups
 from tests.encoders.tiny_models import save_tokenizer, table
@@ -100,16 +99,6 @@ def test_group_means_equal_numpy_means(begins: list[int]) -> None:
     rows = np.random.default_rng(0).standard_normal((3 * N + 5 if begins else 0, 3))
     expected = [part.mean(axis=0) for part in np.split(rows, begins[1:])] if begins else []
     assert np.allclose(group_means(rows, begins, np.float64), np.reshape(expected, (-1, 3)))
-
-
-def test_incompatible_parts_are_rejected() -> None:
-    narrow, wide = TokenSets.from_arrays([[[1.0, 2.0]]]), TokenSets.from_arrays([[[1.0, 2.0, 3.0]]])
-    with pytest.raises(AmbientError, match=r"different dimensions \(2 and 3\)"):
-        TokenSets.concatenate([narrow, wide])
-    with pytest.raises(InputError, match="two encoders"):
-        TokenSets.concatenate([narrow, TokenSets.from_arrays([[[1.0, 2.0]]], signature="other")])
-    with pytest.raises(InputError, match="nothing to concatenate"):
-        TokenSets.concatenate([])
 
 
 def test_the_widest_type_of_non_empty_parts_is_used() -> None:

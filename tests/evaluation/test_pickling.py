@@ -8,7 +8,7 @@ import pytest
 
 from softset.cli.output import Terminated
 from softset.evaluation.compare import compare_scores
-from softset.evaluation.methods import ScoringMethod
+from softset.evaluation.metric_evaluation import ScoringMethod
 from softset.evaluation.significance import Estimate
 from softset.evaluation.tables import ResultRow, ResultTable
 from softset.evaluation.word_sets.data import Concepts, SetTask

@@ -7,7 +7,7 @@ from scipy import stats
 import softset
 from softset.errors import InputError, MissingExtraError
 from softset.evaluation.data import DataFolder
-from softset.evaluation.methods import ALL, ScoringMethod, choose_methods, usable_methods
+from softset.evaluation.metric_evaluation import ALL, ScoringMethod, choose_methods, usable_methods
 from softset.evaluation.sts import StsEvaluation, read_datasets
 from softset.similarity.scorer import Scorer
 from tests.evaluation.sts_cases import CountingEncoder, plain_folder

@@ -12,7 +12,7 @@ import softset
 from softset.errors import MissingExtraError
 from softset.evaluation import translations
 from softset.evaluation.data import DataFolder
-from softset.evaluation.methods import ScoringMethod
+from softset.evaluation.metric_evaluation import ScoringMethod
 from softset.evaluation.significance import estimates
 from softset.evaluation.translations import (
     CHRF,

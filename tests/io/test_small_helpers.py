@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from softset import errors
-from softset.encoders.model_config import max_sequence_length
+from softset.encoders.network import max_sequence_length
 from softset.encoders.signature import format_signature, parse_signature
 from softset.errors import FileError, InputError
 from softset.io.json_files import read_json

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from softset.jobs.cluster import cluster
+from softset.jobs.run import cluster
 
 if find_spec("ray") is None or find_spec("pyarrow") is None:
     collect_ignore = ["test_search.py", "test_scoring.py"]

@@ -134,7 +134,7 @@ def test_a_loop_stops_when_the_client_has_left(
 def test_blocks_of_a_matrix_equal_the_whole(client: TestClient, monkeypatch, metric: str) -> None:
     if metric == "wrd":
         pytest.importorskip("ot")
-    monkeypatch.setattr("softset.server.routes.texts.scoring_seconds", lambda *_: 5.0)  # so that there are five blocks
+    monkeypatch.setattr("softset.server.routes.scoring_seconds", lambda *_: 5.0)  # so that there are five blocks
     texts = [*LONG_TEXTS[:10], "red", "", "qwxzy"]
     result = client.post("/v1/matrix", json={"candidates": texts, "metric": metric, "model": "words"}).json()
     expected = Scorer("words", metric=metric).matrix(texts).to_dict()

@@ -8,8 +8,7 @@ import numpy as np
 from softset.algebra import conceptors, lattice
 from softset.algebra.arrays import Array, as_rows, as_weights, detach, namespace, traces_gradient, transpose, unit_rows
 from softset.algebra.base import MeasuredRows, SoftSet, norm_ratio
-from softset.algebra.conceptors import Spectrum, grade_cut
-from softset.algebra.graded_gradients import DifferentiableForm
+from softset.algebra.conceptors import DifferentiableForm, Spectrum, grade_cut
 from softset.algebra.rank import independent, tolerance
 from softset.algebra.subspace import Subspace
 from softset.errors import FileError, InputError
@@ -218,7 +217,8 @@ class GradedSubspace(SoftSet):
         J = lattice.join(self._frame, B._frame, cut)
         X, regular = conceptors.conjunction(self._spectrum(J), B._spectrum(J), dtype)
         grades, E = namespace(J).linalg.eigh(X)
-        rest = conceptors.grade_conjunction(self._rest, B._rest)
+        c, b = self._rest, B._rest
+        rest = c * b / (c + b - c * b) if c and b else 0.0  # 1 / (1/c + 1/b - 1)
         form = None
         if regular and (self._form or B._form):
             form = self._differentiable().conjunction(B._differentiable(), cut)._replace(rest=rest)

@@ -59,15 +59,10 @@ def _finish(units: Array, Q: Array, R: Array, full: bool, cut: float) -> Frame:
     if full:
         signs = xp.where(xp.linalg.diagonal(R) < 0, -1.0, 1.0)  # keep the sign of a single vector
         return Frame(transpose(Q * signs), _indices(Q, range(Q.shape[-1])))
-    order = _fixed_order(units)
+    # Rows are ordered by |cosine| with a fixed direction, so that the caller's order and signs do not matter.
+    order = xp.argsort(-xp.abs(units @ generic_vector(units)), stable=True)
     directions, chosen = _pivoted(xp.take(transpose(R), order, axis=0), cut)
     return Frame(directions @ transpose(Q), xp.take(order, chosen, axis=0))
-
-
-def _fixed_order(units: Array) -> Array:
-    """Return the order of rows by |cosine| with a fixed direction; the caller's order and signs do not matter."""
-    xp = namespace(units)
-    return xp.argsort(-xp.abs(units @ generic_vector(units)), stable=True)
 
 
 def _pivoted(rows: Array, cut: float) -> tuple[Array, Array]:

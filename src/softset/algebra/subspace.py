@@ -7,7 +7,6 @@ import numpy as np
 from array_api_compat import device
 
 from softset.algebra import lattice
-from softset.algebra.angles import CanonicalAngles, distance
 from softset.algebra.arrays import (
     Array,
     as_array,
@@ -23,7 +22,7 @@ from softset.algebra.arrays import (
     widen,
 )
 from softset.algebra.base import MeasuredRows, SoftSet, norm_ratio
-from softset.algebra.lattice import Flat
+from softset.algebra.lattice import CanonicalAngles, Flat, distance
 from softset.algebra.rank import Frame, differentiable_basis, independent, independent_stack, tolerance
 from softset.errors import FileError, InputError
 
@@ -258,7 +257,7 @@ class Subspace(SoftSet):
         return xp.astype(xp.atan2(angles.sines, angles.cosines), self._shared_dtype(other), copy=False)
 
     def distance(self, other: "Subspace", kind: str = "geodesic", *, containment: bool = False) -> float:
-        """Return a distance to another set of any dimension; `softset.algebra.angles.distance` lists the kinds.
+        """Return a distance to another set of any dimension; `softset.algebra.lattice.distance` lists the kinds.
 
         Sets of dimensions k and l have |k - l| additional right angles. With `containment` these are left out, and the
         distance is 0 when one set contains the other.

@@ -10,8 +10,7 @@ from typing import Any
 import click
 
 from softset import __version__
-from softset.cli.groups import VerbGroup
-from softset.cli.output import Terminated, note
+from softset.cli.output import Terminated, VerbGroup, note
 from softset.errors import SoftsetError
 from softset.io.text import first_line
 

@@ -7,7 +7,6 @@ import click
 
 from softset.cli import options as opt
 from softset.cli.output import ProgressBar, note, on_interrupt
-from softset.errors import FileError
 from softset.io.text import counted
 
 if TYPE_CHECKING:
@@ -194,15 +193,9 @@ def _shown(value: Any) -> str:
 
 def _read_vectors_file(path: str | None) -> Any:
     """Return the memory-mapped array of a .npy file, or None without a path."""
-    if path is None:
-        return None
-    import numpy as np
+    from softset.io.arrays import read_array
 
-    try:
-        return np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError) as error:
-        reason = "it holds Python objects, which are never loaded" if "pickle" in str(error) else error
-        raise FileError(f"{path} is not a complete .npy file of numbers: {reason}") from error
+    return None if path is None else read_array(path)
 
 
 def _count_without_vector(collection: Any) -> int:

@@ -9,9 +9,7 @@ from typing import Any
 import click
 
 from softset.cli import options as opt
-from softset.cli.groups import VerbGroup
-from softset.cli.help_texts import HELP
-from softset.cli.output import ProgressBar, note
+from softset.cli.output import ProgressBar, VerbGroup, note
 from softset.errors import MissingExtraError
 
 COLUMNS = ("R@10", "R@100", "R@1k", "MAP", "median", "nDCG", "A outside B", "leak", "difference")
@@ -124,7 +122,7 @@ def sts(metrics: tuple[str, ...], all_correlations: bool, shared: EvalOptions, *
       softset eval sts --data DIR --out results
     """
     from softset.evaluation.data import DataFolder
-    from softset.evaluation.methods import choose_methods
+    from softset.evaluation.metric_evaluation import choose_methods
     from softset.evaluation.sts import StsEvaluation, choose_datasets, read_datasets, senteval_folder
 
     folder, text_form = DataFolder(shared.data), options.pop("text_form")
@@ -199,7 +197,7 @@ def sets(
 
 @eval.command(short_help="Evaluate set queries by the words that people expect.")
 @click.argument("file", type=click.Path())
-@opt.option("--vectors", "names", multiple=True, help=HELP["--vectors"])
+@opt.option("--vectors", "names", multiple=True, help=opt.HELP["--vectors"])
 @opt.option("--method", "methods", multiple=True, help=QUERY_METHODS_HELP)
 @eval_options("Use only the first N queries.", has_data=False)
 def queries(file: str, names: tuple[str, ...], methods: tuple[str, ...], shared: EvalOptions) -> None:
@@ -294,7 +292,7 @@ def wmt(pairs: tuple[str, ...], metrics: tuple[str, ...], shared: EvalOptions, *
 
     from softset.evaluation import translations
     from softset.evaluation.data import DataFolder
-    from softset.evaluation.methods import choose_methods
+    from softset.evaluation.metric_evaluation import choose_methods
 
     chosen = choose_methods(metrics or translations.METRICS, note=note)
     methods, folder = translations.all_parts(chosen), DataFolder(shared.data)

@@ -51,9 +51,6 @@ def explain(
     from softset.similarity.scorer import Scorer
 
     _check_outputs(html, png)
-    for name, text in (("candidate", candidate), ("reference", reference)):
-        if not text.strip():
-            raise InputError(f"the {name} is empty: there is nothing to explain without words")
     distinct = list(dict.fromkeys(metric(name) for name in metrics))
     explanation = Scorer(metric=distinct[0], **options).explain(candidate, reference, metrics=distinct)
     for name, side in (("candidate", explanation.candidate), ("reference", explanation.reference)):
@@ -76,8 +73,6 @@ def explain(
 def _check_outputs(html: str | None, png: str | None) -> None:
     """Raise an error for an output that cannot be written, before the texts are encoded."""
     for path in filter(None, (html, png)):
-        if Path(path).is_dir():
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
         if not Path(path).resolve().parent.is_dir():
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
         if Path(path).exists() and not Path(path).is_file():

@@ -63,8 +63,6 @@ def find(
       softset find --collection books.softset '{sea, ship} - war' --filter 'year > 1900'
       softset find --collection books.softset id:d7 --distinct 0.95
     """
-    if not 0 <= options["min_score"] <= 1:
-        raise click.UsageError(f"--min-score must be from 0 to 1, but {options['min_score']} was given")
     if as_json and as_tsv:
         raise click.UsageError("give --json or --tsv, not both")
     if recall_check and options["restrict_vocab"]:

@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from softset.cli import options as opt
-from softset.cli.groups import VerbGroup
+from softset.cli.output import VerbGroup
 from softset.io.lines import TextFile
 
 OUT = opt.option("--out", required=True, type=click.Path(), help="Output file (JSON).")

@@ -9,8 +9,7 @@ from typing import Any
 import click
 
 from softset.cli import options as opt
-from softset.cli.groups import VerbGroup
-from softset.cli.output import ProgressBar, note, on_interrupt
+from softset.cli.output import ProgressBar, VerbGroup, note, on_interrupt
 from softset.io.text import counted
 
 INPUT = opt.option("--input", "pattern", type=opt.PATH, required=True)
@@ -150,7 +149,7 @@ def find(
       softset jobs find '{sea, ship} - war' --input 'vectors/*.parquet' --model minilm --json
     """
     from softset.collections.embedder import text_encoder
-    from softset.jobs.cluster import cluster
+    from softset.jobs.run import cluster
     from softset.jobs.search import ParquetCollection
 
     options = opt.read_query_options(**options)

@@ -7,8 +7,7 @@ from typing import Any
 import click
 
 from softset.cli import options as opt
-from softset.cli.groups import VerbGroup
-from softset.cli.output import ProgressBar, print_facts
+from softset.cli.output import ProgressBar, VerbGroup, print_facts
 from softset.io.text import counted
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from softset.cli import options as opt
-from softset.errors import FileError, InputError
+from softset.errors import InputError
 from softset.io.text import import_extra
 from softset.server.settings import ServerLimits, Settings
 
@@ -73,14 +73,7 @@ def _key(path: str | None) -> str | None:
     if path is None:
         return os.environ.get("SOFTSET_API_KEY") or None
     with Path(path).open("rb") as file:
-        content = file.read(MAX_KEY_BYTES)
-    try:
-        key = content.decode("ascii").strip()
-    except UnicodeDecodeError:
-        key = ""
-    if not key or any(char.isspace() for char in key):
-        raise FileError(f"{path} does not hold an API key: one line of ASCII is expected")
-    return key
+        return file.read(MAX_KEY_BYTES).decode("ascii", errors="replace").strip()
 
 
 def _named(values: Iterable[str]) -> dict[str, str]:

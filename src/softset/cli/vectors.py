@@ -8,8 +8,7 @@ from typing import Any
 import click
 
 from softset.cli import options as opt
-from softset.cli.groups import VerbGroup
-from softset.cli.output import ProgressBar, note, print_facts
+from softset.cli.output import ProgressBar, VerbGroup, note, print_facts
 from softset.errors import SoftsetError
 from softset.io.text import counted
 

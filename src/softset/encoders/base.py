@@ -15,7 +15,7 @@ from softset.encoders.tokensets import TokenSets, hash_texts
 from softset.errors import InputError
 from softset.io.text import html_table
 from softset.runtime.progress import Progress as Progress
-from softset.runtime.progress import ProgressOption, report_progress, span
+from softset.runtime.progress import ProgressOption, iter_blocks, report_progress, span
 from softset.vectors.rows import repeat_groups
 
 # Enough texts to sort by length; sentences of 20 tokens and 384 dimensions take 30 MB.
@@ -116,12 +116,8 @@ class TextEncoder(Encoder):
         distinct = list(index)
         pooled = np.zeros((len(distinct), self.dimensions), dtype=np.float32)
         with report_progress(progress, "texts") as report:
-            for start in range(0, len(distinct), TEXTS_PER_BLOCK):
-                stop = min(start + TEXTS_PER_BLOCK, len(distinct))
-                step = span(report, start, stop, len(distinct))
+            for start, stop, step in iter_blocks(len(distinct), TEXTS_PER_BLOCK, report):
                 pooled[start:stop] = self._embed(distinct[start:stop], step)
-                if report is not None:
-                    report(stop, len(distinct))
         return pooled if len(distinct) == len(checked) else pooled[[index[text] for text in checked]]
 
     def _embed(self, texts: Sequence[str], progress: Progress | None) -> np.ndarray:

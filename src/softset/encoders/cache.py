@@ -21,6 +21,7 @@ from softset.encoders.tokensets import TokenSets
 from softset.encoders.tokensets_file import arrays_from_sets, sets_from_arrays
 from softset.errors import FileError, InputError
 from softset.io.text import counted
+from softset.runtime.progress import iter_blocks, span
 
 DEFAULT_CACHE_LIMIT = 4 << 30  # bytes
 MAX_ROW_BYTES = 900_000_000  # the limit of SQLite is 10^9
@@ -81,27 +82,22 @@ class CachedEncoder(WrappedEncoder, TextEncoder):
         """Return the token sets of distinct texts."""
         if not texts:
             return encode([], progress=progress)
-        starts = range(0, len(texts), TEXTS_PER_BLOCK)
-        return TokenSets.concatenate(self._block(kind, texts, start, encode, progress) for start in starts)
+        blocks = iter_blocks(len(texts), TEXTS_PER_BLOCK, progress)
+        return TokenSets.concatenate(self._block(kind, texts[start:stop], encode, step) for start, stop, step in blocks)
 
-    def _block(
-        self, kind: str, texts: Sequence[str], start: int, encode: EncodeBlock, progress: Progress | None
-    ) -> TokenSets:
+    def _block(self, kind: str, block: Sequence[str], encode: EncodeBlock, progress: Progress | None) -> TokenSets:
         """Return the token sets of one block; encode and store the missing ones."""
-        block, signature = texts[start : start + TEXTS_PER_BLOCK], self.signature
+        signature = self.signature
         keys = [_key(signature, kind, text) for text in block]
         entries, damaged = self._file.read(keys, signature)
         self.repaired += damaged
         missing = [index for index, key in enumerate(keys) if key not in entries]
         if missing:
-            before = start + len(entries)
-            report = None if progress is None else lambda done, _: progress(before + done, len(texts))
+            report = span(progress, len(entries), len(block), len(block))
             sets = _readable(encode([block[index] for index in missing], progress=report), len(missing), signature)
             encoded = {keys[index]: sets[row : row + 1] for row, index in enumerate(missing)}
             self._file.write(encoded)
             entries |= encoded
-        if progress is not None:
-            progress(start + len(block), len(texts))
         return TokenSets.concatenate(entries[key] for key in keys)
 
 

@@ -1,6 +1,6 @@
 """An encoder that calls any function from texts to vectors."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -12,6 +12,7 @@ from softset.encoders.signature import format_signature
 from softset.encoders.tokensets import TokenSets
 from softset.errors import AmbientError, InputError, NotFiniteError, ShapeError
 from softset.io.text import counted
+from softset.runtime.progress import iter_blocks
 
 TEXTS_PER_REPORT = 32  # a large model on a CPU takes about a second for 32 sentences
 PROBE = "a red book"  # encoded to find the dimension; few functions return no vector for it
@@ -69,15 +70,9 @@ class FunctionEncoder(TextEncoder):
     def _encode(self, texts: Sequence[str], progress: Progress | None) -> TokenSets:
         if not texts:
             return TokenSets.from_arrays([], dimensions=self.dimensions, signature=self.signature)
-        return TokenSets.concatenate(self._blocks(texts, progress))
-
-    def _blocks(self, texts: Sequence[str], progress: Progress | None) -> Iterator[TokenSets]:
         size = TEXTS_PER_BLOCK if progress is None else TEXTS_PER_REPORT
-        for start in range(0, len(texts), size):
-            stop = min(start + size, len(texts))
-            yield self._call(texts[start:stop])
-            if progress is not None:
-                progress(stop, len(texts))
+        blocks = iter_blocks(len(texts), size, progress)
+        return TokenSets.concatenate(self._call(texts[start:stop]) for start, stop, _ in blocks)
 
     def _call(self, texts: Sequence[str]) -> TokenSets:
         """Call the function once and check its result."""

@@ -7,8 +7,8 @@ from typing import Any, TypedDict, Unpack
 
 from softset.encoders.base import Encoder, TextEncoder
 from softset.encoders.batching import DEFAULT_BATCH_TOKENS
-from softset.encoders.model_config import Layer, check_layer
 from softset.encoders.models import BUNDLED, REGISTRY, checksum, find_moments, model_folder, model_kind
+from softset.encoders.network import Layer, check_layer
 from softset.encoders.pipeline import ContextualEncoder, Overflow, PipelineOptions, Unit
 from softset.encoders.texts import excerpt
 from softset.errors import FileError, InputError, MissingExtraError
@@ -18,10 +18,7 @@ from softset.vectors.registry import BUNDLED as BUNDLED_WORDS
 from softset.vectors.registry import REGISTRY as WORDS_REGISTRY
 from softset.vectors.registry import vectors_folder
 
-MAX_PATH_CHARACTERS, MAX_NAME_BYTES = (
-    4000,
-    255,
-)  # common limits of file systems: a path, and each of its components
+MAX_PATH_CHARACTERS, MAX_NAME_BYTES = 4000, 255  # common limits of file systems: a path, and each of its components
 
 
 class EncoderOptions(TypedDict, total=False):
@@ -86,17 +83,8 @@ def load_encoder(
     >>> sets.tokens_of(0), sets.tokens_of(1)
     (['a', 'red', 'book', '.'], ['book', '##worm', '##s', '!'])
     """
-    options = PipelineOptions(
-        special_tokens,
-        unit,
-        overflow,
-        max_length,
-        batch_tokens,
-        check_layer(layer),
-        thread_count(threads),
-        device,
-        dtype,
-    )
+    opening = check_layer(layer), thread_count(threads), device, dtype
+    options = PipelineOptions(special_tokens, unit, overflow, max_length, batch_tokens, *opening)
     if cache is not None and not isinstance(cache, str | os.PathLike):
         raise InputError(f"cache is {cache!r}, but the path of a folder was expected")
     for label, path in (("model", model), ("cache", cache)):

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from softset.encoders.model_config import Layer, max_sequence_length, resolve_layer
-from softset.encoders.network import Network, depends_on_batch
+from softset.encoders.network import Layer, Network, depends_on_batch, max_sequence_length, resolve_layer
 from softset.encoders.onnx_graph import only_output, output_names, weight_locations
 from softset.encoders.tokenizer import SubwordTokenizer
 from softset.errors import FileError, InputError

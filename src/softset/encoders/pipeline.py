@@ -130,19 +130,9 @@ class ContextualEncoder(TextEncoder):
         measured = self.options.unit == "token" and not self.options.special_tokens
         return read_moment(self._moments, f"layer_{self.layer}") if measured else None
 
-    def with_options(
-        self,
-        *,
-        special_tokens: bool | None = None,
-        unit: Unit | None = None,
-        overflow: Overflow | None = None,
-        max_length: int | None = None,
-    ) -> Self:
-        """Return an encoder with other options that shares this encoder's network; None keeps the present option."""
-        changes: dict[str, Any] = {"unit": unit, "overflow": overflow, "max_length": max_length}
-        changes["special_tokens"] = special_tokens
-        options = replace(self.options, **{name: value for name, value in changes.items() if value is not None})
-        return type(self)(self._tokenizer, self._network, options, moments=self._moments)
+    def with_options(self, **changes: Any) -> Self:
+        """Return an encoder that shares this encoder's network, with changes to its `PipelineOptions`."""
+        return type(self)(self._tokenizer, self._network, replace(self.options, **changes), moments=self._moments)
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Return the number of tokens of each text, without encoding the texts."""
@@ -161,8 +151,7 @@ class ContextualEncoder(TextEncoder):
             sums = counts[:, None] * means + others[:, None] * sets.special.means()
             means = sums / np.maximum(counts + others, 1)[:, None]
             means[counts == 0] = 0
-        pooled: np.ndarray = means.astype(np.float32)
-        return pooled
+        return np.asarray(means.astype(np.float32))
 
     def _encode_tokens(self, texts: Sequence[str], progress: Progress | None) -> TokenSets:
         """Return the sets of the model's tokens of distinct texts."""

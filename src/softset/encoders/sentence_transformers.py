@@ -12,16 +12,15 @@ import numpy as np
 
 from softset.encoders.base import Progress, TextEncoder
 from softset.encoders.batching import DEFAULT_BATCH_TOKENS, pad_sequences
-from softset.encoders.model_config import max_sequence_length
-from softset.encoders.network import RUN_ADVICE, Network, describe_failure
+from softset.encoders.network import RUN_ADVICE, Network, describe_failure, max_sequence_length
 from softset.encoders.pipeline import ContextualEncoder, PipelineOptions
 from softset.encoders.signature import format_signature
 from softset.encoders.tokenizer import SubwordTokenizer
 from softset.encoders.tokensets import TokenSets
 from softset.encoders.transformers import check_not_forked, find_precision
-from softset.errors import FileError, InputError, MissingExtraError
+from softset.errors import FileError, InputError
 from softset.io.json_files import read_json
-from softset.io.text import translate_errors
+from softset.io.text import import_extra, translate_errors
 
 Role = Literal["document", "query"]
 PROMPTS = {"query": ("query",), "document": ("document", "passage", "corpus")}  # the first one that a model has
@@ -43,11 +42,8 @@ def sentence_encoder(
     """
     if role not in PROMPTS:
         raise InputError(f'the role {role!r} is not known: use "document" or "query"')
-    try:
-        import sentence_transformers as library
-    except ImportError as error:
-        message = f"this model needs sentence-transformers ({error}): pip install sentence-transformers"
-        raise MissingExtraError(message) from error
+    message = "this model needs sentence-transformers: pip install sentence-transformers"
+    library = import_extra("sentence_transformers", message)
     if isinstance(model, str | os.PathLike):
         name = name or Path(model).resolve().name
         model = _load(library, model)
@@ -294,5 +290,4 @@ def _identity(model: Any, name: str | None) -> str:
 
 
 def _to_float32(tensor: Any) -> np.ndarray:
-    array: np.ndarray = tensor.float().cpu().numpy()
-    return array
+    return np.asarray(tensor.float().cpu().numpy())

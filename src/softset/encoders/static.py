@@ -134,8 +134,7 @@ class TableNetwork(Network):
 
     def __call__(self, ids: np.ndarray, mask: np.ndarray) -> np.ndarray:  # noqa: ARG002 (the interface of networks)
         """Return the rows of the tokens."""
-        rows: np.ndarray = self._table[ids]
-        return rows
+        return np.asarray(self._table[ids])
 
 
 class TableEncoder(ContextualEncoder):

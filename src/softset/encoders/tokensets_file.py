@@ -97,8 +97,7 @@ def _decode_tokens(codes: np.ndarray, vocabulary: np.ndarray, ends: np.ndarray) 
     _check(bounds[-1] == len(text) and all(a <= b for a, b in itertools.pairwise(bounds)), "tokens")
     _check(len(codes) == 0 or bool(codes.min() >= 0 and codes.max() < len(ends)), "codes")
     distinct = string_array([text[a:b].decode() for a, b in itertools.pairwise(bounds)])
-    tokens: np.ndarray = distinct[codes]
-    return tokens
+    return np.asarray(distinct[codes])
 
 
 def _check(condition: bool, name: str) -> None:

@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from softset.encoders.model_config import max_sequence_length, resolve_layer
-from softset.encoders.network import SUPPORTED, Network, depends_on_batch
+from softset.encoders.network import SUPPORTED, Network, depends_on_batch, max_sequence_length, resolve_layer
 from softset.encoders.pipeline import ContextualEncoder, PipelineOptions
 from softset.encoders.tokenizer import SlowTokenizer, SubwordTokenizer, Tokenizer
-from softset.errors import FileError, InputError, MissingExtraError
-from softset.io.text import first_line, translate_errors
+from softset.errors import FileError, InputError
+from softset.io.text import first_line, import_extra, translate_errors
 
 DTYPES = ("float32", "bfloat16", "float16")
 NO_LIMIT = 1 << 62
@@ -102,8 +101,7 @@ class TorchNetwork(Network):
                 attention_mask=torch.from_numpy(mask).to(self._device),
                 output_hidden_states=True,
             )
-            vectors: np.ndarray = output.hidden_states[self.layer].float().cpu().numpy()
-        return vectors
+            return np.asarray(output.hidden_states[self.layer].float().cpu().numpy())
 
 
 def _model_sizes(model: Any, identity: str) -> tuple[int, int]:
@@ -124,13 +122,8 @@ def find_precision(model: Any) -> str | None:
 
 
 def _import_libraries() -> tuple[Any, Any]:
-    try:
-        import torch
-        import transformers
-    except ImportError as error:
-        raise MissingExtraError(
-            f"this model needs {error.name}, which is not installed: pip install 'softset[torch]'"
-        ) from error
+    message = "this model needs {}, which is not installed: pip install 'softset[torch]'"
+    torch, transformers = (import_extra(name, message.format(name)) for name in ("torch", "transformers"))
     return torch, transformers
 
 

@@ -218,8 +218,7 @@ def randomisation_p_values(differences: Floats, *, samples: int = 10_000, seed: 
 def _p_values(draws: Floats, observed: Floats, tolerance: Floats | float) -> Floats:
     """Return (c + 1) / (samples + 1), where c of the draws (k, samples) reach the size of the observed value (k,)."""
     reached = (draws >= (np.abs(observed) - tolerance)[:, None]).sum(axis=1)
-    p_values: Floats = (reached + 1) / (draws.shape[1] + 1)
-    return p_values
+    return np.asarray((reached + 1) / (draws.shape[1] + 1))
 
 
 def average_estimates(results: Sequence[Estimate], baseline: Sequence[Estimate] | None, samples: int) -> Estimate:

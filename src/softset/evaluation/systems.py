@@ -12,7 +12,7 @@ from softset.errors import InputError, ShapeError
 from softset.evaluation.compare import Comparison, compare_scores
 from softset.io.options import named_options
 from softset.io.text import counted
-from softset.runtime.progress import Progress, ProgressOption, report_progress, span
+from softset.runtime.progress import Progress, ProgressOption, iter_blocks, report_progress, span
 from softset.similarity.functions import open_scorers
 from softset.similarity.idf import Idf
 from softset.similarity.inputs import ScoringInput, read_input
@@ -104,12 +104,11 @@ def score_systems(
     if part not in ("score", "precision", "recall"):
         raise InputError(f'score is {part!r}, but "score", "precision" or "recall" was expected')
     inputs = _read_systems(scorers, systems, references)
-    named = {f"{scorer.metric} {part}": _with_idf(scorer, inputs[0].references) for scorer in scorers}
+    fitted = [scorer.with_options(idf=scorer.resolve_idf(inputs[0].references)) for scorer in scorers]
+    named = {f"{scorer.metric} {part}": scorer for scorer in fitted}
     blocks: dict[str, dict[str, list[np.ndarray]]] = {system: {name: [] for name in named} for system in systems}
     signatures, flags, n = dict[str, str](), Counter[str](), len(inputs[0])
-    for start in range(0, n, SEGMENTS_PER_BLOCK):
-        stop = min(start + SEGMENTS_PER_BLOCK, n)
-        step = span(progress, start, stop, n)
+    for start, stop, step in iter_blocks(n, SEGMENTS_PER_BLOCK, progress):
         encoded = _encode_block(scorers[0], [texts.block(start, stop) for texts in inputs], step)
         jobs = list(product(zip(systems, encoded, strict=True), named.items()))
         for done, ((system, block), (name, scorer)) in enumerate(jobs, 1):
@@ -149,11 +148,6 @@ def _read_systems(scorers: Sequence[Scorer], systems: Any, references: Any) -> l
     if not len(inputs[0]):
         raise ShapeError("the systems have no texts: give at least one text, and one reference for it")
     return inputs
-
-
-def _with_idf(scorer: Scorer, references: Any) -> Scorer:
-    """Return the scorer with idf weights that are fitted on all references, if its metric needs them."""
-    return scorer.with_options(idf=scorer.resolve_idf(references))
 
 
 def _encode_block(scorer: Scorer, blocks: Sequence[ScoringInput], progress: Progress | None) -> list[ScoringInput]:

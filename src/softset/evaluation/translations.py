@@ -16,12 +16,12 @@ import numpy.typing as npt
 
 from softset.encoders.base import Encoder, Progress
 from softset.encoders.texts import distinct_indices
-from softset.errors import FileError, InputError
+from softset.errors import FileError
 from softset.evaluation.data import DataFolder, finite_number
-from softset.evaluation.methods import ScoringMethod
-from softset.evaluation.metric_evaluation import MetricEvaluation, Result, score_blocks
+from softset.evaluation.metric_evaluation import MetricEvaluation, Result, ScoringMethod, score_blocks
 from softset.evaluation.significance import Floats, Statistic
-from softset.io.text import import_extra
+from softset.io.text import check_names, import_extra
+from softset.runtime.progress import iter_blocks
 from softset.similarity.idf import Idf
 from softset.similarity.metrics.base import SimilarityMetric
 from softset.similarity.metrics.pairs import Pairs, pair_blocks
@@ -73,9 +73,7 @@ def choose_pairs(data: DataFolder, names: Iterable[str]) -> list[str]:
     if not known:
         raise FileError(f"{data.path / FOLDER} has no language pairs: it needs folders such as cs-en with a darr.tsv")
     chosen = list(dict.fromkeys(names))
-    for name in chosen:
-        if name not in (*known, "all"):
-            raise InputError(f"there is no language pair {name[:60]!r}: use {', '.join(known)} or all")
+    check_names(chosen, [*known, "all"], "language pair")
     return known if "all" in chosen else chosen
 
 
@@ -185,15 +183,13 @@ def score_translations(
     distinct = list(index)
 
     def blocks() -> Iterator[tuple[slice, Pairs]]:
-        for start in range(0, len(distinct), TRANSLATIONS_PER_BLOCK):
-            block = distinct[start : start + TRANSLATIONS_PER_BLOCK]
+        for start, stop, _ in iter_blocks(len(distinct), TRANSLATIONS_PER_BLOCK, progress):
+            block = distinct[start:stop]
             texts = distinct_indices([text for key in block for text in key])
             left, right = np.array([[texts[text] for text in key] for key in block]).T
             sets = encoder.encode(list(texts))
             for part, pairs in pair_blocks(sets, sets, left, right, idf, moment):
                 yield slice(start + part.start, start + part.stop), pairs
-            if progress is not None:
-                progress(start + len(block), len(distinct))
 
     scores = score_blocks(methods, blocks(), len(distinct), moment)
     rows = [index[key] for key in keys]

@@ -161,18 +161,12 @@ class BaselineFile:
 
 def _read_rows(path: Path) -> list[tuple[int, list[str]]]:
     """Return the rows below the header of a table, each with the number of its line."""
-    header = ",".join(HEADER)
-    try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except UnicodeDecodeError:
-        raise FileError(f"{path} is not a text file: a table with the header {header} was expected") from None
+    lines = path.read_text(encoding="utf-8-sig", errors="replace").splitlines()
     delimiter = "\t" if lines and "\t" in lines[0] else ","  # bert_score's .tsv files contain commas
     rows = [[cell.strip() for cell in row] for row in csv.reader(lines, delimiter=delimiter)]
-    if not rows or rows[0] != HEADER:
-        raise FileError(f"{path} does not begin with the header {header}")
     filled = [(number, row) for number, row in enumerate(rows[1:], 2) if any(row)]
-    if not filled:
-        raise FileError(f"{path} has no row below its header: one row for each layer was expected")
+    if rows[:1] != [HEADER] or not filled:
+        raise FileError(f"{path} is not a table with the header {','.join(HEADER)} and a row for each layer")
     return filled
 
 

@@ -1,23 +1,94 @@
-"""Run a job on Ray: blocks of Parquet rows in, one Parquet file for each block out.
+"""Connect to Ray, and run a job on it: blocks of Parquet rows in, one Parquet file for each block out.
 
 Each Ray actor loads the model once, as a function from a table of input rows to a table of results. A result table has
 the ids of the rows, and a problem for each row without a result. The output is a folder of Parquet files, each named by
 the hash of its block, so that a second run finds what is finished.
 """
 
+import logging
 import os
-from collections.abc import Callable, Generator, Iterable, Sequence
-from contextlib import closing
+import signal
+import socket
+import sys
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager, redirect_stderr, suppress
 from dataclasses import dataclass, replace
+from io import StringIO
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from softset.errors import InputError, SoftsetError
 from softset.io.checkpoint import PartFolder
-from softset.io.text import first_line
-from softset.jobs.cluster import cluster
+from softset.io.text import first_line, import_extra
 from softset.jobs.inputs import BlockSpan, content_hash, list_spans, read_blocks
+
+CONNECT_TIMEOUT = 5.0  # seconds; Ray itself would try for more than a minute
+
+
+@contextmanager
+def cluster(address: str | None = None, workers: int | None = None) -> Iterator[Any]:
+    """Yield the module `ray`, connected to a cluster; a cluster that was started here is stopped afterwards.
+
+    If the caller has called `ray.init`, that cluster is used. Without an address, a cluster of local processes is
+    started, which communicate over 127.0.0.1. Ray's usage statistics are switched off.
+    """
+    if workers is not None and workers < 1:
+        raise InputError(f"workers must be at least 1, but {workers} was given")
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # otherwise each actor writes to standard error
+    message = "jobs on a cluster need Ray: pip install 'softset[ray]'"
+    _, ray = import_extra("pyarrow", message), import_extra("ray", message)
+    if ray.is_initialized():
+        yield ray
+        return
+    quiet: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False, "configure_logging": False}
+    own = {"address": "local", "include_dashboard": False, "_node_ip_address": "127.0.0.1"}  # overrides RAY_ADDRESS
+    target: dict[str, Any] = {"num_cpus": workers, **own}
+    if address is not None:
+        target = {"address": address}
+        if address != "auto":
+            _check_reachable(address)
+    handler = signal.getsignal(signal.SIGTERM)
+    with _silenced():
+        ray.init(**target, **quiet)
+    with suppress(ValueError):  # not in the main thread, where Ray has not set a handler
+        signal.signal(signal.SIGTERM, handler)
+    try:
+        yield ray
+    finally:
+        ray.shutdown()
+
+
+@contextmanager
+def _silenced() -> Iterator[None]:
+    """Discard what Ray's processes write to standard error while they start; it is also in Ray's logs."""
+    sys.stderr.flush()
+    stderr, null = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, 2)
+    try:
+        with redirect_stderr(StringIO()):
+            yield
+    finally:
+        os.dup2(stderr, 2)
+        os.close(stderr)
+        os.close(null)
+
+
+def _check_reachable(address: str) -> None:
+    """Raise InputError if nothing listens at an address."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not host or not port.isdigit():
+        raise InputError(
+            f"the address {address!r} of a Ray cluster is neither HOST:PORT nor auto (the cluster on this machine)"
+        )
+    try:
+        with closing(socket.create_connection((host, int(port)), timeout=CONNECT_TIMEOUT)):
+            pass
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise InputError(f"no Ray cluster answers at {address} ({reason}): is it running?") from error
+
 
 INPUT_ERRORS = (SoftsetError, OSError, MemoryError)  # errors of the data and the disk, not of the code or the cluster
 MAX_PROBLEMS = 100  # problems that a report lists

@@ -51,6 +51,19 @@ def span(progress: Progress | None, start: int, stop: int, total: int) -> Progre
     return lambda done, count: progress(start + (stop - start) * done // max(count, 1), total)
 
 
+def iter_blocks(total: int, size: int, progress: Progress | None) -> Iterator[tuple[int, int, Progress | None]]:
+    """Yield where each block of `size` texts begins and ends, and a function that reports the progress of the block.
+
+    >>> [(start, stop) for start, stop, _ in iter_blocks(5, 2, None)]
+    [(0, 2), (2, 4), (4, 5)]
+    """
+    for start in range(0, total, size):
+        stop = min(start + size, total)
+        yield start, stop, span(progress, start, stop, total)
+        if progress is not None:
+            progress(stop, total)
+
+
 class ProgressBar:
     """A progress bar with the time left: on standard error, or in the output of a notebook.
 

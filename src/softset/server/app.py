@@ -15,10 +15,7 @@ from starlette.staticfiles import StaticFiles
 from softset import __version__
 from softset.server.middleware import RequestGuard
 from softset.server.problems import MEDIA_TYPE, Problem, add_handlers
-from softset.server.routes.collections import collection_routes
-from softset.server.routes.sets import set_routes
-from softset.server.routes.status import status_routes
-from softset.server.routes.texts import text_routes
+from softset.server.routes import collection_routes, set_routes, status_routes, text_routes
 from softset.server.service import Service
 from softset.server.settings import Settings
 

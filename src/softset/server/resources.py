@@ -15,8 +15,8 @@ from typing import Any, Generic, TypeVar
 from softset.collections.collection import Collection, open_collection
 from softset.encoders.base import Encoder
 from softset.encoders.loading import load_encoder, load_installed
-from softset.encoders.model_config import Layer, check_layer, resolve_layer
 from softset.encoders.model_management import list_models
+from softset.encoders.network import Layer, check_layer, resolve_layer
 from softset.encoders.pipeline import ContextualEncoder
 from softset.encoders.signature import parse_signature
 from softset.errors import InputError
@@ -78,8 +78,10 @@ class Resources:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self.vectors = {name: name for name in _installed_vectors()} if settings.vectors is None else settings.vectors
-        self.models = {name: name for name in _installed_models()} if settings.models is None else settings.models
+        words = [BUNDLED_WORDS, *(name for name, folder in REGISTRY.items() if folder is not None)]
+        models = [row["name"] for row in list_models() if "problem" not in row]
+        self.vectors = {name: name for name in words} if settings.vectors is None else settings.vectors
+        self.models = {name: name for name in models} if settings.models is None else settings.models
         self.collections = settings.collections
         self.temporary = TemporaryCollections(settings.limits)
         self._words: LoadOnceCache[WordVectors] = LoadOnceCache(max(len(self.vectors), 1))
@@ -171,12 +173,3 @@ def _look_up(message: str, name: str | None, known: Mapping[str, Place]) -> tupl
         return name, known[name]
     names = ", ".join(known) or "none"
     raise RequestError(HTTPStatus.NOT_FOUND, f"{message} {name[:100]!r}; known names: {names}")
-
-
-def _installed_vectors() -> list[str]:
-    """Return the names of the bundled and the imported word vectors."""
-    return [BUNDLED_WORDS, *(name for name, folder in REGISTRY.items() if folder is not None)]
-
-
-def _installed_models() -> list[str]:
-    return [row["name"] for row in list_models() if "problem" not in row]

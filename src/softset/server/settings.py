@@ -105,7 +105,9 @@ or SOFTSET_API_KEY), or listen on 127.0.0.1
             raise InputError(f"the port is {self.port}, but must be from 0 to 65535")
         if self.threads is not None and self.threads < 1:
             raise InputError(f"threads is {self.threads}, but must be at least 1")
-        if self.key is not None and (len(self.key) < MIN_KEY_LENGTH or not self.key.isascii() or " " in self.key):
+        if self.key is not None and (
+            len(self.key) < MIN_KEY_LENGTH or not self.key.isascii() or self.key.split() != [self.key]
+        ):
             raise InputError(
                 f"the API key must have at least {MIN_KEY_LENGTH} ASCII characters and no space: create one with "
                 "python -c 'import secrets; print(secrets.token_urlsafe())'"

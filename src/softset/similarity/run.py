@@ -4,7 +4,7 @@ There are two levels of blocks. An outer block is encoded at once; an inner bloc
 and runs on one thread.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import pairwise
@@ -94,20 +94,14 @@ def score_pairs(plan: ScoringPlan, scoring_input: ScoringInput, progress: Progre
     """Return the scores of all candidates, block by block."""
     united = scoring_input.has_multiple_references and plan.multi_reference == "union"
     size = TEXT_PAIRS if scoring_input.has_texts or united else VECTOR_PAIRS
-    parts = []
-    n = len(scoring_input)
-    for start, stop in _even_blocks(n, size):
+    parts, n = [], len(scoring_input)
+    count = max(round(n / size), 1)  # of blocks of equal length, so that the last one is not small
+    for start, stop in pairwise(n * index // count for index in range(count + 1)):
         step = span(progress, start, stop, n)
         parts.append(_score_block(plan, scoring_input.block(start, stop), step, united=united))
         if progress is not None:
             progress(stop, n)
     return Scores.concatenate(parts)
-
-
-def _even_blocks(n: int, size: int) -> Iterator[tuple[int, int]]:
-    """Yield the bounds of blocks of about `size` and equal length; the last one is not small."""
-    count = max(round(n / size), 1)
-    return pairwise(n * index // count for index in range(count + 1))
 
 
 def _score_block(plan: ScoringPlan, block: ScoringInput, progress: Progress | None, *, united: bool) -> Scores:

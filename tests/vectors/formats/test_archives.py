@@ -11,8 +11,8 @@ import pytest
 
 from softset.errors import FileError
 from softset.io import compressed
+from softset.io.compressed import FileStream
 from softset.vectors.formats import read_vectors
-from softset.vectors.formats.streams import FileStream
 from tests.vectors.formats.files import ROWS, WORDS, binary, gz, read, text, zipped
 
 DOCUMENTATION = {"a/README.md": b"# 1 2", "a/LICENSE": b"MIT", "a/.x": b"", "__MACOSX/._b.txt": b"", "a/": b""}

@@ -49,8 +49,7 @@ class Concepts:
         contains = np.zeros((len(self.sets), len(self.words)), dtype=np.float32)
         for row, words in enumerate(self.sets):
             contains[row, list(words)] = 1
-        counts: npt.NDArray[np.int64] = np.rint(contains @ contains.T).astype(np.int64)
-        return counts
+        return np.asarray(np.rint(contains @ contains.T), dtype=np.int64)
 
     def query(self, index: int) -> Words:
         """Return the words of a set that its query shows."""

@@ -73,8 +73,7 @@ def median_rank(ranks: Sequence[Floats], *, samples: int, seed: int) -> Estimate
         cumulative = counts[owner].cumsum(axis=0)
         half = cumulative[-1] / 2
         lower, upper = (cumulative >= half).argmax(axis=0), (cumulative > half).argmax(axis=0)
-        means: Floats = values[order][[lower, upper]].mean(axis=0, keepdims=True)
-        return means
+        return np.asarray(values[order][[lower, upper]].mean(axis=0, keepdims=True))
 
     (result,) = estimates(medians, len(ranks), samples=samples, seed=seed)
     return result

@@ -113,14 +113,12 @@ def _spectrum(members: SoftSet) -> tuple[np.ndarray, np.ndarray, float]:
 def _near(queries: Sequence[Rows], V: Rows) -> Rows:
     """Return the largest cosines (q, v) of each query's unit rows (k, d) with unit rows V (v, d)."""
     starts = np.cumsum([0, *map(len, queries[:-1])])
-    largest: Rows = np.maximum.reduceat(np.concatenate(queries) @ V.T, starts, axis=0)
-    return largest
+    return np.asarray(np.maximum.reduceat(np.concatenate(queries) @ V.T, starts, axis=0))
 
 
 def _cosines(vectors: Sequence[Rows], V: Rows) -> Rows:
     """Return the cosines (q, v) of vectors (d,) with unit rows V (v, d)."""
-    scores: Rows = unit_rows(np.stack(vectors), np.float32) @ V.T
-    return scores
+    return np.asarray(unit_rows(np.stack(vectors), np.float32) @ V.T)
 
 
 def _mean(rows: Rows) -> Rows:
@@ -228,8 +226,7 @@ class QueryScorer:
         if task.name not in SCORE_LOGICS[logic]:
             return None
         a, b = self._leaf_scores(leaf, task.left), self._leaf_scores(leaf, task.right)
-        combined: Rows = SCORE_LOGICS[logic][task.name](a, b)
-        return combined
+        return np.asarray(SCORE_LOGICS[logic][task.name](a, b))
 
     def query(self, index: int) -> Rows:
         """Return the unit rows (k, d) of a set's query; one zero row if none of its words has a vector."""
@@ -257,5 +254,4 @@ class QueryScorer:
             name: leaf.members.log_odds(self.V @ leaf.members.direction.astype(np.float32))
             for name, leaf in sets.items()
         }
-        scores: Rows = combination.score(by_leaf)
-        return scores
+        return np.asarray(combination.score(by_leaf))

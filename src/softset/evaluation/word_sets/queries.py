@@ -21,6 +21,7 @@ from softset.errors import FileError, InputError
 from softset.evaluation.significance import estimates, mean_statistic, randomisation_p_values
 from softset.evaluation.tables import ResultRow
 from softset.io.json_files import read_limited
+from softset.io.text import check_names
 from softset.query.expression import Minus
 from softset.query.logic import Logic
 from softset.query.parser import parse
@@ -71,22 +72,17 @@ def _read_query(path: Path, number: int, row: Any) -> ExpectedWords:
     groups = fields.get("sides", [fields.get("expect")])
     valid = all(isinstance(fields.get(name), str) and fields[name] for name in ("task", "query"))
     valid = valid and isinstance(groups, list) and len(groups) == (2 if "sides" in fields else 1)
-    if not valid or not all(isinstance(group, list) and group and _are_texts(group) for group in groups):
+    valid = valid and all(isinstance(group, list) and group for group in groups)
+    if not valid or not all(isinstance(word, str) for group in groups for word in group):
         wanted = 'the texts "task" and "query", and a list of words "expect" or two lists "sides"'
         raise FileError(f"{path}: query {number} needs {wanted}")
     parse(fields["query"])
     return ExpectedWords(fields["task"], fields["query"], tuple(map(frozenset, groups)))
 
 
-def _are_texts(values: list[Any]) -> bool:
-    return all(isinstance(value, str) for value in values)
-
-
 def choose_query_methods(names: Sequence[str]) -> tuple[str, ...]:
     """Return the methods with these names, or all without names; an unknown name raises InputError."""
-    for name in names:
-        if name not in METHODS:
-            raise InputError(f"there is no method {name!r}: use one of {', '.join(METHODS)}")
+    check_names(names, METHODS, "method")
     return tuple(names) or METHODS
 
 

@@ -2,10 +2,10 @@
 
 import re
 from dataclasses import fields
-from difflib import get_close_matches
 from typing import Any
 
 from softset.errors import InputError
+from softset.io.text import check_names
 from softset.similarity.metrics.base import Metric
 from softset.similarity.metrics.bertscore import BertScore, Grassmann, Johnson, SubspaceBertScore
 from softset.similarity.metrics.lexical import Jaccard, JohnsonSymbolic, Symbolic, TfIdf
@@ -44,14 +44,11 @@ bertscore, johnson, average, cls, dynamax, wmd, wrd, symbolic, jaccard, johnson-
         raise InputError(f"a metric must be a name or a Metric, but {type(name).__name__} was given")
     if name.count("(") != name.count(")"):
         raise InputError(f"the brackets of {name[:80]!r} do not match: write for example subspace(weights=l2)")
-    match = PATTERN.fullmatch(name)
-    if match is None or match[1] not in METRICS:
-        near = get_close_matches(name.partition("(")[0].strip().lower(), METRICS, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else "."
-        raise InputError(f"there is no metric {name[:80]!r}{hint} Metrics: {', '.join(METRICS)}")
-    kind = METRICS[match[1]]
+    text, _, listed = name.strip().partition("(")
+    check_names([text.strip()[:80]], METRICS, "metric")
+    kind = METRICS[text.strip()]
     parameters: dict[str, Any] = {}
-    for part in (match[2] or "").split(","):
+    for part in listed.removesuffix(")").split(","):
         if part.strip():
             parameter, value = _parameter(kind, part)
             if parameter in parameters:

@@ -6,11 +6,11 @@ from codecs import getincrementaldecoder
 from pathlib import Path
 
 from softset.errors import FileError, InputError
+from softset.io.compressed import open_stream
 from softset.vectors.formats.arrays import is_safetensors, read_npy, read_safetensors
 from softset.vectors.formats.binary import read_binary
 from softset.vectors.formats.checks import VectorStream
 from softset.vectors.formats.model2vec import read_model2vec
-from softset.vectors.formats.streams import open_stream
 from softset.vectors.formats.text import parse_header, read_text
 
 __all__ = ["FORMATS", "VectorStream", "read_vectors"]

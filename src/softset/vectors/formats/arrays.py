@@ -7,8 +7,8 @@ from pathlib import Path
 
 from softset.errors import FileError
 from softset.io.arrays import Tensor, map_tensors, read_array
+from softset.io.compressed import open_stream
 from softset.vectors.formats.checks import Block, RowChecker, VectorStream, rows_per_block
-from softset.vectors.formats.streams import open_stream
 
 MAX_SAFETENSORS_HEADER = 100_000_000  # the limit of the safetensors library
 WORD_SUFFIXES = (".txt", ".words", ".vocab")

@@ -6,9 +6,8 @@ from itertools import islice
 import numpy as np
 
 from softset.errors import FileError
-from softset.io.compressed import CHUNK_BYTES
+from softset.io.compressed import CHUNK_BYTES, FileStream
 from softset.vectors.formats.checks import MAX_WORD_BYTES, Block, RowChecker, VectorStream, quoted, rows_per_block
-from softset.vectors.formats.streams import FileStream
 from softset.vectors.formats.text import parse_header
 
 

@@ -8,9 +8,9 @@ from itertools import chain, islice
 import numpy as np
 
 from softset.errors import FileError
+from softset.io.compressed import FileStream
 from softset.vectors.formats import checks
 from softset.vectors.formats.checks import Block, Fault, RowChecker, VectorStream, quoted
-from softset.vectors.formats.streams import FileStream
 
 Line = tuple[int, bytes]  # the line number and the line
 Row = tuple[int, bytes, list[float], Fault | None]  # the line number, the word, its numbers

@@ -1,1 +1,0 @@
-"""Routes under /v1. Each one validates a request, calls the library and returns its result."""
