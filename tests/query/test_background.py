@@ -15,13 +15,12 @@ from softset.query.background import (
     MIN_SLOPE,
     SIZE,
     Background,
-    Centroid,
     MembershipCalibration,
     Scale,
-    make_centroids,
     mean_direction,
     sample_indices,
 )
+from softset.query.centroid import Centroid, make_centroids
 
 WORDS = load_words()
 

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from softset import WordVectors
 from softset.errors import InputError
-from softset.query.background import GAIN, MIDPOINT, SIZE, SLOPE, ZERO
+from softset.query.background import MIDPOINT, SIZE, SLOPE
+from softset.query.centroid import GAIN, ZERO
 from tests.query.reference import Reference, score_vectors, to_text
 
 N, D = 300, 12

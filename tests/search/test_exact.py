@@ -9,7 +9,8 @@ import pytest
 from softset import WordVectors
 from softset.collections.collection import Collection
 from softset.collections.items import Item
-from softset.query.background import Centroid, Scale
+from softset.query.background import Scale
+from softset.query.centroid import Centroid
 from softset.query.logic import Logic
 from softset.search import exact
 from softset.search.source import rounding_errors

@@ -32,7 +32,6 @@ from softset.collections.embedding import embed_again, embed_items
 from softset.collections.items import Item, ItemOptions, read_items
 from softset.collections.manifest import (
     CollectionManifest,
-    IndexSettings,
     read_manifest,
     remove_unused_files,
     write_manifest,
@@ -40,6 +39,13 @@ from softset.collections.manifest import (
 from softset.collections.schema import SchemaTracker
 from softset.collections.segment import Segment, embedded_items, write_segment
 from softset.collections.segmented import SegmentedItems
+from softset.collections.settings import (
+    DEFAULT_CHUNKS,
+    DEFAULT_LANGUAGE,
+    CreateOptions,
+    IndexSettings,
+    read_options,
+)
 from softset.collections.stored_collection import StoredCollection
 from softset.encoders.base import Encoder
 from softset.encoders.loading import load_installed
@@ -49,30 +55,10 @@ from softset.io.options import named_options
 from softset.query.field_types import FieldType
 from softset.query.lexical import analyzer
 
-__all__ = ["Collection", "CreateOptions", "open_collection"]
+__all__ = ["Collection", "open_collection"]
 
-DEFAULT_ENCODER, DEFAULT_LANGUAGE = "minilm", "english"
-DEFAULT_CHUNKS: Chunking = "sentence"
+DEFAULT_ENCODER = "minilm"
 MERGE_RATIO = 4  # an older segment is merged if it is at most this many times as large as the newer ones together
-
-
-class CreateOptions(ItemOptions, total=False):
-    """The options of a new collection: those of `ItemOptions` and the following.
-
-    Attributes:
-        chunks: how long texts are split into parts that have vectors of their own: "sentence", "window" (about 60
-            words), "token" or "none". Two sets of a query may then hold in two places of a text.
-        lexical: whether the collection has a lexical index, so that words count beside vectors.
-        language: the language of the texts, for the stemmer of the lexical index; "none" leaves words unchanged.
-        query_prompt: the text that the encoder expects before a query, such as "query: "; by default the model's own.
-        document_prompt: the text that the encoder expects before the text of an item, such as "passage: ".
-    """
-
-    chunks: Chunking
-    lexical: bool
-    language: str
-    query_prompt: str | None
-    document_prompt: str | None
 
 
 class Collection(StoredCollection):
@@ -122,7 +108,7 @@ class Collection(StoredCollection):
         if folder.exists():
             raise InputError(f"{folder} exists already: choose another folder, add to it, or delete it first")
         embedder = as_embedder(DEFAULT_ENCODER if encoder is None and vectors is None else encoder)
-        settings, item_options = _read_options(options, embedder)
+        settings, item_options = read_options(options, embedder)
         with new_folder(folder) as temporary:
             manifest = _write_items(temporary, read_items(items, **item_options), vectors, embedder, settings)
             if require_vectors and not cls(temporary, manifest).norms.any():
@@ -145,7 +131,7 @@ class Collection(StoredCollection):
         ['a garden']
         """
         embedder = as_embedder(DEFAULT_ENCODER if encoder is None and vectors is None else encoder)
-        settings, item_options = _read_options(options, embedder)
+        settings, item_options = read_options(options, embedder)
         with locked(self.folder / "lock"):
             remove_unused_files(self.folder, read_manifest(self.folder))
             manifest = _write_items(self.folder, read_items(items, **item_options), vectors, embedder, settings)
@@ -368,18 +354,6 @@ def open_collection(
     """
     recorded = Collection.open(folder).encoder
     return Collection.open(folder, encoder=Embedder(recorded, recorded_encoder(recorded, encoder, load)))
-
-
-def _read_options(options: CreateOptions, embedder: Embedder) -> tuple[IndexSettings, ItemOptions]:
-    """Return how the texts of a new collection are indexed, and the options that read its items."""
-    prompts = embedder.with_prompts(options.get("query_prompt"), options.get("document_prompt"))
-    language = options.get("language", DEFAULT_LANGUAGE) if options.get("lexical", True) else None
-    values = {"chunks": options.get("chunks", DEFAULT_CHUNKS), "language": language}
-    settings = IndexSettings.parse(
-        {**values, "query_prompt": prompts.query_prompt, "document_prompt": prompts.document_prompt}
-    )
-    others = {name: value for name, value in options.items() if name in ItemOptions.__annotations__}
-    return settings, others  # type: ignore[return-value]
 
 
 def _write_items(

@@ -3,59 +3,22 @@
 import json
 import shutil
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from softset.collections.background import BackgroundFile
-from softset.collections.chunks import Chunking, check_chunking
 from softset.collections.embedder import Fingerprint, parse_fingerprint
 from softset.collections.schema import parse_schema
+from softset.collections.settings import IndexSettings
 from softset.errors import FileError, InputError
 from softset.io.atomic import write_atomically
 from softset.io.json_files import read_json
 from softset.query.field_types import FieldType
-from softset.query.lexical import analyzer
 
 __all__ = ["VERSION", "CollectionManifest", "read_manifest", "remove_unused_files", "write_manifest"]
 
 VERSION = 1
-
-
-@dataclass(frozen=True)
-class IndexSettings:
-    """How the texts of a collection are indexed; the defaults are those of collections of softset 0.6 and earlier.
-
-    Attributes:
-        chunks: how texts are split into parts that have vectors of their own.
-        language: the language of the lexical index, or None if there is none.
-        query_prompt: the text that is put before the texts of queries when they are encoded.
-        document_prompt: the text that is put before the texts of items.
-    """
-
-    chunks: Chunking = "none"
-    language: str | None = None
-    query_prompt: str = ""
-    document_prompt: str = ""
-
-    def describe(self) -> str:
-        """Return the settings that differ from the defaults, as a part of a signature."""
-        pairs = {"chunks": self.chunks, "lexical": self.language or "", "query": self.query_prompt}
-        defaults = {"chunks": "none", "lexical": "", "query": "", "document": ""}
-        changed = {**pairs, "document": self.document_prompt}
-        return "".join(f"|{name}:{value.strip()}" for name, value in changed.items() if value != defaults[name])
-
-    @classmethod
-    def parse(cls, value: Any) -> "IndexSettings":
-        """Return the settings of a manifest; values of another form raise ValueError or TypeError."""
-        settings = cls(**{each.name: value[each.name] for each in fields(cls) if each.name in value})
-        texts = (settings.query_prompt, settings.document_prompt, settings.language or "")
-        if not all(isinstance(text, str) for text in texts):
-            raise ValueError("the settings of the index have another form")
-        check_chunking(settings.chunks)
-        if settings.language is not None:
-            analyzer(settings.language)
-        return settings
 
 
 @dataclass(frozen=True)
@@ -76,7 +39,7 @@ class CollectionManifest:
     schema: Mapping[str, FieldType] | None = None
     fingerprint: Fingerprint = field(default=())
     background: BackgroundFile | None = None
-    settings: IndexSettings = IndexSettings()
+    settings: IndexSettings = field(default_factory=IndexSettings)
 
 
 def write_manifest(folder: Path, manifest: CollectionManifest) -> None:

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from softset.algebra.arrays import unit_rows
 from softset.collections.background import MAX_VECTORS, MIN_ITEMS, Sample, by_hash
 from softset.collections.items import Item
 from softset.collections.segment import Segment
 from softset.query import background
-from softset.query.background import LexicalSet
+from softset.query.centroid import LexicalSet
 from softset.query.lexical import LexicalIndex, analyzer
 from softset.search.source import Coordinates, Projector, divide_by_norms, multiply, rounding_errors
 
@@ -135,6 +136,18 @@ class SegmentedItems:
             return Coordinates(np.concatenate(values, axis=1), errors, np.concatenate(owners))
 
         return project
+
+    def passages(self, indices: np.ndarray, directions: Sequence[np.ndarray]) -> list[list[str]]:
+        """Return, for each item, the chunk of its text that is nearest to each direction; "" if there is none."""
+        if not self.has_chunks:
+            return []
+        Q, passages = np.array(directions), []
+        for segment, row in map(self.locate, indices.tolist()):
+            vectors, spans = segment.chunks_of(row)
+            best = spans[(unit_rows(vectors) @ Q.T).argmax(axis=0)] if len(vectors) else [(0, 0)] * len(Q)
+            text = segment.item(row).text
+            passages.append([text[start:stop] for start, stop in best])
+        return passages
 
     # Words
 

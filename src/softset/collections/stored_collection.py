@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from softset.algebra.arrays import unit_rows
 from softset.collections import tables
 from softset.collections.background import make_background
 from softset.collections.chunks import Chunking
@@ -25,7 +24,8 @@ from softset.collections.schema import infer_schema, with_dates
 from softset.collections.segmented import SegmentedItems
 from softset.errors import InputError, SoftsetError, UnknownWordError
 from softset.io.text import html_table
-from softset.query.background import Background, LexicalSet
+from softset.query.background import Background
+from softset.query.centroid import LexicalSet
 from softset.query.field_types import FieldType
 from softset.query.filters import check_filter, select
 from softset.query.lexical import LexicalIndex, analyzer
@@ -264,19 +264,7 @@ class StoredCollection(IdCollection):
 
     def passages(self, indices: np.ndarray, directions: Sequence[np.ndarray]) -> list[list[str]]:
         """Return, for each item, the chunk of its text that is nearest to each direction; "" if there is none."""
-        if not self._items.has_chunks:
-            return []
-        Q, passages = np.array(directions), []
-        for index in indices.tolist():
-            segment, row = self._items.locate(index)
-            vectors, spans = segment.chunks_of(row)
-            if len(vectors):
-                text = segment.item(row).text
-                best = spans[(unit_rows(vectors) @ Q.T).argmax(axis=0)]
-                passages.append([text[start:stop] for start, stop in best.tolist()])
-            else:
-                passages.append([""] * len(Q))
-        return passages
+        return self._items.passages(indices, directions)
 
     def given_items(self, resolved: Sequence[Resolved]) -> GivenItems:
         """Return texts that were resolved as items: with chunks and words, as if they were added to the collection."""

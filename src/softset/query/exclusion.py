@@ -6,6 +6,9 @@ least two of them; each example of B is inside the set of the others. So a sibli
 `{monday, tuesday} - friday`, moves the border close around B, while B keeps a wide border if it is far from A, as in
 `bass - {guitar, drums}`. With a single example in A, everything like B is removed, unless nothing would be left.
 
+Texts are more than examples: a text in A that mentions B is no evidence for a close border. So for texts the border has
+its prior only.
+
 `A - B` adds nu log P(x is outside B) to the log-odds of A. Its strictness is .5. From 0 to .5, this penalty has a
 limit, which is 0 at 0 (nothing is removed). From .5 to 1 (`A -- B`), nu grows to that of a single example, and the
 examples of A that are most like B no longer count as evidence: at 1, half of them.
@@ -17,7 +20,8 @@ from math import ceil, log
 
 import numpy as np
 
-from softset.query.background import GAIN, ZERO, Background, Centroid, make_centroids
+from softset.query.background import Background
+from softset.query.centroid import GAIN, ZERO, Centroid, make_centroids
 
 GRID = np.linspace(-4, 16, 1_001)  # log-odds at which the probability of being outside is tabulated
 PRIOR_SLOPE = 3.0  # slope of the logistic prior of the border, per unit of log-odds
@@ -59,10 +63,12 @@ class Strictness:
     evidence_share: float
 
     @classmethod
-    def of(cls, strict: float, examples: int) -> "Strictness":
+    def of(cls, strict: float, examples: int, *, is_text: bool = False) -> "Strictness":
         """Return the numbers for a strictness from 0 to 1 and a number of examples of A."""
         excess = max(2 * strict - 1, 0.0)
         weight = WEIGHT + (WEIGHT_OF_ONE - WEIGHT) * excess if examples > 1 else WEIGHT_OF_ONE
+        if is_text:
+            weight = WEIGHT_OF_ONE * (1 + excess)
         return cls(weight, max(1 - 2 * strict, 0.0) ** 3, 1 - excess / 2)
 
     def penalty(self, outside: np.ndarray) -> np.ndarray:
@@ -86,13 +92,13 @@ def find_border(
     z = PRIOR_SLOPE * (GRID - GAIN * (background.reach - ZERO))
     density = -np.logaddexp(0, z) - np.logaddexp(0, -z)  # the logarithm of the logistic density
     for rows in groups_of_A:
-        if len(rows) > 1:
+        if len(rows) > 1 and not background.is_text:
             rows = _at_most(rows)
             centre = background.direction(rows, np.ones(len(rows)))
             odds = np.sort(B.log_odds(np.vstack([rows, centre]) @ B.direction))
             counted = odds[: ceil(evidence_share * len(odds))]
             density = density + _evidence(GRID > counted[:, None], A_ERROR, len(odds))
-    if len(rows_of_B) > 1:
+    if len(rows_of_B) > 1 and not background.is_text:
         rows = _at_most(rows_of_B)
         weights = np.ones(len(rows) - 1)
         rest = [background.direction(np.delete(rows, index, axis=0), weights) for index in range(len(rows))]

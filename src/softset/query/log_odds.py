@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from softset.algebra.arrays import unit_rows
-from softset.query.background import DEFAULT_CALIBRATION, Background, Centroid, MembershipCalibration, Scale
+from softset.query.background import DEFAULT_CALIBRATION, Background, MembershipCalibration, Scale
+from softset.query.centroid import Centroid
 from softset.query.exclusion import Border, Strictness, find_border
 from softset.query.expression import (
     DEFAULT_STRICTNESS,
@@ -247,14 +248,14 @@ def _exclusion(
     background: Background,
 ) -> Exclusion:
     groups = [unit_rows(by_tree[leaf].vectors) for leaf in kept_leaves(part.left)]
-    strictness = Strictness.of(part.strict, max(map(len, groups)))
+    strictness = Strictness.of(part.strict, max(map(len, groups)), is_text=background.is_text)
     borders = {}
     for leaf in dict.fromkeys(leaves(part.right)):
         B, rows = by_tree[leaf].members, unit_rows(by_tree[leaf].vectors)
         borders[leaf] = find_border(B, rows, groups, background, strictness.evidence_share)
-    if max(map(len, groups)) == 1 and part.strict <= DEFAULT_STRICTNESS:
+    if max(map(len, groups)) == 1 and part.strict <= DEFAULT_STRICTNESS and not background.is_text:
         by_default = Exclusion(Strictness.of(DEFAULT_STRICTNESS, 1), borders)
-        kept = combine(without_exclusions(part.left), of_background, {}, is_text=background.is_text)
+        kept = combine(without_exclusions(part.left), of_background, {}, is_text=False)
         odds = kept + by_default.penalty(part.right, of_background)
         memberships = background.calibration.apply(Scale.of(kept, MIN_SPREAD).relative(odds))
         if memberships.max(initial=0) < MIN_REMAINING:

@@ -16,7 +16,8 @@ import numpy as np
 from softset.algebra import SoftSet
 from softset.errors import InputError, ShapeError
 from softset.io.text import counted
-from softset.query.background import Background, Centroid, MembershipCalibration, make_centroids
+from softset.query.background import Background, MembershipCalibration
+from softset.query.centroid import Centroid, make_centroids
 from softset.query.expression import And, Example, Examples, GivenSet, LeafTree, SetExpression, leaves
 from softset.query.lexical import term_weights
 from softset.query.log_odds import (

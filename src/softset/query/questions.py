@@ -14,6 +14,7 @@ PATTERNS = (
     (Or, r"\s*,?\s+or\s+"),
     (And, r"\s*,?\s+(?:and\s+also|that\s+(?:is|are)\s+also(?:\s+both)?|which\s+(?:is|are)\s+also)\s+"),
 )  # fmt: skip
+STRICTNESS = 0.25  # of BUT NOT in a question, which says less precisely than a query what to exclude
 MIN_CHARACTERS = 3  # of a part; a question with a shorter part is not split
 
 
@@ -31,7 +32,8 @@ def parse_question(question: Any) -> ParsedQuery:
     tree = _split(text, 0)
     if tree is None or tree.size == 1:
         return ParsedQuery(question, Examples((Example(text),)))
-    return ParsedQuery(question, tree, (f"this question is read as {tree}",))
+    whole = And(Examples((Example(text),)), tree)
+    return ParsedQuery(question, whole, (f"this question is read as {whole}",))
 
 
 def _split(text: str, level: int) -> SetExpression | None:
@@ -46,5 +48,5 @@ def _split(text: str, level: int) -> SetExpression | None:
     for part in parts[1:]:
         if tree is None or part is None:
             return None
-        tree = operator(tree, part)
+        tree = Minus(tree, part, STRICTNESS) if operator is Minus else operator(tree, part)
     return tree

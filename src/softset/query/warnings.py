@@ -8,7 +8,8 @@ import numpy as np
 
 from softset.algebra.arrays import unit_rows
 from softset.errors import InputError
-from softset.query.background import SHARE, Centroid
+from softset.query.background import SHARE
+from softset.query.centroid import Centroid
 from softset.query.expression import DEFAULT_STRICTNESS, And, LeafTree, Minus, positive_leaves
 from softset.query.log_odds import CentroidLeaf, Combination, kept_leaves, parts, without_exclusions
 
@@ -40,7 +41,9 @@ def warnings_about(
             best = np.argsort(-kept)[: ceil(SHARE * len(kept))]
             has_effect = bool(changes[best].min(initial=0) < SMALL_CHANGE)
             is_mild = combination.exclusions[part].strictness.min_outside > 0
-            warnings += _difference_warnings(part, by_tree, has_effect=has_effect, is_mild=is_mild)
+            warnings += _difference_warnings(
+                part, by_tree, has_effect=has_effect, is_mild=is_mild, is_text=combination.is_text
+            )
     return warnings
 
 
@@ -61,7 +64,7 @@ def _odd_examples(tree: LeafTree, leaf: CentroidLeaf) -> Iterator[str]:
 
 
 def _difference_warnings(
-    tree: Minus, by_tree: Mapping[LeafTree, CentroidLeaf], *, has_effect: bool, is_mild: bool
+    tree: Minus, by_tree: Mapping[LeafTree, CentroidLeaf], *, has_effect: bool, is_mild: bool, is_text: bool
 ) -> Iterator[str]:
     kept = [by_tree[leaf] for leaf in kept_leaves(tree.left)]
     rows = np.concatenate([leaf.vectors for leaf in kept])
@@ -73,6 +76,8 @@ def _difference_warnings(
         likeness = max(_value(each.members, leaf.members) for each in kept)
         if max(likeness, *(_value(leaf.members, each.members) for each in kept)) < UNRELATED:
             yield f"{removed} is far from {tree.left}: BUT NOT removes almost nothing"
+        elif is_text:  # the border of texts does not depend on examples
+            continue
         elif max(len(each.examples) for each in kept) == 1:
             if is_mild and tree.strict == DEFAULT_STRICTNESS:
                 yield (

@@ -18,7 +18,8 @@ from softset.errors import FileError, InputError
 from softset.io.atomic import write_atomically
 from softset.io.registry import cache_folder
 from softset.io.text import import_extra
-from softset.query.background import NOT_FINITE, Centroid
+from softset.query.background import NOT_FINITE
+from softset.query.centroid import Centroid
 from softset.query.expression import has_neighbours, positive_leaves
 from softset.query.plan import Leaf, Plan
 from softset.search.exact import Ranking, rescore, search

@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from softset.query.background import Centroid, kth_largest, value_per_item
+from softset.query.background import kth_largest, value_per_item
+from softset.query.centroid import Centroid
 from softset.query.plan import LeafSet, Plan
 from softset.search.source import MANY_DIRECTIONS, Coordinates, VectorSource, run_blocks
 

@@ -8,7 +8,7 @@ from urllib.parse import quote
 import numpy as np
 
 from softset.errors import ShapeError
-from softset.query.background import LexicalSet
+from softset.query.centroid import LexicalSet
 from softset.query.plan import Plan
 from softset.search.exact import Ranking, search
 from softset.search.results import Item

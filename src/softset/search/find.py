@@ -18,11 +18,9 @@ from softset.errors import InputError
 from softset.io.options import named_options
 from softset.query.background import MembershipCalibration
 from softset.query.expression import Example, Examples, SetExpression
-from softset.query.logic import Logic, default_logic, resolve_logic
-from softset.query.named_sets import Sets
-from softset.query.parsed import ParsedQuery, Query, make_examples, parse_query
+from softset.query.logic import Logic
+from softset.query.parsed import ParsedQuery, Query, make_examples
 from softset.query.plan import Plan, make_plans
-from softset.query.questions import parse_question
 from softset.query.resolution import QuerySource, Resolved, resolve_all, resolve_ids
 from softset.runtime.threads import own_threads
 from softset.search.build_results import (
@@ -36,7 +34,15 @@ from softset.search.build_results import (
 from softset.search.exact import Ranking, exact_scores, search
 from softset.search.filtered import ItemFilter, SelectedItems
 from softset.search.given_items import GivenItems
-from softset.search.options import FindOptions, MembersOptions, PlanOptions, check_find_options
+from softset.search.options import (
+    FindOptions,
+    MembersOptions,
+    PlanOptions,
+    check_find_options,
+    logic_of,
+    named_sets,
+    parse_all,
+)
 from softset.search.paging import VariantTest, rank_pages
 from softset.search.projection_2d import Projection2D, project
 from softset.search.results import Item, MembershipResult, SearchResult
@@ -197,8 +203,8 @@ class SearchableSource(VectorSource, QuerySource):
         check_find_options(top, options)
         is_single = isinstance(queries, str | SetExpression | SoftSet)
         listed: Iterable[Any] = [queries] if is_single else iter_items(queries, "queries")
-        parsed = _parse_all(listed, options)
-        if len({_logic_of(query, options) for query in parsed}) > 1:  # their vectors are preprocessed differently
+        parsed = parse_all(listed, options)
+        if len({logic_of(query, options) for query in parsed}) > 1:  # their vectors are preprocessed differently
             return [result for query in parsed for result in self._find_parsed([query], top, options)]
         return self._find_parsed(parsed, top, options)
 
@@ -248,7 +254,7 @@ class SearchableSource(VectorSource, QuerySource):
         >>> words.count(pets), words.count(pets, calibration=wider)
         (10, 79)
         """
-        source, (plan,) = self._make_plans(_parse_all([query], options), options)
+        source, (plan,) = self._make_plans(parse_all([query], options), options)
         if plan.combination is None:
             raise InputError(f"only memberships of the logic {Logic.name} can be calibrated, not of {plan.logic}")
         inside, outside = check_texts(members), check_texts(non_members)
@@ -283,7 +289,7 @@ class SearchableSource(VectorSource, QuerySource):
         errors: dict[int, InputError] = {}
         for index, query in enumerate(queries):
             try:
-                self._make_plans(_parse_all([query], options), options)
+                self._make_plans(parse_all([query], options), options)
             except InputError as error:
                 errors[index] = error
         if not errors:  # the engine refuses a query, for example a complement
@@ -304,16 +310,16 @@ class SearchableSource(VectorSource, QuerySource):
                     red wine: the weighted mean of red, wine
         combined  the log-odds in 1 set
         """
-        return self._make_plans(_parse_all([query], options), options)[1][0]
+        return self._make_plans(parse_all([query], options), options)[1][0]
 
     def _make_plans(
         self, queries: Sequence[ParsedQuery], options: PlanOptions
     ) -> tuple["SearchableSource", list[Plan]]:
         """Return the source after its preprocessing, and the plans in it of queries that have the same logic."""
-        logic = _logic_of(queries[0], options) if queries else Logic()
+        logic = logic_of(queries[0], options) if queries else Logic()
         source = self.preprocessed(options.get("preprocessing"), logic)
         flags = {"skip_unknown": options.get("skip_unknown", False), "lexical": options.get("lexical", True)}
-        sets, calibration = _named_sets(options), options.get("calibration")
+        sets, calibration = named_sets(options), options.get("calibration")
         return source, make_plans(queries, source, logic, sets=sets, calibration=calibration, **flags)
 
     @named_options
@@ -338,7 +344,7 @@ class SearchableSource(VectorSource, QuerySource):
         """
         texts = check_texts([texts] if isinstance(texts, str) else texts)
         with own_threads(threads is not None, threads):
-            source, (plan,) = self._make_plans(_parse_all([query], options), options)
+            source, (plan,) = self._make_plans(parse_all([query], options), options)
             resolved = resolve_all(source, texts, skip_unknown=options.get("skip_unknown", False))
             signature = f"{source.signature}|logic:{plan.logic}|softset:{__version__}"
             return build_memberships(plan, texts, resolved, source, signature, explain=explain)
@@ -356,21 +362,3 @@ class SearchableSource(VectorSource, QuerySource):
         exact, approximate = (self.find_many(queries, top, approximate=flag, **options) for flag in (False, True))
         pairs = [({hit.index for hit in a}, {hit.index for hit in b}) for a, b in zip(exact, approximate, strict=True)]
         return sum(len(a & b) for a, b in pairs) / max(sum(len(a) for a, _ in pairs), 1)
-
-
-def _named_sets(options: PlanOptions) -> Sets:
-    sets = options.get("sets")
-    return sets if isinstance(sets, Sets) else Sets(sets)
-
-
-def _parse_all(queries: Iterable[Query], options: PlanOptions) -> list[ParsedQuery]:
-    if options.get("plain"):
-        return [parse_question(query) for query in queries]
-    sets = _named_sets(options)
-    return [parse_query(query, sets) for query in queries]
-
-
-def _logic_of(query: ParsedQuery, options: PlanOptions) -> Logic:
-    """Return the logic that the options name, by default the one that suits the sets of the query."""
-    alpha, aperture, floor = options.get("alpha"), options.get("aperture"), options.get("floor")
-    return resolve_logic(options.get("logic") or default_logic(query.tree), alpha=alpha, aperture=aperture, floor=floor)

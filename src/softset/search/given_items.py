@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from softset.query.background import LexicalSet
+from softset.query.centroid import LexicalSet
 from softset.query.lexical import LexicalIndex
 from softset.search.source import VectorSource
 from softset.vectors.rows import row_norms

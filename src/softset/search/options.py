@@ -1,6 +1,6 @@
 """The options of queries and searches, in Python, on the command line and over HTTP."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any, TypedDict
 
@@ -8,7 +8,10 @@ from softset.algebra import SoftSet
 from softset.errors import InputError
 from softset.query.background import MembershipCalibration
 from softset.query.expression import SetExpression
-from softset.query.logic import Logic
+from softset.query.logic import Logic, default_logic, resolve_logic
+from softset.query.named_sets import Sets
+from softset.query.parsed import ParsedQuery, Query, parse_query
+from softset.query.questions import parse_question
 from softset.search.filtered import ItemFilter
 
 NamedSets = Mapping[str, Sequence[str] | SetExpression | SoftSet]
@@ -82,6 +85,26 @@ class FindOptions(MembersOptions, total=False):
     approximate: bool
     threads: int | None
     restrict_vocab: int | None
+
+
+def named_sets(options: PlanOptions) -> Sets:
+    """Return the named sets of the options."""
+    sets = options.get("sets")
+    return sets if isinstance(sets, Sets) else Sets(sets)
+
+
+def parse_all(queries: Iterable[Query], options: PlanOptions) -> list[ParsedQuery]:
+    """Return queries, or questions in plain words, as parsed queries."""
+    if options.get("plain"):
+        return [parse_question(query) for query in queries]
+    sets = named_sets(options)
+    return [parse_query(query, sets) for query in queries]
+
+
+def logic_of(query: ParsedQuery, options: PlanOptions) -> Logic:
+    """Return the logic that the options name, by default the one that suits the sets of the query."""
+    alpha, aperture, floor = options.get("alpha"), options.get("aperture"), options.get("floor")
+    return resolve_logic(options.get("logic") or default_logic(query.tree), alpha=alpha, aperture=aperture, floor=floor)
 
 
 def check_find_options(top: int, options: FindOptions) -> None:

@@ -11,7 +11,8 @@ import numpy as np
 from softset.algebra.arrays import unit_rows
 from softset.errors import InputError
 from softset.io.text import html_table, import_pandas, printable
-from softset.query.background import Centroid, mean_direction, value_per_item
+from softset.query.background import mean_direction, value_per_item
+from softset.query.centroid import Centroid
 from softset.query.expression import SetExpression, positive_leaves
 from softset.query.field_types import plain_value
 from softset.query.plan import Leaf, Plan

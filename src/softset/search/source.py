@@ -7,7 +7,8 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from softset.query.background import Background, LexicalSet, sample_indices, value_per_item
+from softset.query.background import Background, sample_indices, value_per_item
+from softset.query.centroid import LexicalSet
 from softset.runtime.threads import in_threads
 
 ITEMS_PER_BLOCK = 2_048  # the cosines of 64 directions then stay in a processor's cache

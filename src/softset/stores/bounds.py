@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from softset.query.background import Centroid
+from softset.query.centroid import Centroid
 from softset.query.expression import negative_leaves, positive_leaves
 from softset.query.plan import Plan
 from softset.stores.base import Neighbours

@@ -40,7 +40,8 @@ from softset.algebra import GradedSubspace, SoftSet, Subspace, and_min, and_prod
 from softset.algebra.arrays import unit_rows
 from softset.errors import InputError
 from softset.evaluation.word_sets.data import Concepts, SetTask
-from softset.query.background import Background, make_centroids
+from softset.query.background import Background
+from softset.query.centroid import make_centroids
 from softset.query.expression import And, LeafTree, Minus, Named, Or, SetExpression
 from softset.query.log_odds import CentroidLeaf, make_combination
 from softset.query.logic import Logic
