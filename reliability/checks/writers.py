@@ -54,6 +54,10 @@ WRITTEN_BY = {
     "compaction of a collection": ("collections.collection:Collection.compact",),
     "deletion from a collection": ("collections.collection:Collection.delete",),
     "replacement of a collection": ("collections.collection:Collection.replace",),
+    "upgrade of a collection": (
+        "collections.collection:Collection.upgrade", "collections.segment:_ChunkWriter.write",
+        "collections.segment:_ChunkWriter.finish",
+    ),
     "renewal of a background": ("collections.collection:Collection.refresh_background",),
     "token sets": ("encoders.tokensets_file:save_sets",),
     "a set": ("algebra.base:SoftSet.save", "io.arrays:write_tensors"),
@@ -75,6 +79,7 @@ ATOMIC_FILES = (
 NOT_KILLED = {
     "collections.tables:_content": "a Parquet file in memory, which export_items writes",
     "encoders.model_management:_local_folder": "downloads to a folder that a later import deletes",
+    "evaluation.text_sets.evaluation:text_rows": "a temporary collection",
     "jobs.run:_silenced": "opens the null device",
     "jobs.run:_JobWorker._block": "a part of a PartFolder, on Ray; tests/jobs ends workers",
     "jobs.run:_delete_outdated": "deletes parts whose input has changed; tests/jobs",
@@ -106,7 +111,7 @@ class Writer:
 def writers(folder: Path) -> list[Writer]:
     """Return all writers, each with its own folder."""
     all_writers = []
-    collections = (_builds, _adds, _upserts, _compactions, _deletions, _replacements, _refreshes)
+    collections = (_builds, _adds, _upserts, _compactions, _deletions, _replacements, _refreshes, _upgrades)
     others = (_tokens, _sets, _weights, _cache, _scores, _results, _named_sets)
     for build in (_imports, _removals, _models, _vocabularies, *collections, *others):
         subfolder = folder / build.__name__.strip("_")
@@ -309,6 +314,23 @@ def _refreshes(folder: Path) -> Writer:
         return "old" if len(Collection.open(path).background.units) == NEW else "new"
 
     return Writer("renewal of a background", reset, lambda: Collection.open(path).refresh_background(), state)
+
+
+def _upgrades(folder: Path) -> Writer:
+    """Add the vectors of sentences and a lexical index to a collection that has neither."""
+    path, original = folder / "books", folder / "original"
+    items = [Item(f"i{n}", f"text {n} is red. It has {len(str(n))} digits.") for n in range(NEW)]
+    Collection.create(original, items, encoder="words", chunks="none", lexical=False)
+
+    def reset() -> None:
+        shutil.rmtree(path, ignore_errors=True)
+        shutil.copytree(original, path)
+
+    def state() -> str:
+        expect(_verify_collection(path) == NEW, "the number of items has changed")
+        return "old" if Collection.open(path).stats().language is None else "new"
+
+    return Writer("upgrade of a collection", reset, lambda: Collection.open(path).upgrade(), state)
 
 
 def _replacements(folder: Path) -> Writer:

@@ -234,11 +234,12 @@ def test_control_characters_in_ids_are_escaped(run, home: Path) -> None:
     np.save(home / "v.npy", np.ones((3, 2)))
     assert run("index", "i.jsonl", "--vectors-file", "v.npy", "--out", "c")[0] == 0
     query = '"' + ids[2].replace("\\", "\\\\") + '"'
-    _, out, _ = run("find", "--collection", "c", query, "--include-examples", "--tsv")
+    options = ("--include-examples", "--no-lexical")
+    _, out, _ = run("find", "--collection", "c", query, *options, "--tsv")
     assert [line.split("\t")[1] for line in out.splitlines()] == ["a\\tb\\nc", "\\u001b[31mred", "d\\\\e"]
-    _, out, _ = run("find", "--collection", "c", query, "--include-examples")
+    _, out, _ = run("find", "--collection", "c", query, *options)
     assert "\x1b" not in out and len(out.splitlines()) == 3
-    _, out, _ = run("find", "--collection", "c", query, "--include-examples", "--json")
+    _, out, _ = run("find", "--collection", "c", query, *options, "--json")
     assert [hit["id"] for hit in json.loads(out)["results"]] == ids
     _, out, _ = run("find", "--collection", "c", query, "--tsv", "--min-score", "1", "--logic", "lattice")
     assert out == ""

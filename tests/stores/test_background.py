@@ -67,7 +67,7 @@ def test_items_without_a_background(store: Store, tmp_path: Path) -> None:
     """A store of an earlier version, or one whose items were added by other means."""
     store.add([Record(item.id, item.text, {}, row) for item, row in zip(ITEMS, ROWS, strict=False)])
     store.add([Record("zero", "", {}, 0 * ROWS[0])])
-    local = Collection.create(tmp_path / "c", ITEMS, vectors=ROWS[: len(ITEMS)])
+    local = Collection.create(tmp_path / "c", ITEMS, vectors=ROWS[: len(ITEMS)], lexical=False)
     collection = StoreCollection(store)
     result, expected = collection.find("{i1, i2}", 5), local.find("{i1, i2}", 5)
     assert "has no stored background" in result.notes[0] and store.companion() is None
@@ -105,7 +105,7 @@ def test_few_texts_are_measured_against_sentences(tmp_path: Path) -> None:
     items = [Item(str(row), text) for row, text in enumerate(texts)]
     store = ExactStore(np.zeros((0, 300), "f4"))
     ingest(store, items, encoder.embed)
-    local = Collection.create(tmp_path / "c", items, encoder=encoder)
+    local = Collection.create(tmp_path / "c", items, encoder=encoder, lexical=False)
     result, expected = StoreCollection(store, embed=encoder.embed).find("ocean"), local.find("ocean")
     assert result.notes == expected.notes and "general English sentences" in result.notes[0]
     assert [hit.membership for hit in result] == pytest.approx([hit.membership for hit in expected], abs=1e-6)

@@ -60,7 +60,7 @@ def test_one_centroid_needs_one_search() -> None:
     assert len(collection.background.units) == N
     store.fetched.clear()
     assert len(collection.find("{i1, i2}", 10)) == 10
-    assert store.searches == [20] and len(store.fetched) == 2 + (10 + 2 + 8)  # two are examples
+    assert store.searches == [20] and len(store.fetched) == 10 + 2 + 8  # the examples are among them
     assert len(collection.find("{i1, i2}", 10, filter="n < 500")) == 10
     assert store.searches == [20, 20]
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 index_options = opt.add_options(
     opt.option("--chunks", type=click.Choice(["sentence", "window", "token", "none"]), default="sentence"),
     opt.option("--language", default="english"),
-    opt.option("--no-lexical", "lexical", is_flag=True, flag_value=False, default=True, help="Make no lexical index."),
+    opt.NO_LEXICAL,
 )
 item_options = opt.add_options(
     opt.option("--text-field", help="Column or field with the texts.  [default: text, or the only one besides the id]"),

@@ -18,7 +18,7 @@ VECTORS = opt.option("--vectors", "names", multiple=True, help=VECTORS_HELP)
 QUERY_METHODS_HELP = "Method: a logic such as lattice, or 'ignore B'; repeat for more.  [default: all]"
 
 
-TEXT_DATASETS = ["quest", "comlq", "reuters", "limit"]
+TEXT_DATASETS_HELP = "Dataset: quest, comlq, reuters or limit; repeat for more.  [default: all]"
 TEXT_METHODS_HELP = "Method, such as softset, bm25 or fusion; repeat for more.  [default: all]"
 
 
@@ -229,13 +229,7 @@ def queries(file: str, names: tuple[str, ...], methods: tuple[str, ...], shared:
 
 
 @eval.command(short_help="Evaluate on set queries over texts: QUEST, ComLQ, Reuters, LIMIT.")
-@opt.option(
-    "--dataset",
-    "datasets",
-    type=click.Choice(TEXT_DATASETS),
-    multiple=True,
-    help="Dataset; repeat for more.  [default: all]",
-)
+@opt.option("--dataset", "datasets", multiple=True, help=TEXT_DATASETS_HELP)
 @opt.option("--method", "methods", multiple=True, help=TEXT_METHODS_HELP)
 @opt.encoder_options
 @eval_options("Use only the first N queries of each dataset or kind.")
@@ -258,9 +252,11 @@ def texts(datasets: tuple[str, ...], methods: tuple[str, ...], shared: EvalOptio
     from softset.evaluation.tables import ResultRow, ResultTable
     from softset.evaluation.text_sets.evaluation import BASELINE, choose_text_methods, text_rows
     from softset.evaluation.text_sets.tasks import DATASETS
+    from softset.io.text import check_names
 
     folder, chosen, encoder = DataFolder(shared.data), choose_text_methods(methods), load_encoder(**options)
     rows: list[ResultRow] = []
+    check_names(datasets, DATASETS, "dataset")
     for name in datasets or tuple(DATASETS):
         dataset = DATASETS[name](folder, shared.limit)
         with ProgressBar("queries") as progress:

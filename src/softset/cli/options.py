@@ -139,6 +139,9 @@ JSON = option("--json", "as_json", is_flag=True, help="Print JSON.")
 TOP = option("--top", type=int, default=10, help="Number of items to print.")
 INCLUDE_EXAMPLES = option("--include-examples", is_flag=True, help="Include the query's examples in the results.")
 THREADS = option("--threads", type=click.IntRange(1))
+NO_LEXICAL = option(
+    "--no-lexical", "lexical", is_flag=True, flag_value=False, default=True, help="Use vectors only, and no words."
+)
 SAMPLES = option("--samples", type=click.IntRange(1), default=1000, help="Number of bootstrap samples.")
 METRIC = option("--metric", default="softset", help="Metric, such as 'subspace(weights=l2)'.")
 REFERENCES = option(*("-r", "--references"), type=TEXT_FILE, multiple=True, required=True)
@@ -183,9 +186,7 @@ query_options = add_options(
     option(
         "--plain", is_flag=True, help='Read the query as a question in plain words, with "but not", "or" and so on.'
     ),
-    option(
-        "--no-lexical", "lexical", is_flag=True, flag_value=False, default=True, help="Ignore words: use vectors only."
-    ),
+    NO_LEXICAL,
     option("--explain", is_flag=True, help="Show the membership in each set and the nearest examples."),
 )
 

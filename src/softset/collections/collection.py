@@ -19,41 +19,30 @@ do not change memberships.
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Self, Unpack
 
 import numpy as np
 
-from softset.collections.background import MIN_ITEMS, BackgroundFile, choose_sample
-from softset.collections.chunks import Chunking, check_chunking
-from softset.collections.embedder import Embed, Embedder, as_embedder, check_embedder, recorded_encoder
+from softset.collections.background import MIN_ITEMS
+from softset.collections.chunks import Chunking
+from softset.collections.embedder import Embedder, as_embedder, check_embedder, recorded_encoder
 from softset.collections.embedding import embed_again, embed_items
 from softset.collections.items import Item, ItemOptions, read_items
-from softset.collections.manifest import (
-    CollectionManifest,
-    read_manifest,
-    remove_unused_files,
-    write_manifest,
-)
+from softset.collections.manifest import CollectionManifest, read_manifest, remove_unused_files
 from softset.collections.schema import SchemaTracker
 from softset.collections.segment import Segment, embedded_items, write_segment
 from softset.collections.segmented import SegmentedItems
-from softset.collections.settings import (
-    DEFAULT_CHUNKS,
-    DEFAULT_LANGUAGE,
-    CreateOptions,
-    IndexSettings,
-    read_options,
-)
+from softset.collections.settings import DEFAULT_CHUNKS, DEFAULT_LANGUAGE, CreateOptions, IndexSettings, read_options
 from softset.collections.stored_collection import StoredCollection
+from softset.collections.writing import write_items, write_with_background
 from softset.encoders.base import Encoder
 from softset.encoders.loading import load_installed
 from softset.errors import FileError, InputError, UnknownWordError
 from softset.io.atomic import locked, new_folder
 from softset.io.options import named_options
 from softset.query.field_types import FieldType
-from softset.query.lexical import analyzer
 
 __all__ = ["Collection", "open_collection"]
 
@@ -110,7 +99,7 @@ class Collection(StoredCollection):
         embedder = as_embedder(DEFAULT_ENCODER if encoder is None and vectors is None else encoder)
         settings, item_options = read_options(options, embedder)
         with new_folder(folder) as temporary:
-            manifest = _write_items(temporary, read_items(items, **item_options), vectors, embedder, settings)
+            manifest = write_items(temporary, read_items(items, **item_options), vectors, embedder, settings)
             if require_vectors and not cls(temporary, manifest).norms.any():
                 problem = "no item has a vector other than zero"
                 raise InputError(f"{problem}: give other vectors, or name the column with the texts (--text-field)")
@@ -134,7 +123,7 @@ class Collection(StoredCollection):
         settings, item_options = read_options(options, embedder)
         with locked(self.folder / "lock"):
             remove_unused_files(self.folder, read_manifest(self.folder))
-            manifest = _write_items(self.folder, read_items(items, **item_options), vectors, embedder, settings)
+            manifest = write_items(self.folder, read_items(items, **item_options), vectors, embedder, settings)
             remove_unused_files(self.folder, manifest)
         return self._reload(embedder)
 
@@ -152,16 +141,12 @@ class Collection(StoredCollection):
         >>> books.upgrade().stats().language
         'english'
         """
-        settings = replace(
-            self._manifest.settings, chunks=check_chunking(chunks), language=language if lexical else None
-        )
-        if settings.language is not None:
-            analyzer(settings.language)
+        chosen = {"chunks": chunks, "language": language if lexical else None}
         with self._changed() as current:
+            settings = IndexSettings.parse({**asdict(current._manifest.settings), **chosen})
             embedder = current.embedder if chunks != "none" else Embedder()
-            kept = embedded_items(current._items.segments)
-            written = embed_again(kept, embedder, settings.chunks)
-            name = write_segment(self.folder, written, language=settings.language)
+            items = embed_again(embedded_items(current._items.segments), embedder, settings.chunks)
+            name = write_segment(self.folder, items, language=settings.language)
             manifest = replace(current._manifest, segments={name: []}, background=None, settings=settings)
             current._replace_manifest(manifest)
         return self
@@ -284,7 +269,7 @@ class Collection(StoredCollection):
         items = self._items
         if np.count_nonzero(self.norms) < MIN_ITEMS:
             items = SegmentedItems.open(self.folder, manifest.segments)
-        manifest = _write_manifest(self.folder, manifest, items, self._encoder_or_none)
+        manifest = write_with_background(self.folder, manifest, items, self._encoder_or_none)
         remove_unused_files(self.folder, manifest)
 
     def delete(self, ids: str | Iterable[str]) -> Self:
@@ -354,31 +339,3 @@ def open_collection(
     """
     recorded = Collection.open(folder).encoder
     return Collection.open(folder, encoder=Embedder(recorded, recorded_encoder(recorded, encoder, load)))
-
-
-def _write_items(
-    folder: Path, items: Iterable[Item], vectors: Any, embedder: Embedder, settings: IndexSettings
-) -> CollectionManifest:
-    """Write items as the only segment of a collection; return the manifest."""
-    embedder = embedder.with_prompts(settings.query_prompt, settings.document_prompt)
-    fingerprint, tracker = embedder.fingerprint(), SchemaTracker({})
-    dimensions = None if vectors is None or embedder.embed is None else embedder.embed(["word"]).shape[1]
-    embedded = embed_items(tracker.check(items), vectors, embedder, settings.chunks)
-    name = write_segment(folder, embedded, language=settings.language, dimensions=dimensions)
-    manifest = CollectionManifest(embedder.name, {name: []}, tracker.schema, fingerprint, settings=settings)
-    embed = embedder.embed_documents if embedder.document_prompt else embedder.embed
-    return _write_manifest(folder, manifest, SegmentedItems.open(folder, manifest.segments), lambda: embed)
-
-
-def _write_manifest(
-    folder: Path, manifest: CollectionManifest, items: SegmentedItems, encoder: Callable[[], Embed | None]
-) -> CollectionManifest:
-    """Write a manifest, with a background of the items unless one is frozen or they are too few, and return it."""
-    stored, count, language = manifest.background, int(np.count_nonzero(items.norms())), manifest.settings.language
-    if stored is None or (stored.source != "items" and count >= MIN_ITEMS):
-        embed = encoder() if count < MIN_ITEMS else None
-        source, sample = choose_sample(count, lambda: items.sample(language), embed, language)
-        if source != "items" or count >= MIN_ITEMS:
-            manifest = replace(manifest, background=BackgroundFile.write(folder, source, sample))
-    write_manifest(folder, manifest)
-    return manifest

@@ -1,6 +1,6 @@
 """Items with their vectors: given ones, or those that an encoder computes for texts and their chunks."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,8 +10,9 @@ from softset.collections.embedder import Embedder
 from softset.collections.items import Item
 from softset.collections.segment import EmbeddedItem, blocks
 from softset.errors import InputError, ShapeError
+from softset.query.resolution import Resolved
 
-__all__ = ["embed_again", "embed_items"]
+__all__ = ["embed_again", "embed_given", "embed_items"]
 
 NO_SPANS = np.zeros((0, 2), dtype=np.int32)
 
@@ -53,6 +54,27 @@ def embed_block(items: list[Item], embedder: Embedder, chunks: Chunking) -> Iter
         has_vector = of_chunks.any(axis=1)
         positions = np.array(parts, dtype=np.int32).reshape(-1, 2)
         yield EmbeddedItem(item, row, of_chunks[has_vector], positions[has_vector])
+
+
+def embed_given(
+    resolved: Sequence[Resolved], of_items: Mapping[int, np.ndarray], embedder: Embedder, chunks: Chunking
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the vectors (n + m, d) of resolved texts and their chunks as items, and the owners (m,) of the latter.
+
+    `of_items` has the vectors of the chunks of those texts that are items of the collection, by index.
+    """
+    own = [row.vector for row in resolved]
+    parts = [of_items[row.indices[0]] if row.indices else np.zeros((0, len(row.vector))) for row in resolved]
+    others = [index for index, row in enumerate(resolved) if not row.indices and row.text]
+    texts = [resolved[index].text for index in others]
+    is_same = embedder.query_prompt == embedder.document_prompt and chunks != "token"
+    if others and not (is_same and not any(split_text(text, chunks) for text in texts)):
+        for index, embedded in zip(
+            others, embed_block([Item("", text) for text in texts], embedder, chunks), strict=True
+        ):
+            own[index], parts[index] = embedded.vector, embedded.chunks
+    owners = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+    return np.concatenate([np.stack(own), *parts]).astype(np.float64), owners
 
 
 def _with_tokens(items: list[Item], embedder: Embedder) -> Iterator[EmbeddedItem]:

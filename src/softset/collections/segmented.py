@@ -109,7 +109,7 @@ class SegmentedItems:
         own = self.take(indices)
         if not self.has_chunks:
             return own, None
-        parts = [segment.chunks_of(row)[0] for segment, row in map(self.locate, np.asarray(indices).tolist())]
+        parts = self.chunks_of(np.asarray(indices).tolist())
         owners = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
         return np.concatenate([own, *parts]), owners
 
@@ -136,6 +136,10 @@ class SegmentedItems:
             return Coordinates(np.concatenate(values, axis=1), errors, np.concatenate(owners))
 
         return project
+
+    def chunks_of(self, indices: Sequence[int]) -> list[np.ndarray]:
+        """Return the vectors (c, d) of the chunks of each item."""
+        return [segment.chunks_of(row)[0] for segment, row in map(self.locate, indices)]
 
     def passages(self, indices: np.ndarray, directions: Sequence[np.ndarray]) -> list[list[str]]:
         """Return, for each item, the chunk of its text that is nearest to each direction; "" if there is none."""

@@ -16,7 +16,7 @@ from softset.collections import tables
 from softset.collections.background import make_background
 from softset.collections.chunks import Chunking
 from softset.collections.embedder import Embed, Embedder, recorded_encoder
-from softset.collections.embedding import embed_block
+from softset.collections.embedding import embed_given
 from softset.collections.id_collection import IdCollection
 from softset.collections.items import Item
 from softset.collections.manifest import CollectionManifest
@@ -268,22 +268,12 @@ class StoredCollection(IdCollection):
 
     def given_items(self, resolved: Sequence[Resolved]) -> GivenItems:
         """Return texts that were resolved as items: with chunks and words, as if they were added to the collection."""
-        settings, embedded = self._manifest.settings, []
-        for row in resolved:
-            if row.indices:
-                segment, position = self._items.locate(row.indices[0])
-                chunks = segment.chunks_of(position)[0]
-            else:
-                [item] = embed_block([Item("", row.text)], self.embedder, settings.chunks)
-                row, chunks = row._replace(vector=item.vector), item.chunks
-            embedded.append((row, chunks))
-        own = np.stack([row.vector for row, _ in embedded])
-        owners = np.repeat(np.arange(len(embedded)), [len(chunks) for _, chunks in embedded])
-        texts = [self.terms(row.text) for row, _ in embedded]
-        lexical = LexicalIndex.of([terms or [] for terms in texts]) if settings.language else None
-        return GivenItems(
-            np.concatenate([own, *(chunks for _, chunks in embedded)]).astype(np.float64), owners, lexical
-        )
+        indices = [index for row in resolved for index in row.indices[:1]]
+        of_items = dict(zip(indices, self._items.chunks_of(indices), strict=True))
+        vectors, owners = embed_given(resolved, of_items, self.embedder, self._manifest.settings.chunks)
+        has_words = self._manifest.settings.language is not None
+        lexical = LexicalIndex.of([self.terms(row.text) or [] for row in resolved]) if has_words else None
+        return GivenItems(vectors, owners, lexical)
 
     def rows(self, start: int, stop: int) -> np.ndarray:
         """Return the vectors (stop - start, d) of consecutive items."""

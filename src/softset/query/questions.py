@@ -7,46 +7,54 @@ from softset.errors import InputError
 from softset.query.expression import And, Example, Examples, Minus, Or, SetExpression
 from softset.query.parsed import ParsedQuery
 
-# Phrases that separate the parts of a question, from the one that binds least to the one that binds most.
-PATTERNS = (
-    (Minus, r"\s*,?\s+(?:but\s+(?:is|are|were|was|have|has)?\s*(?:not|never)|except(?:\s+for)?|excluding|without|"
-            r"other\s+than|that\s+(?:is|are)\s+not|which\s+(?:is|are)\s+not)\s+"),
-    (Or, r"\s*,?\s+or\s+"),
-    (And, r"\s*,?\s+(?:and\s+also|that\s+(?:is|are)\s+also(?:\s+both)?|which\s+(?:is|are)\s+also)\s+"),
-)  # fmt: skip
-STRICTNESS = 0.25  # of BUT NOT in a question, which says less precisely than a query what to exclude
+# Phrases that separate what to exclude; parts of which one suffices; and parts that belong together.
+EXCLUSION = re.compile(
+    r"\s*,?\s+(?:but\s+not|except(?:\s+for)?|excluding|without|other\s+than|(?:that|which)\s+(?:is|are)\s+not)\s+",
+    re.IGNORECASE,
+)
+ALTERNATIVE = re.compile(r"\s*,?\s+or\s+", re.IGNORECASE)
+CONJUNCTION = re.compile(r"\s*,?\s+(?:and\s+also|(?:that|which)\s+(?:is|are)\s+also(?:\s+both)?)\s+", re.IGNORECASE)
 MIN_CHARACTERS = 3  # of a part; a question with a shorter part is not split
 
 
 def parse_question(question: Any) -> ParsedQuery:
     """Return a question as a query; a question without a known phrase is one set.
 
-    >>> print(parse_question("Films about whales that are also comedies but not musicals?").tree)
-    {Films about whales} & {comedies} - {musicals}
-    >>> print(parse_question("Who hunted the whale?").tree)
-    {Who hunted the whale}
+    What is wanted is also one set as a whole, because its parts may say less than the sentence.
+
+    >>> print(parse_question("Films about whales but not musicals?").tree)
+    {Films about whales} - {musicals}
+    >>> print(parse_question("Films about whales that are also comedies").tree)
+    {Films about whales that are also comedies} & {Films about whales} & {comedies}
     """
     if not isinstance(question, str) or not question.strip():
         raise InputError(f"a question must be a text that is not empty, but {question!r} was given")
     text = question.strip().rstrip("?.! ") or question
-    tree = _split(text, 0)
-    if tree is None or tree.size == 1:
-        return ParsedQuery(question, Examples((Example(text),)))
-    whole = And(Examples((Example(text),)), tree)
-    return ParsedQuery(question, whole, (f"this question is read as {whole}",))
+    wanted, *excluded = EXCLUSION.split(text)
+    if any(len(part.strip()) < MIN_CHARACTERS for part in (wanted, *excluded)):
+        wanted, excluded = text, []
+    tree = _parse_wanted(wanted)
+    for part in excluded:
+        tree = Minus(tree, _text_set(part))
+    return ParsedQuery(question, tree, (f"this question is read as {tree}",) if tree.size > 1 else ())
 
 
-def _split(text: str, level: int) -> SetExpression | None:
-    """Return the expression of a text that phrases of this level or a later one separate; None if a part is empty."""
-    if len(text.strip()) < MIN_CHARACTERS:
-        return None
-    if level == len(PATTERNS):
-        return Examples((Example(text.strip()),))
-    operator, pattern = PATTERNS[level]
-    parts = [_split(part, level + 1) for part in re.split(pattern, text, flags=re.IGNORECASE)]
-    tree = parts[0]
-    for part in parts[1:]:
-        if tree is None or part is None:
-            return None
-        tree = Minus(tree, part, STRICTNESS) if operator is Minus else operator(tree, part)
-    return tree
+def _parse_wanted(text: str) -> SetExpression:
+    alternatives = [CONJUNCTION.split(part) for part in ALTERNATIVE.split(text)]
+    parts = [part for group in alternatives for part in group]
+    if len(parts) == 1 or any(len(part.strip()) < MIN_CHARACTERS for part in parts):
+        return _text_set(text)
+    trees = []
+    for group in alternatives:
+        tree: SetExpression = _text_set(group[0])
+        for part in group[1:]:
+            tree = And(tree, _text_set(part))
+        trees.append(tree)
+    tree = trees[0]
+    for other in trees[1:]:
+        tree = Or(tree, other)
+    return And(_text_set(text), tree)
+
+
+def _text_set(text: str) -> Examples:
+    return Examples((Example(text.strip()),))

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from softset import __version__
+from softset.encoders.texts import check_texts
 from softset.errors import InputError
+from softset.query.background import MembershipCalibration
 from softset.query.logic import Logic
 from softset.query.plan import Plan
-from softset.query.resolution import EXACT_MATCH, Resolved
+from softset.query.resolution import EXACT_MATCH, Resolved, resolve_all
 from softset.search.exact import Ranking, exact_scores
 from softset.search.filtered import SelectedItems, filter_signature
 from softset.search.options import FindOptions
@@ -105,3 +107,24 @@ def build_memberships(
     items = tuple(by_text.get(text, ItemMembership(text, None)) for text in texts)
     unknown = tuple(dict.fromkeys([*plan.unknown, *(text for text in texts if text not in resolved)]))
     return MembershipResult(plan.query, plan.logic.name, signature, items, plan.notes, unknown)
+
+
+def fit_calibration(
+    source: "SearchableSource", plan: Plan, members: Sequence[str], non_members: Sequence[str]
+) -> MembershipCalibration:
+    """Return the calibration of a plan that fits texts that belong to it, and texts that do not."""
+    if plan.combination is None:
+        raise InputError(f"only memberships of the logic {Logic.name} can be calibrated, not of {plan.logic}")
+    inside, outside = check_texts(members), check_texts(non_members)
+    for name, texts, verb in (("members", inside, "does"), ("non_members", outside, "does not")):
+        if not texts:
+            raise InputError(f"{name} is empty: give at least one text that {verb} belong")
+    resolved = resolve_all(source, [*inside, *outside], skip_unknown=False)
+    given = source.given_items([resolved[text] for text in (*inside, *outside)])
+    scores = exact_scores(given, plan, np.arange(len(given)))
+    for text, score in zip((*inside, *outside), scores, strict=True):
+        if score == -np.inf:
+            raise InputError(f"{text!r} has the zero vector, which has no membership: leave it out")
+    values = plan.combination.relative(scores)
+    belongs = np.arange(len(values)) < len(inside)
+    return MembershipCalibration.fit(values, belongs != plan.combination.negated)

@@ -27,11 +27,12 @@ from softset.search.build_results import (
     EXCLUDED_POOL,
     build_memberships,
     build_result,
+    fit_calibration,
     most_reduced,
     searched_count,
     without_exclusions,
 )
-from softset.search.exact import Ranking, exact_scores, search
+from softset.search.exact import Ranking, search
 from softset.search.filtered import ItemFilter, SelectedItems
 from softset.search.given_items import GivenItems
 from softset.search.options import (
@@ -152,8 +153,7 @@ class SearchableSource(VectorSource, QuerySource):
     ) -> SearchResult:
         """Return the items that answer a question in plain words; `FindOptions` describes the options.
 
-        Phrases such as "but not", "except", "or" and "that are also" split the question into sets; a note shows the
-        query that it becomes. With split=False, the whole question is one set.
+        Phrases such as "but not", "except", "or" and "that are also" split it into sets, unless split=False.
 
         >>> import softset, tempfile
         >>> texts = ["A whale hunt at sea.", "A sea voyage with songs.", "Marriage in a village."]
@@ -255,21 +255,7 @@ class SearchableSource(VectorSource, QuerySource):
         (10, 79)
         """
         source, (plan,) = self._make_plans(parse_all([query], options), options)
-        if plan.combination is None:
-            raise InputError(f"only memberships of the logic {Logic.name} can be calibrated, not of {plan.logic}")
-        inside, outside = check_texts(members), check_texts(non_members)
-        for name, texts, verb in (("members", inside, "does"), ("non_members", outside, "does not")):
-            if not texts:
-                raise InputError(f"{name} is empty: give at least one text that {verb} belong")
-        resolved = resolve_all(source, [*inside, *outside], skip_unknown=False)
-        given = source.given_items([resolved[text] for text in (*inside, *outside)])
-        scores = exact_scores(given, plan, np.arange(len(given)))
-        for text, score in zip((*inside, *outside), scores, strict=True):
-            if score == -np.inf:
-                raise InputError(f"{text!r} has the zero vector, which has no membership: leave it out")
-        values = plan.combination.relative(scores)
-        belongs = np.arange(len(values)) < len(inside)
-        return MembershipCalibration.fit(values, belongs != plan.combination.negated)
+        return fit_calibration(source, plan, members, non_members)
 
     @named_options
     def find_each(
