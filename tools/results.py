@@ -56,6 +56,7 @@ def tables(data: str) -> dict:
         "tuning-sts-words": lambda: ["sts", "--model", "words", *tuning],
         "tuning-sts-minilm-layer-4": lambda: ["sts", "--layer", "4", *tuning],
         "tuning-sts-minilm-last": lambda: ["sts", *tuning],
+        "texts-minilm": lambda: ["texts"],
         "lengths": lambda: ["text_lengths.py", "--data", data],
         "wmt-minilm-last": lambda: ["wmt", "--pair", "all"],
         "figure-1": lambda: ["figure_1.py"],

@@ -1,5 +1,7 @@
 """Fixtures of the command-line tests: a temporary home folder, and a function that runs softset."""
 
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -25,3 +27,11 @@ def run(capsys):
         return ended.value.code, shown.out, shown.err
 
     return runner
+
+
+def processor_seconds(command: list[str]) -> float:
+    """Return the processor time of a command: the time on the clock depends on what else the machine does."""
+    before = os.times()
+    subprocess.run(command, capture_output=True, check=True)
+    after = os.times()
+    return after.children_user + after.children_system - before.children_user - before.children_system

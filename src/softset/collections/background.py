@@ -46,8 +46,8 @@ ITEMS_NOTE = f"{FEW} and no encoder: memberships are measured against the items,
 # Texts have lower relative values than words. Fitted with all-MiniLM-L6-v2 on topics of Reuters stories, on films and
 # books (QUEST) and, for the sentences, by reading the results of small collections of short texts.
 CALIBRATIONS = {
-    "items": MembershipCalibration(midpoint=1.3, slope=6.0),
-    "sentences": MembershipCalibration(midpoint=1.7, slope=4.0),
+    "items": MembershipCalibration(midpoint=1.5, slope=3.0),
+    "sentences": MembershipCalibration(midpoint=1.3, slope=3.0),
 }
 
 Source = Literal["items", "sentences"]

@@ -177,7 +177,7 @@ def term_weights(
 
     >>> statistics = LexicalIndex.of([["red", "wine"], ["red", "sea"]])
     >>> {term: round(w, 2) for term, w in term_weights([["red"], ["red", "wine"]], [1, 1], statistics).items()}
-    {'red': 0.11, 'wine': 0.22}
+    {'wine': 0.22, 'red': 0.11}
     """
     means: dict[str, float] = {}
     for terms, weight in zip(texts, weights, strict=True):

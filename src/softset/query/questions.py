@@ -25,7 +25,7 @@ def parse_question(question: Any) -> ParsedQuery:
     >>> print(parse_question("Films about whales but not musicals?").tree)
     {Films about whales} - {musicals}
     >>> print(parse_question("Films about whales that are also comedies").tree)
-    {Films about whales that are also comedies} & {Films about whales} & {comedies}
+    {Films about whales that are also comedies} & ({Films about whales} & {comedies})
     """
     if not isinstance(question, str) or not question.strip():
         raise InputError(f"a question must be a text that is not empty, but {question!r} was given")

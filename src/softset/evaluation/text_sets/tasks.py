@@ -78,7 +78,7 @@ def join(sets: Sequence[SetExpression], operators: str) -> SetExpression:
     """Return sets that are joined from left to right by the operators &, | and -.
 
     >>> print(join([text_set("whales"), text_set("ships"), text_set("war")], "&-"))
-    {whales} & {ships} - {war}
+    ({whales} & {ships}) - {war}
     """
     tree = sets[0]
     for operator, right in zip(operators, sets[1:], strict=True):
