@@ -123,7 +123,7 @@ def test_items_without_any_vector_are_refused_before_the_folder_has_its_name(tmp
     monkeypatch.setattr(Path, "replace", lambda path, target: names.append(Path(target).name) or rename(path, target))
     with pytest.raises(InputError, match="no item has a vector"):
         Collection.create(tmp_path / "c", items(0, 2), vectors=np.zeros((2, 8)), require_vectors=True)
-    assert names == ["lexical.safetensors", "manifest.json"] and list(tmp_path.iterdir()) == []
+    assert names == ["manifest.json"] and list(tmp_path.iterdir()) == []
     Collection.create(tmp_path / "c", items(0, 2), vectors=VECTORS[:2], require_vectors=True)
     assert names[-1] == "c"
 

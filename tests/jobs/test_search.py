@@ -76,7 +76,8 @@ def test_few_items_are_measured_against_sentences(two_processes, tmp_path: Path)
     rows = [{"id": str(row), "vector": vector.tolist()} for row, vector in enumerate(encoder.embed(texts))]
     write(tmp_path / "v.parquet", rows)
     result = ParquetCollection(two_processes, str(tmp_path / "v.parquet"), embed=encoder.embed).find("ocean", 4)
-    local = Collection.create(tmp_path / "c", [Item(str(row), text) for row, text in enumerate(texts)], encoder=encoder)
+    items = [Item(str(row), text) for row, text in enumerate(texts)]
+    local = Collection.create(tmp_path / "c", items, encoder=encoder, chunks="none", lexical=False)
     expected = local.find("ocean", 4)
     assert result.notes == expected.notes and "general English sentences" in result.notes[0]
     assert [hit.membership for hit in result] == pytest.approx([hit.membership for hit in expected], abs=1e-6)
@@ -128,6 +129,7 @@ def test_texts_to_vectors_to_a_collection(two_processes, tmp_path: Path) -> None
         tmp_path / "d",
         [Item(name, texts[int(name[1:])]) for name in names],
         encoder="words",
+        chunks="none",
     )
     by_ray = open_collection(tmp_path / "c").find(query, 20)
     by_one = alone.find(query, 20)

@@ -249,7 +249,7 @@ def test_texts_in_queries_are_encoded(address: str, tmp_path: Path) -> None:
     texts = ["ships and the sea", "a war at sea", "cooking with wine", "a garden of roses"]
     items = [Item(str(row), text) for row, text in enumerate(texts)]
     ingest(create_store(address, 300, name), items, embed)
-    local = Collection.create(tmp_path / "c", items, encoder=Embedder(name, embed))
+    local = Collection.create(tmp_path / "c", items, encoder=Embedder(name, embed), lexical=False)
     result, expected = open_store(address).find("{sea, ship} - war"), local.find("{sea, ship} - war")
     assert [hit.id for hit in result] == [hit.id for hit in expected]
     assert [hit.membership for hit in result] == pytest.approx([hit.membership for hit in expected], abs=1e-6)

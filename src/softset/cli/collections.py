@@ -75,6 +75,7 @@ def index(
             return
         vectors = _read_vectors_file(vectors_file)
         embedder = Embedder(name, embed)
+        options["lexical"] = None if options["lexical"] else False  # by default, if there is a model
         collection = Collection.create(out, records, vectors=vectors, encoder=embedder, require_vectors=True, **options)
     click.echo(f"{out}: {len(collection)} items, {collection.dimensions} dimensions, encoder {collection.encoder}")
     _note_without_vector(_count_without_vector(collection))

@@ -97,7 +97,7 @@ class Collection(StoredCollection):
         if folder.exists():
             raise InputError(f"{folder} exists already: choose another folder, add to it, or delete it first")
         embedder = as_embedder(DEFAULT_ENCODER if encoder is None and vectors is None else encoder)
-        settings, item_options = read_options(options, embedder)
+        settings, item_options = read_options(options, embedder, has_vectors=vectors is not None)
         with new_folder(folder) as temporary:
             manifest = write_items(temporary, read_items(items, **item_options), vectors, embedder, settings)
             if require_vectors and not cls(temporary, manifest).norms.any():
@@ -120,7 +120,7 @@ class Collection(StoredCollection):
         ['a garden']
         """
         embedder = as_embedder(DEFAULT_ENCODER if encoder is None and vectors is None else encoder)
-        settings, item_options = read_options(options, embedder)
+        settings, item_options = read_options(options, embedder, has_vectors=vectors is not None)
         with locked(self.folder / "lock"):
             remove_unused_files(self.folder, read_manifest(self.folder))
             manifest = write_items(self.folder, read_items(items, **item_options), vectors, embedder, settings)
@@ -145,10 +145,15 @@ class Collection(StoredCollection):
         with self._changed() as current:
             settings = IndexSettings.parse({**asdict(current._manifest.settings), **chosen})
             embedder = current.embedder if chunks != "none" else Embedder()
-            items = embed_again(embedded_items(current._items.segments), embedder, settings.chunks)
-            name = write_segment(self.folder, items, language=settings.language)
-            manifest = replace(current._manifest, segments={name: []}, background=None, settings=settings)
-            current._replace_manifest(manifest)
+            manifest = replace(current._manifest, settings=settings)
+            if len(current):
+                items = embed_again(embedded_items(current._items.segments), embedder, settings.chunks)
+                name = write_segment(self.folder, items, language=settings.language)
+                manifest = replace(manifest, segments={name: []}, background=None)
+            written = SegmentedItems.open(self.folder, manifest.segments)
+            remove_unused_files(
+                self.folder, write_with_background(self.folder, manifest, written, current._encoder_or_none)
+            )
         return self
 
     @classmethod

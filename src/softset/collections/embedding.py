@@ -53,7 +53,8 @@ def embed_block(items: list[Item], embedder: Embedder, chunks: Chunking) -> Iter
         of_chunks = rows[used : (used := used + len(parts))]
         has_vector = of_chunks.any(axis=1)
         positions = np.array(parts, dtype=np.int32).reshape(-1, 2)
-        yield EmbeddedItem(item, row, of_chunks[has_vector], positions[has_vector])
+        own = row if row.any() or not has_vector.any() else of_chunks[has_vector].mean(axis=0)
+        yield EmbeddedItem(item, own, of_chunks[has_vector], positions[has_vector])
 
 
 def embed_given(
@@ -86,7 +87,8 @@ def _with_tokens(items: list[Item], embedder: Embedder) -> Iterator[EmbeddedItem
     spans = np.zeros((len(sets.vectors), 2)) if sets.spans is None else sets.spans
     for index, (item, row) in enumerate(zip(items, rows, strict=True)):
         part = slice(int(sets.offsets[index]), int(sets.offsets[index + 1]))
-        yield EmbeddedItem(item, row, sets.vectors[part], spans[part].astype(np.int32))
+        has_vector = sets.vectors[part].any(axis=1)
+        yield EmbeddedItem(item, row, sets.vectors[part][has_vector], spans[part][has_vector].astype(np.int32))
 
 
 def _pair(items: Iterable[Item], vectors: Any) -> Iterable[tuple[Item, np.ndarray]]:

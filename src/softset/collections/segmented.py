@@ -79,7 +79,7 @@ class SegmentedItems:
         if self.has_chunks:
             total = np.cumsum(1 + self.chunk_counts()[indices])
             enough, most = np.searchsorted(total, [2 * background.SIZE, MAX_VECTORS], side="right").tolist()
-            indices = indices[: min(max(MIN_ITEMS, enough), most)]
+            indices = indices[: min(max(MIN_ITEMS, enough), max(most, 1))]
         rows, owners = self.all_vectors(indices)
         if language is None:
             return Sample(rows, owners)

@@ -19,15 +19,17 @@ class CreateOptions(ItemOptions, total=False):
 
     Attributes:
         chunks: how long texts are split into parts that have vectors of their own: "sentence", "window" (about 60
-            words), "token" or "none". Two sets of a query may then hold in two places of a text.
-        lexical: whether the collection has a lexical index, so that words count beside vectors.
+            words), "token" or "none". Two sets of a query may then hold in two places of a text. Items with given
+            vectors have no parts.
+        lexical: whether the collection has a lexical index, so that words count beside vectors; by default, if there is
+            an encoder.
         language: the language of the texts, for the stemmer of the lexical index; "none" leaves words unchanged.
         query_prompt: the text that the encoder expects before a query, such as "query: "; by default the model's own.
         document_prompt: the text that the encoder expects before the text of an item, such as "passage: ".
     """
 
     chunks: Chunking
-    lexical: bool
+    lexical: bool | None
     language: str
     query_prompt: str | None
     document_prompt: str | None
@@ -69,11 +71,16 @@ class IndexSettings:
         return settings
 
 
-def read_options(options: CreateOptions, embedder: Embedder) -> tuple[IndexSettings, ItemOptions]:
-    """Return how the texts of a new collection are indexed, and the options that read its items."""
+def read_options(options: CreateOptions, embedder: Embedder, *, has_vectors: bool) -> tuple[IndexSettings, ItemOptions]:
+    """Return how the texts of a new collection are indexed, and the options that read its items.
+
+    `has_vectors` says whether the vectors of the items are given.
+    """
     prompts = embedder.with_prompts(options.get("query_prompt"), options.get("document_prompt"))
-    language = options.get("language", DEFAULT_LANGUAGE) if options.get("lexical", True) else None
-    values = {"chunks": options.get("chunks", DEFAULT_CHUNKS), "language": language}
+    lexical = options.get("lexical")
+    has_words = embedder.embed is not None if lexical is None else lexical
+    language = options.get("language", DEFAULT_LANGUAGE) if has_words else None
+    values = {"chunks": "none" if has_vectors else options.get("chunks", DEFAULT_CHUNKS), "language": language}
     settings = IndexSettings.parse(
         {**values, "query_prompt": prompts.query_prompt, "document_prompt": prompts.document_prompt}
     )

@@ -21,6 +21,7 @@ from softset.collections.id_collection import IdCollection
 from softset.collections.items import Item
 from softset.collections.manifest import CollectionManifest
 from softset.collections.schema import infer_schema, with_dates
+from softset.collections.segment import CHUNK_FILES, LEXICAL_FILE
 from softset.collections.segmented import SegmentedItems
 from softset.errors import InputError, SoftsetError, UnknownWordError
 from softset.io.text import html_table
@@ -137,9 +138,12 @@ class StoredCollection(IdCollection):
 
     @cached_property
     def checksum(self) -> str:
-        """A SHA-256 over all vectors and deletions."""
+        """A SHA-256 over all vectors, words and deletions."""
         parts = ((segment.stored.metadata["files"], segment.deleted) for segment in self._items.segments)
-        content = [(files["vectors.npy"]["sha256"], sorted(deleted)) for files, deleted in parts]
+        names = ("vectors.npy", *CHUNK_FILES[:1], LEXICAL_FILE)
+        content = [
+            ([files[name]["sha256"] for name in names if name in files], sorted(deleted)) for files, deleted in parts
+        ]
         return sha256(json.dumps(content).encode()).hexdigest()
 
     @cached_property

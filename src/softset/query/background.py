@@ -24,6 +24,7 @@ SHARE = 0.015  # the reference is the mean score of this share of the background
 MIDPOINT, SLOPE = 2.0, 4.0  # the membership is 1 / (1 + exp(-SLOPE (y - MIDPOINT))), fitted on the development data
 PRIOR_COUNT, MIN_SLOPE = 4.0, 0.25  # weight of the default and smallest slope in fitted calibrations
 WHITENING = 0.25  # power of the whitening of directions; .5 is worse on Reuters and QUEST
+MIN_DISTANCE = 1e-6  # of an example from the mean of the texts
 MIN_WHITENED, MIN_VARIANCE = 256, 0.01  # texts that a whitening needs; smallest variance, relative to the mean
 WORD_REACH, TEXT_REACH = 0.2, 0.8  # value of y up to which items are outside a set if nothing else is known
 NOT_FINITE = "a vector has a number that is not finite: its file was changed after it was written; create it again"
@@ -171,6 +172,8 @@ class Background:
         if self._whitening is None:
             return mean_direction(rows, weights)
         mean, matrix = self._whitening
+        if np.linalg.norm(unit_rows(rows) - mean, axis=1).min() < MIN_DISTANCE:  # the rest would be rounding
+            return mean_direction(rows, weights)
         direction: np.ndarray = unit_rows(mean_direction((unit_rows(rows) - mean) @ matrix, weights)[None] @ matrix)[0]
         return direction
 
@@ -181,7 +184,7 @@ class Background:
         if not self.is_text or len(own) < MIN_WHITENED:
             return None
         mean = own.mean(axis=0)
-        values, axes = np.linalg.eigh(np.cov(own, rowvar=False))
+        values, axes = np.linalg.eigh(np.atleast_2d(np.cov(own, rowvar=False)))
         relative = np.maximum(values / values.mean(), MIN_VARIANCE) if values.mean() > 0 else np.ones(len(values))
         return mean, (axes * relative ** (-WHITENING / 2)) @ axes.T
 

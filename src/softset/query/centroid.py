@@ -144,6 +144,6 @@ def make_lexical_set(
         background.lexical.average_length,
     )
     scores = background.lexical.scores(shares, average_length)
-    mean = float(scores.mean())
+    mean = float(scores.mean()) if len(scores) else 0.0
     scale = Scale.of(values + LEXICAL_WEIGHT * (scores - mean), MIN_FUSED_SPREAD)
     return LexicalSet(shares, average_length, mean, LEXICAL_WEIGHT, scale), scores

@@ -17,7 +17,7 @@ from unicodedata import normalize
 
 import numpy as np
 
-from softset.errors import InputError
+from softset.errors import FileError, InputError
 from softset.vectors.word_index import WordIndex
 from softset.vectors.word_patterns import UNSPACED
 
@@ -105,8 +105,10 @@ class LexicalIndex:
         names = ("text", "offsets", "hashes", "rows", "starts", "items", "counts", "lengths")
         text, offsets, hashes, rows, starts, items, counts, lengths = (arrays[f"lexical-{name}"] for name in names)
         t = len(hashes)
-        if not (len(offsets) == len(starts) == t + 1 and len(rows) == t and len(items) == len(counts)):
-            raise ValueError("the lexical index has arrays of different lengths")
+        fits = len(offsets) == len(starts) == t + 1 and len(rows) == t and items.shape == counts.shape
+        fits = fits and (starts[0], starts[-1], offsets[-1]) == (0, len(items), len(text)) and items.ndim == 1
+        if not fits or any(values.dtype.kind not in "iu" for values in (starts, items, counts, lengths, offsets)):
+            raise ValueError("the arrays of the lexical index do not fit together")
         return cls(WordIndex(text.data, offsets, hashes, rows), starts, items, counts, lengths)
 
     def __len__(self) -> int:
@@ -142,6 +144,8 @@ class LexicalIndex:
         k = K1 * (1 - B + B * np.asarray(self.lengths) / (average_length or 1))
         for term, weight in weights.items():
             items, counts = self.postings(term)
+            if len(items) and not 0 <= items.min() <= items.max() < len(self):
+                raise FileError("the lexical index was changed after it was written: index the items again")
             total[items] += weight * counts / (counts + k[items])
         return total
 

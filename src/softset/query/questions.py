@@ -27,9 +27,8 @@ def parse_question(question: Any) -> ParsedQuery:
     >>> print(parse_question("Films about whales that are also comedies").tree)
     {Films about whales that are also comedies} & ({Films about whales} & {comedies})
     """
-    if not isinstance(question, str) or not question.strip():
-        raise InputError(f"a question must be a text that is not empty, but {question!r} was given")
-    text = question.strip().rstrip("?.! ") or question
+    [example] = whole_question(question).items
+    text = example.text.strip().rstrip("?.! ") or question
     wanted, *excluded = EXCLUSION.split(text)
     if any(len(part.strip()) < MIN_CHARACTERS for part in (wanted, *excluded)):
         wanted, excluded = text, []
@@ -37,6 +36,13 @@ def parse_question(question: Any) -> ParsedQuery:
     for part in excluded:
         tree = Minus(tree, _text_set(part))
     return ParsedQuery(question, tree, (f"this question is read as {tree}",) if tree.size > 1 else ())
+
+
+def whole_question(question: Any) -> Examples:
+    """Return a question as one set; anything but a text that is not empty raises InputError."""
+    if not isinstance(question, str) or not question.strip():
+        raise InputError(f"a question must be a text that is not empty, but {question!r} was given")
+    return Examples((Example(question),))
 
 
 def _parse_wanted(text: str) -> SetExpression:

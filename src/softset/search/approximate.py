@@ -60,9 +60,11 @@ class ApproximateIndex:
         probes = probes_of(plan, "search exactly (without --approximate)")
         count = min(max(MIN_CANDIDATES, 2 * (top + len(excluded))), self.index.ntotal)
         neighbours = self.index.search(probes, count)[1]
-        neighbours = np.unique(neighbours)
+        is_distinct = len(probes) == 1 and self._source.vectors_per_item == 1
+        neighbours = neighbours[0] if is_distinct else np.unique(neighbours)
         candidates = neighbours[np.isin(neighbours, [-1, *excluded], invert=True)]  # -1 fills short lists of neighbours
-        candidates = np.union1d(candidates, _lexical_candidates(self._source, plan, count, excluded))
+        lexical = _lexical_candidates(self._source, plan, count, excluded)
+        candidates = np.union1d(candidates, lexical) if len(lexical) else candidates
         if len(candidates) < min(top, len(self._source) - len(excluded)):
             return search(self._source, [plan], top, excluded=[excluded])[0]
         return rescore(self._source, plan, candidates, top)
@@ -129,13 +131,15 @@ def _build(source: VectorSource) -> Any:
 
 def _lexical_candidates(source: VectorSource, plan: Plan, count: int, excluded: frozenset[int]) -> np.ndarray:
     """Return the items with the highest BM25 scores for the words of each set that is not negated."""
-    candidates = [np.zeros(0, dtype=np.int64)]
+    candidates: list[np.ndarray] = []
     for leaf in _positive_leaves(plan):
         lexical = leaf.members.lexical if isinstance(leaf.members, Centroid) else None
         scores = None if lexical is None else source.lexical_scores(lexical)
         if scores is not None:
             best = np.argpartition(-scores, min(count, len(scores) - 1))[:count]
             candidates.append(best[(scores[best] > 0) & (source.norms[best] > 0)])
+    if not candidates:
+        return np.zeros(0, dtype=np.int64)
     return np.setdiff1d(np.concatenate(candidates), list(excluded | source.hidden))
 
 

@@ -314,7 +314,9 @@ def _leaf_memberships(
     cosines = np.nan_to_num(source.cosines(rows, indices)).T
     nearest = np.argsort(-cosines, axis=1, kind="stable")[:, :EXAMPLES_PER_LEAF]
     values = np.take_along_axis(cosines, nearest, axis=1).round(6).astype(np.float64)
-    passages = source.passages(indices, [mean_direction(rows, leaf.weights)])
+    members = leaf.members
+    direction = members.direction if isinstance(members, Centroid) else mean_direction(rows, leaf.weights)
+    passages = source.passages(indices, [direction])
     columns = zip(
         memberships.tolist(), nearest.tolist(), values.tolist(), passages or [[""]] * len(memberships), strict=True
     )

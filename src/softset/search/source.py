@@ -105,7 +105,7 @@ class VectorSource(ABC):
     def cosines(self, directions: np.ndarray, indices: np.ndarray) -> np.ndarray:
         """Return the cosines (k, n) of n items with k unit vectors (k, d) in float64; NaN for zero vectors.
 
-        That of an item with several vectors is the largest.
+        That of an item with several vectors is the mean of its own and of the largest.
         """
         rows, owners = self.all_vectors(indices)
         rows = rows.astype(np.float64)

@@ -105,7 +105,8 @@ def read_comlq(folder: DataFolder, limit: int | None) -> TextDataset:
     gains: dict[str, dict[str, float]] = {}
     for line in folder.lines("text-sets/comlq-qrels-dev.tsv")[1:]:
         query, item, value = line.split("\t")
-        gains.setdefault(query, {})[item] = float(value)
+        if float(value) > 0:
+            gains.setdefault(query, {})[item] = float(value)
     rows = [row for row in _rows(folder, "comlq-queries-dev") if row["_id"] in gains]
     queries = [TextQuery("question", row["text"], text_set(row["text"]), gains[row["_id"]]) for row in rows]
     return TextDataset("ComLQ", items, tuple(queries[:limit]))
