@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from softset.collections.collection import Collection
 from softset.encoders.base import Encoder
 from softset.encoders.batching import split_windows
 from softset.encoders.function import FunctionEncoder
@@ -249,6 +250,17 @@ def test_sentence_vectors_equal_those_of_the_model(model):
 def test_sentence_vectors_follow_the_pooling_of_the_model(tmp_path, mode):
     own = sentence_model(tmp_path, pooling(mode))
     np.testing.assert_allclose(sentence_encoder(own).embed(TEXTS), own.encode(TEXTS), atol=1e-5)
+
+
+def test_collections_put_the_prompts_of_a_model_before_texts(folder, tmp_path):
+    own = package.SentenceTransformer(str(folder), local_files_only=True, device="cpu")
+    own.prompts = {"query": "the red ", "passage": "a "}
+    encoder = sentence_encoder(own)
+    assert encoder.prompts == {"query": "the red ", "document": "a "}
+    books = Collection.create(tmp_path / "c", ["book", "cat"], encoder=encoder)
+    assert books.embedder.query_prompt == "the red " and "|query:the red|document:a" in books.signature
+    assert np.allclose(books.take([0, 1]), encoder.embed(["a book", "a cat"]), atol=1e-6)
+    assert np.allclose(books.resolve("cat").vector, encoder.embed(["the red cat"])[0], atol=1e-6)
 
 
 def test_prompts_are_not_applied(tmp_path):

@@ -76,6 +76,11 @@ class SentenceEncoder(ContextualEncoder):
 
     _network: "_ModuleNetwork"
 
+    @property
+    def prompts(self) -> dict[str, str]:
+        """The model's texts before a "query" and a "document", which collections put there."""
+        return self._network.prompts
+
     def _embed(self, texts: Sequence[str], progress: Progress | None) -> np.ndarray:
         """Return the model's sentence vector of each text, (n, d); zero for an empty text."""
         pooled = self._network.sentence_dimensions
@@ -118,6 +123,9 @@ class _ModuleNetwork(Network):
         tokenwise = all(type(module).__name__ in TOKENWISE_MODULES for module in model)
         self.one_text_per_batch = self.precision is not None or not tokenwise
         self.dimensions, self.sentence_dimensions = self._measure_dimensions()
+        own = model.prompts or {}
+        found = {role: next((own[name] for name in names if own.get(name)), "") for role, names in PROMPTS.items()}
+        self.prompts = {role: text for role, text in found.items() if text}
 
     def _measure_dimensions(self) -> tuple[int, int | None]:
         """Return the dimensions of token vectors and of sentence vectors, from a run on three tokens."""
