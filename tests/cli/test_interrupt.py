@@ -19,7 +19,9 @@ def interrupt(*_: object, **__: object) -> NoReturn:
 def test_signals_remove_temporary_files(tmp_path: Path, number: int, code: int) -> None:
     (tmp_path / "lines.txt").write_text("".join(f"line {n} about the sea\n" for n in range(200_000)))
     command = [sys.executable, "-m", "softset", "index", "lines.txt", "--out", "books", "--model", "words"]
+    handler = signal.signal(number, signal.SIG_DFL)  # a shell lets commands in the background ignore SIGINT
     process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    signal.signal(number, handler)
     deadline = time.monotonic() + 60
     while not list(tmp_path.glob(".books.*/segment-*/items.bin")):
         assert time.monotonic() < deadline and process.poll() is None

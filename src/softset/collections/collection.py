@@ -59,7 +59,7 @@ class Collection(StoredCollection):
     ...         {"id": "emma", "text": "marriage in a village", "year": 1815}]
     >>> books = Collection.create(folder, rows, encoder="words")
     >>> books.find("ocean", filter="year > 1800", top=1)
-    0.426  moby  a whale hunt at sea
+    0.727  moby  a whale hunt at sea
     >>> books["emma"].metadata, len(books)
     ({'year': 1815}, 2)
     """
