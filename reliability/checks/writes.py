@@ -169,7 +169,7 @@ def _kills(short: bool) -> CheckResult:
 )
 def _full_disk(short: bool) -> CheckResult:
     count = refused = 0
-    with _temporary_folder() as folder, _small_disk(folder / "disk", 24) as disk:
+    with _temporary_folder() as folder, _small_disk(folder / "disk", 48) as disk:
         os.environ["SOFTSET_CACHE"] = str(disk / "cache")
         for writer in writers(disk):
             for spare in (0, 16_384) if short else (0, 1, 4_096, 8_192, 16_384, 32_768, 65_536, 131_072):
