@@ -7,7 +7,7 @@ from softset.errors import InputError
 from softset.query.expression import And, Example, Examples, Minus, Or, SetExpression
 from softset.query.parsed import ParsedQuery
 
-# Phrases that separate what to exclude; parts of which one suffices; and parts that belong together.
+# Phrases before a part that is excluded (BUT NOT), between alternatives (OR), and between conditions (AND).
 EXCLUSION = re.compile(
     r"\s*,?\s+(?:but\s+not|except(?:\s+for)?|excluding|without|other\s+than|(?:that|which)\s+(?:is|are)\s+not)\s+",
     re.IGNORECASE,
